@@ -1,0 +1,57 @@
+# One command for everything: `make check` is what CI runs.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install -qq --no-input --disable-pip-version-check --root-user-action=ignore
+
+.DEFAULT_GOAL := check
+.DELETE_ON_ERROR:
+.PHONY: demo test check bench docs format lint types layers clean
+
+demo: .venv/runtime
+	@$(BIN)/holdfast demo
+
+test: .venv/dev
+	$(BIN)/python -m pytest
+
+check: lint types layers test
+
+bench: .venv/dev
+	$(BIN)/python -m benchmarks
+
+# The README's and the guides' snippets are tests: they run.
+docs: .venv/dev
+	$(BIN)/python -m pytest tests/project
+
+format: .venv/dev
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+lint: .venv/dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+
+types: .venv/dev
+	$(BIN)/mypy --strict src tests
+	$(BIN)/pyright
+
+layers: .venv/dev
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf .venv build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: installed again when pyproject.toml changes.
+.venv/runtime: pyproject.toml | $(BIN)/python
+	@echo "Installing Holdfast into .venv"
+	@$(INSTALL) -e .
+	@touch $@
+
+.venv/dev: pyproject.toml | $(BIN)/python
+	@echo "Installing Holdfast and the development tools into .venv"
+	@$(INSTALL) -e '.[dev]'
+	@touch .venv/runtime $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("Holdfast needs Python 3.11 or newer: make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	@$(PYTHON) -m venv .venv
