@@ -1,0 +1,1 @@
+"""What a test of an application, or of a store, needs."""
