@@ -1,0 +1,97 @@
+"""Transactions for stores that have none of their own: reads look at once, writes wait and go out as one step."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from holdfast import steps
+from holdfast.job import ChainRecord
+from holdfast.lifecycle import NewJob, create
+from holdfast.operations import Complete, Operation, Preview, Settle, Start, Started
+from holdfast.store import Store
+
+R = TypeVar("R")
+
+
+class _Buffer:
+    """The starts of a transaction, held back until the settlement that carries them.
+
+    Each start is answered at once with what it would do now. The answers travel along, and the store refuses the
+    whole with Conflict if one of them is no longer true by then.
+    """
+
+    def __init__(self) -> None:
+        self.starts: list[NewJob] = []
+        self.expected: list[str] = []
+
+    def carry(self, operation: Operation[Any]) -> steps.Steps[Any]:
+        match operation:
+            case Start(jobs=jobs):
+                return (yield from self._start(jobs))
+            case Settle(settlements=(settlement,)):
+                carried = msgspec.structs.replace(settlement, starts=tuple(self.starts), expected=tuple(self.expected))
+                return (yield Settle((carried,)))
+            case Complete():
+                starts, expected = tuple(self.starts), tuple(self.expected)
+                return (yield msgspec.structs.replace(operation, starts=starts, expected=expected))
+            case _ if operation.writes and operation.verb not in ("guard", "lock"):
+                raise TypeError(f"{operation.verb} cannot be part of a transaction on this store")
+            case _:
+                return (yield operation)
+
+    def _start(self, jobs: tuple[NewJob, ...]) -> steps.Steps[list[Started]]:
+        found: list[ChainRecord | None] = yield Preview(tuple(self.starts) + jobs)
+        answers: list[Started] = []
+        for job, chain in zip(jobs, found[len(self.starts) :], strict=True):
+            self.starts.append(job)
+            if chain is not None:
+                answers.append(Started(chain, deduplicated=True))
+            else:
+                record = create(job)
+                answers.append(Started(ChainRecord(record, record), deduplicated=False))
+            self.expected.append(answers[-1].chain.first.id)
+        return answers
+
+    def clear(self) -> None:
+        self.starts.clear()
+        self.expected.clear()
+
+
+class DeferredTransaction:
+    """A buffered transaction for async code."""
+
+    native = None
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._buffer = _Buffer()
+
+    async def perform(self, operation: Operation[R], /) -> R:
+        return cast(R, await steps.run(self._store.perform, self._buffer.carry(operation)))
+
+    async def commit(self) -> None:
+        """Everything went out with the settlement."""
+
+    async def rollback(self) -> None:
+        self._buffer.clear()
+
+
+class DeferredSyncTransaction:
+    """A buffered transaction for blocking code."""
+
+    native = None
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._buffer = _Buffer()
+
+    def perform(self, operation: Operation[R], /) -> R:
+        return cast(R, steps.run_sync(self._store.perform_sync, self._buffer.carry(operation)))
+
+    def commit(self) -> None:
+        """Everything went out with the settlement."""
+
+    def rollback(self) -> None:
+        self._buffer.clear()

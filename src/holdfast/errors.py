@@ -1,0 +1,173 @@
+"""What can go wrong, as classes a caller can act on.
+
+    HoldfastError
+    ├── StoreUnavailable          the store cannot be reached, or did not answer; nothing is known to be lost
+    ├── PayloadRefused            a value cannot be stored exactly            (also a ValueError)
+    │   └── WrongArguments        unknown, missing or ill-typed arguments     (also a TypeError)
+    ├── UnknownJobType            no such name in the registry                (also a LookupError)
+    ├── DuplicateJobType          a name declared twice                       (also a ValueError)
+    ├── ChainNotFound, JobNotFound                                            (also LookupErrors)
+    ├── AlreadyCompleted          the chain's current job was finished by someone else
+    ├── NotPending                the job is not in a status that allows what was asked
+    ├── StillReferenced           deleting would strand an unfinished job
+    ├── ClaimLost                 this worker no longer holds the job; `reason` says why
+    ├── Conflict                  what a buffered transaction had read changed before it committed
+    ├── WaitTimeout               the caller's patience ended; the chain goes on   (also a TimeoutError)
+    ├── ChainFailed, ChainCancelled
+    └── JobFailed, JobCancelled   the same for a named queue
+        └── AttemptsExhausted     a JobFailed that used up its attempts
+
+Mistakes in a program are plain TypeErrors and ValueErrors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+class HoldfastError(Exception):
+    """The root of every error that Holdfast raises for a caller to act on."""
+
+
+class StoreUnavailable(HoldfastError):
+    """The store cannot be reached or did not answer in time."""
+
+    def __init__(self, store: str, detail: str) -> None:
+        self.store = store
+        super().__init__(f"{store} is unavailable: {detail}")
+
+
+class PayloadRefused(HoldfastError, ValueError):
+    """A value that would not come back exactly as it was. Nothing was written."""
+
+
+class WrongArguments(PayloadRefused, TypeError):
+    """Arguments that do not fit the job type's signature."""
+
+
+class UnknownJobType(HoldfastError, LookupError):
+    """A job type that this registry does not have."""
+
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        self.name = name
+        names = ", ".join(sorted(known)) or "none"
+        super().__init__(f"unknown job type {name!r} (declared here: {names})")
+
+
+class DuplicateJobType(HoldfastError, ValueError):
+    """Two declarations under one name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"job type {name!r} is declared twice; give one of them another name=")
+
+
+class ChainNotFound(HoldfastError, LookupError):
+    """No chain has this id: it never existed, was deleted, or was pruned."""
+
+    def __init__(self, chain_id: str) -> None:
+        self.chain_id = chain_id
+        super().__init__(f"there is no chain {chain_id!r} (never started, deleted, or past its keep time)")
+
+
+class JobNotFound(HoldfastError, LookupError):
+    """No job has this id."""
+
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+        super().__init__(f"there is no job {job_id!r} (never created, deleted, or past its keep time)")
+
+
+class AlreadyCompleted(HoldfastError):
+    """Someone else finished the chain's current job first."""
+
+    def __init__(self, chain_id: str) -> None:
+        self.chain_id = chain_id
+        super().__init__(f"the current job of chain {chain_id!r} was already finished")
+
+
+class NotPending(HoldfastError):
+    """The job's status does not allow what was asked."""
+
+    def __init__(self, job_id: str, status: str, wanted: str) -> None:
+        self.job_id = job_id
+        self.status = status
+        super().__init__(f"job {job_id!r} is {status}; this needs a job that is {wanted}")
+
+
+class StillReferenced(HoldfastError):
+    """Chains that unfinished jobs wait for. Nothing was deleted."""
+
+    def __init__(self, references: Sequence[tuple[str, str]]) -> None:
+        self.references = list(references)
+        shown = "; ".join(f"job {job} waits for chain {chain}" for chain, job in self.references[:5])
+        more = f" and {len(self.references) - 5} more" if len(self.references) > 5 else ""
+        super().__init__(f"cannot delete: {shown}{more}. Delete or finish the waiting jobs first")
+
+
+class ClaimLost(HoldfastError):
+    """The worker that speaks no longer holds the job, so nothing was written.
+
+    `reason` is one of the abort reasons: taken_by_another_worker, already_completed, cancelled, not_found.
+    """
+
+    def __init__(self, job_id: str, reason: str) -> None:
+        self.job_id = job_id
+        self.reason = reason
+        super().__init__(f"the claim on job {job_id!r} is lost: {reason}")
+
+
+class Conflict(HoldfastError):
+    """Something read in a buffered transaction changed before it was committed. Nothing was written."""
+
+
+class WaitTimeout(HoldfastError, TimeoutError):
+    """The wait ended before the chain did. The chain goes on."""
+
+    def __init__(self, chain_id: str, timeout: float) -> None:
+        self.chain_id = chain_id
+        self.timeout = timeout
+        super().__init__(f"chain {chain_id!r} was not finished after {timeout:g} s; it goes on, wait again for it")
+
+
+class _Ended(HoldfastError):
+    def __init__(self, id: str, error: str | None, *, subject: str, verb: str) -> None:
+        self.id = id
+        self.error = error
+        super().__init__(f"{subject} {id!r} {verb}" + (f": {error}" if error else ""))
+
+
+class ChainFailed(_Ended):
+    """The chain's last job failed for good. `error` is its text, with type, message and traceback."""
+
+    def __init__(self, chain_id: str, error: str | None = None) -> None:
+        self.chain_id = chain_id
+        super().__init__(chain_id, error, subject="chain", verb="failed")
+
+
+class ChainCancelled(_Ended):
+    """The chain was cancelled."""
+
+    def __init__(self, chain_id: str, error: str | None = None) -> None:
+        self.chain_id = chain_id
+        super().__init__(chain_id, error, subject="chain", verb="was cancelled")
+
+
+class JobFailed(_Ended):
+    """A job of a named queue failed for good."""
+
+    def __init__(self, job_id: str, error: str | None = None) -> None:
+        self.job_id = job_id
+        super().__init__(job_id, error, subject="job", verb="failed")
+
+
+class AttemptsExhausted(JobFailed):
+    """A job of a named queue failed in its last attempt."""
+
+
+class JobCancelled(_Ended):
+    """A job of a named queue was cancelled."""
+
+    def __init__(self, job_id: str, error: str | None = None) -> None:
+        self.job_id = job_id
+        super().__init__(job_id, error, subject="job", verb="was cancelled")

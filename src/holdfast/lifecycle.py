@@ -1,0 +1,190 @@
+"""What an attempt's outcome means for its job. Pure: no clock, no I/O.
+
+The worker turns whatever happened into an `Outcome`, `settle` decides, and a store writes the `Settlement`
+if, and only if, the claim is still good.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from holdfast.clock import Micros, duration, to_micros
+from holdfast.failure import describe
+from holdfast.job import FOR_EVER, Claim, Record, Status
+from holdfast.retry import Retry, Seconds, seconds
+
+DedupScope = Literal["incomplete", "any"]
+
+
+class NewJob(msgspec.Struct, frozen=True):
+    """A job to be created: the first of a chain (index 0, id == chain_id) or a continuation.
+
+    It is due at `at`, or `delay` after the store's now; past times are clamped to now.
+    """
+
+    id: str
+    type: str
+    chain_id: str
+    input: bytes
+    index: int = 0
+    priority: int = 0
+    delay: Micros = 0
+    at: Micros | None = None
+    max_attempts: int | None = None
+    timeout: Micros | None = None
+    keep: Micros | None = None
+    key: str | None = None
+    dedup: DedupScope = "incomplete"
+    window: Micros | None = None
+    exclude: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    on_blocker_failure: str = "wait"
+    trace: str | None = None
+
+
+class Settlement(msgspec.Struct, frozen=True):
+    """Where an attempt leaves its job: what a store writes under the claim, in one step.
+
+    `outcome` is the word for the job's report. `continuation` and `starts` are created in the same step.
+    """
+
+    claim: Claim
+    status: Status
+    outcome: str
+    output: bytes | None = None
+    error: bytes | None = None
+    delay: Micros = 0
+    at: Micros | None = None
+    continuation: NewJob | None = None
+    starts: tuple[NewJob, ...] = ()
+    expected: tuple[str, ...] = ()
+    """Per start, the chain id the handler was told; another answer at commit time is a Conflict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The handler finished with a value, already encoded."""
+
+    output: bytes
+    starts: tuple[NewJob, ...] = ()
+    expected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """The handler finished by handing over to the chain's next job."""
+
+    job: NewJob
+    starts: tuple[NewJob, ...] = ()
+    expected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The handler, a middleware or the engine around it raised."""
+
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The worker gives the job back untouched: its attempt does not count."""
+
+
+Outcome = Returned | Continued | Raised | Released
+
+
+class Reschedule(Exception):
+    """Raise in a handler to run the job again, at a time of your own. Counts as an attempt."""
+
+    def __init__(self, delay: Seconds | None = None, *, at: datetime | None = None) -> None:
+        if (delay is None) == (at is None):
+            raise TypeError("Reschedule takes either delay= or at=")
+        self.delay: Micros = 0 if delay is None else duration(seconds(delay))
+        self.at: Micros | None = None if at is None else to_micros(at)
+        super().__init__("rescheduled by its handler")
+
+
+class Fail(Exception):
+    """Raise in a handler to fail the job for good: no more retries."""
+
+    def __init__(self, reason: str = "failed by its handler") -> None:
+        super().__init__(reason)
+
+
+class Cancel(Exception):
+    """Raise in a handler to cancel the job, and so its chain."""
+
+    def __init__(self, reason: str = "cancelled by its handler") -> None:
+        super().__init__(reason)
+
+
+def settle(job: Record, outcome: Outcome, retry: Retry) -> Settlement:
+    """Decide where an attempt leaves its job."""
+    claim = job.claim
+    match outcome:
+        case Returned(output, starts, expected):
+            return Settlement(claim, Status.COMPLETED, "completed", output=output, starts=starts, expected=expected)
+        case Continued(next_job, starts, expected):
+            return Settlement(
+                claim, Status.COMPLETED, "completed", continuation=next_job, starts=starts, expected=expected
+            )
+        case Released():
+            return Settlement(claim, Status.PENDING, "released")
+        case Raised(Cancel() as error):
+            return Settlement(claim, Status.CANCELLED, "cancelled", error=describe(error))
+        case Raised(Fail() as error):
+            return Settlement(claim, Status.FAILED, "failed", error=describe(error))
+        case Raised(error) if not has_attempts_left(job):
+            return Settlement(claim, Status.FAILED, "failed", error=describe(error))
+        case Raised(Reschedule(delay=delay, at=at) as error):
+            cause = None if error.__cause__ is None else describe(error.__cause__)
+            return Settlement(claim, Status.PENDING, "rescheduled", error=cause, delay=delay, at=at)
+        case Raised(error):
+            delay = duration(retry.delay(job.attempt))
+            return Settlement(claim, Status.PENDING, "failed", error=describe(error), delay=delay)
+
+
+def has_attempts_left(job: Record) -> bool:
+    """Whether the job may be tried again after its current attempt."""
+    return job.max_attempts in (None, FOR_EVER) or job.attempt < job.max_attempts
+
+
+def create(job: NewJob, now: Micros = 0, seq: int = 0) -> Record:
+    """The record that creating this job makes, blockers aside."""
+    due = now + job.delay if job.at is None else job.at
+    return Record(
+        seq=seq,
+        id=job.id,
+        type=job.type,
+        chain_id=job.chain_id,
+        index=job.index,
+        status=Status.PENDING,
+        priority=job.priority,
+        attempt=0,
+        max_attempts=job.max_attempts,
+        input=job.input,
+        output=None,
+        error=None,
+        key=job.key,
+        worker=None,
+        token=None,
+        leased_until=None,
+        renewed_at=None,
+        progress=None,
+        progress_note=None,
+        created_at=now,
+        scheduled_at=max(due, now),
+        started_at=None,
+        finished_at=None,
+        timeout=job.timeout,
+        keep=job.keep,
+        trace=job.trace,
+        blockers=len(job.after),
+        open_blockers=0,
+        on_blocker_failure=job.on_blocker_failure,
+    )

@@ -1,0 +1,48 @@
+"""When to try again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+Seconds = float | timedelta
+
+
+def seconds(value: Seconds) -> float:
+    """A duration as seconds, from a number or a timedelta."""
+    return value.total_seconds() if isinstance(value, timedelta) else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Exponential backoff: `min(initial * multiplier ** (attempt - 1), maximum)`, spread by plus or minus `jitter`.
+
+    `max_attempts` counts every attempt, the first one and crashes included; None means for ever.
+    """
+
+    initial: Seconds = 10.0
+    multiplier: float = 2.0
+    maximum: Seconds = 300.0
+    jitter: float = 0.1
+    max_attempts: int | None = 25
+
+    def __post_init__(self) -> None:
+        if seconds(self.initial) < 0 or seconds(self.maximum) < 0:
+            raise ValueError("Retry: initial and maximum must not be negative")
+        if self.multiplier < 1:
+            raise ValueError("Retry: multiplier must be at least 1")
+        if not 0 <= self.jitter <= 1:
+            raise ValueError("Retry: jitter must lie between 0 and 1")
+        if self.max_attempts is not None and self.max_attempts < 1:
+            raise ValueError("Retry: max_attempts must be at least 1, or None for ever")
+
+    def delay(self, attempt: int, *, spread: Callable[[], float] = random.random) -> float:
+        """Seconds to wait after the given attempt failed. `spread` yields numbers in [0, 1)."""
+        initial, maximum = seconds(self.initial), seconds(self.maximum)
+        try:
+            backoff = min(initial * self.multiplier ** (attempt - 1), maximum)
+        except OverflowError:
+            backoff = maximum
+        return backoff * (1 + self.jitter * (2 * spread() - 1))

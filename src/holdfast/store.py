@@ -1,0 +1,113 @@
+"""The contract of a store: where jobs live.
+
+A store performs each operation of `holdfast.operations` as one atomic step, and sends wake-ups after its commits.
+It decides nothing: what an outcome means was decided before it is asked. Whoever writes a store of their own runs
+`holdfast.testing.conformance` against it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Protocol, TypeVar
+
+from holdfast.clock import Clock
+from holdfast.operations import Operation
+from holdfast.wakeups import Wakeups
+
+R = TypeVar("R")
+
+
+class Transaction(Protocol):
+    """An open transaction. What is performed in it is there for everyone after the commit, or never was."""
+
+    @property
+    def native(self) -> Any:
+        """The connection that the application's own statements go through; None where the store has none."""
+        ...
+
+    async def perform(self, operation: Operation[R], /) -> R:
+        """Perform an operation as part of this transaction."""
+        ...
+
+    async def commit(self) -> None: ...
+
+    async def rollback(self) -> None: ...
+
+
+class SyncTransaction(Protocol):
+    """The same for blocking code."""
+
+    @property
+    def native(self) -> Any: ...
+
+    def perform(self, operation: Operation[R], /) -> R: ...
+
+    def commit(self) -> None: ...
+
+    def rollback(self) -> None: ...
+
+
+class Store(ABC):
+    """Where jobs live. One object may be used by many tasks and threads at once, async and blocking alike."""
+
+    name: str
+    """The address, for people: without any password."""
+
+    wakeups: Wakeups
+
+    clock: Clock | None = None
+    """None is the store's own clock. Tests put a clock of theirs here."""
+
+    @abstractmethod
+    async def open(self) -> None:
+        """Connect. Opening an open store does nothing."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Let go of every connection and thread. Closing a closed store does nothing."""
+
+    @abstractmethod
+    def open_sync(self) -> None:
+        """Connect, from blocking code."""
+
+    @abstractmethod
+    def close_sync(self) -> None:
+        """Let go of everything, from blocking code."""
+
+    @abstractmethod
+    async def perform(self, operation: Operation[R], /) -> R:
+        """Perform one operation, committed when this returns.
+
+        Raises StoreUnavailable when the store cannot be reached or does not answer in time.
+        """
+
+    @abstractmethod
+    def perform_sync(self, operation: Operation[R], /) -> R:
+        """The same, blocking. Safe from any thread."""
+
+    @abstractmethod
+    async def begin(self) -> Transaction:
+        """Open a transaction of the store's own."""
+
+    @abstractmethod
+    def begin_sync(self) -> SyncTransaction:
+        """Open a transaction of the store's own, for blocking code."""
+
+    @abstractmethod
+    def join(self, tx: Any) -> Transaction:
+        """The application's own open transaction, as one of ours. We never begin, commit or roll it back.
+
+        TypeError lists what is taken; ValueError refuses a connection that would commit each statement by itself.
+        """
+
+    @abstractmethod
+    def join_sync(self, tx: Any) -> SyncTransaction:
+        """The application's own open transaction in blocking code."""
+
+    @abstractmethod
+    async def migrate(self) -> list[str]:
+        """Bring the schema up to date; answers the names of the steps applied."""
+
+    @abstractmethod
+    def migrate_sync(self) -> list[str]:
+        """Bring the schema up to date, from blocking code."""

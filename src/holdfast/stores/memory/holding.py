@@ -1,0 +1,177 @@
+"""Claim, renew, settle, reap: what a worker does."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+from msgspec.structs import replace
+
+from holdfast import failure
+from holdfast.clock import Micros
+from holdfast.errors import ClaimLost
+from holdfast.job import Claim, Record, Status
+from holdfast.lifecycle import Settlement, has_attempts_left
+from holdfast.operations import (
+    ClaimJobs,
+    Guard,
+    LostReason,
+    Reap,
+    Reaped,
+    Renew,
+    ReportProgress,
+    Settle,
+    Settled,
+    Start,
+)
+from holdfast.stores.memory import creating
+from holdfast.stores.memory.state import State
+
+
+def claim(state: State, op: ClaimJobs) -> list[Record]:
+    now = state.now()
+    terms = {terms.type: terms for terms in op.types if terms.type not in state.paused}
+    for name in terms:
+        _promote(state, name, now)
+    claimed: list[Record] = []
+    while len(claimed) < op.limit:
+        heads = [(heap[0], name) for name in terms if (heap := _true_heap(state, name))]
+        if not heads:
+            break
+        _, name = min(heads)
+        *_, job_id = heapq.heappop(state.due[name])
+        job = state.jobs[job_id]
+        limit = terms[name].max_attempts if job.max_attempts is None else job.max_attempts
+        claimed.append(
+            state.change(
+                job,
+                "claimed",
+                status=Status.RUNNING,
+                attempt=job.attempt + 1,
+                max_attempts=limit,
+                worker=op.worker,
+                token=op.token,
+                leased_until=now + terms[name].lease,
+                renewed_at=now,
+                started_at=now,
+                progress=None,
+                progress_note=None,
+            )
+        )
+    return claimed
+
+
+def renew(state: State, op: Renew) -> dict[Claim, LostReason]:
+    now = state.now()
+    lost: dict[Claim, LostReason] = {}
+    for held, lease in op.claims:
+        job = state.jobs.get(held.job_id)
+        if reason := state.lost(job, held.token):
+            lost[held] = reason
+        elif job is not None:
+            state.jobs[job.id] = replace(job, leased_until=now + lease, renewed_at=now)
+    return lost
+
+
+def settle(state: State, op: Settle) -> list[Settled]:
+    return [_settle(state, settlement) for settlement in op.settlements]
+
+
+def guard(state: State, op: Guard) -> None:
+    if reason := state.lost(state.jobs.get(op.claim.job_id), op.claim.token):
+        raise ClaimLost(op.claim.job_id, reason)
+
+
+def progress(state: State, op: ReportProgress) -> LostReason | None:
+    job = state.jobs.get(op.claim.job_id)
+    reason = state.lost(job, op.claim.token)
+    if reason is None and job is not None:
+        state.jobs[job.id] = replace(job, progress=op.fraction, progress_note=op.note)
+        state.record(job, "progressed")
+    return reason
+
+
+def reap(state: State, op: Reap) -> list[Reaped]:
+    now = state.now()
+    held = set(op.held)
+    expired = sorted(
+        (job.leased_until or 0, job.seq, job)
+        for job in map(state.jobs.__getitem__, state.running)
+        if job.type in op.types and (job.leased_until or 0) <= now and job.claim not in held
+    )
+    return [_take_back(state, job, now) for *_, job in expired[: op.limit]]
+
+
+def _take_back(state: State, job: Record, now: Micros) -> Reaped:
+    error = failure.write("LeaseLost", f"lease lost: worker {job.worker} stopped renewing it")
+    state.hints.lost.add(job.id)
+    if has_attempts_left(job):
+        state.end_attempt(job, "lost", error, now)
+        taken = state.change(job, "lost", status=Status.PENDING, error=error, **_let_go(), scheduled_at=now)
+    else:
+        state.end_attempt(job, "lost", error)
+        taken = state.change(job, "failed", status=Status.FAILED, error=error, **_let_go(), finished_at=now)
+        state.chain_broken(job.chain_id, now)
+    return Reaped(taken, job.worker)
+
+
+def _settle(state: State, settlement: Settlement) -> Settled:
+    job = state.jobs.get(settlement.claim.job_id)
+    if reason := state.lost(job, settlement.claim.token):
+        return Settled(lost=reason)
+    assert job is not None
+    next_job = settlement.continuation
+    refused = creating.check_starts(state, settlement.starts, settlement.expected)
+    if refused is None and next_job is not None:
+        refused = creating.missing_blocker(state, next_job)
+    if refused is not None:
+        return Settled(refused=refused)
+    creating.start(state, Start(settlement.starts))
+    now = state.now()
+    match settlement.status:
+        case Status.COMPLETED:
+            done = {"status": Status.COMPLETED, "output": settlement.output, "error": None, "finished_at": now}
+            if next_job is not None:
+                creating.add(state, next_job)
+            state.change(job, "completed", **done, **_let_go(worker=job.worker))
+            if next_job is None:
+                return Settled(unblocked=tuple(state.chain_completed(job.chain_id, now)))
+        case Status.PENDING if settlement.outcome == "released":
+            state.end_attempt(job, "released", None, job.scheduled_at)
+            state.change(job, "released", status=Status.PENDING, attempt=job.attempt - 1, **_let_go())
+        case Status.PENDING:
+            due = max(now, now + settlement.delay if settlement.at is None else settlement.at)
+            state.end_attempt(job, settlement.outcome, settlement.error, due)
+            kind = settlement.outcome if settlement.outcome == "rescheduled" else "retrying"
+            state.change(job, kind, status=Status.PENDING, error=settlement.error, scheduled_at=due, **_let_go())
+        case ended:
+            state.end_attempt(job, settlement.outcome, settlement.error)
+            state.change(job, str(ended), status=ended, error=settlement.error, finished_at=now, **_let_go())
+            state.chain_broken(job.chain_id, now)
+    return Settled()
+
+
+def _let_go(worker: str | None = None) -> dict[str, Any]:
+    return {"worker": worker, "token": None, "leased_until": None, "renewed_at": None}
+
+
+def _promote(state: State, name: str, now: Micros) -> None:
+    """Move what has become due from the heap ordered by time to the one ordered by rank."""
+    scheduled = state.scheduled[name]
+    while scheduled and scheduled[0][0] <= now:
+        due, seq, job_id = heapq.heappop(scheduled)
+        job = state.jobs.get(job_id)
+        if job is not None and job.status is Status.PENDING and job.scheduled_at == due:
+            heapq.heappush(state.due[name], (-job.priority, due, seq, job_id))
+
+
+def _true_heap(state: State, name: str) -> list[tuple[int, Micros, int, str]]:
+    """The due heap of a type, its head a job that really is pending and due."""
+    heap = state.due[name]
+    while heap:
+        _, due, _, job_id = heap[0]
+        job = state.jobs.get(job_id)
+        if job is not None and job.status is Status.PENDING and job.scheduled_at == due:
+            break
+        heapq.heappop(heap)
+    return heap

@@ -1,0 +1,111 @@
+"""Cancel, retry, run now, delete, pause, prune: what an operator does."""
+
+from __future__ import annotations
+
+import heapq
+
+from holdfast.errors import JobNotFound, NotPending, StillReferenced
+from holdfast.job import ChainRecord, Record, Status
+from holdfast.operations import Cancel, Delete, Pause, Prune, Resume, RetryJobs, RunNow
+from holdfast.stores.memory.state import State
+
+
+def cancel(state: State, op: Cancel) -> list[ChainRecord]:
+    now = state.now()
+    chains = [state.need_chain(chain_id) for chain_id in op.chain_ids]
+    for _, job in chains:
+        if state.jobs[job.id].status.finished:
+            continue
+        if job.status is Status.RUNNING:
+            state.end_attempt(job, "cancelled", op.reason)
+            state.hints.lost.add(job.id)
+        state.change(
+            job,
+            "cancelled",
+            status=Status.CANCELLED,
+            error=op.reason,
+            worker=None,
+            token=None,
+            leased_until=None,
+            renewed_at=None,
+            finished_at=now,
+        )
+        state.chain_broken(job.chain_id, now)
+    return [state.need_chain(chain_id) for chain_id in op.chain_ids]
+
+
+def retry(state: State, op: RetryJobs) -> list[Record]:
+    wanted = (Status.FAILED, Status.CANCELLED)
+    jobs = _jobs(state, op.job_ids, wanted, "failed or cancelled")
+    now = state.now()
+    for job in jobs:
+        if state.jobs[job.id].status not in wanted:
+            continue  # named twice
+        status = Status.BLOCKED if job.open_blockers else Status.PENDING
+        state.change(job, "retried", status=status, attempt=0, scheduled_at=now, finished_at=None)
+    return [state.jobs[job.id] for job in jobs]
+
+
+def run_now(state: State, op: RunNow) -> list[Record]:
+    jobs = _jobs(state, op.job_ids, (Status.PENDING,), "pending")
+    now = state.now()
+    return [state.change(job, "hurried", scheduled_at=min(job.scheduled_at, now)) for job in jobs]
+
+
+def delete(state: State, op: Delete) -> list[str]:
+    doomed = [chain_id for chain_id in dict.fromkeys(op.chain_ids) if chain_id in state.chains]
+    if op.cascade:
+        for chain_id in doomed:  # grows as it is walked
+            for job_id in state.chains[chain_id]:
+                doomed += [chain for chain in state.blockers.get(job_id, ()) if chain not in doomed]
+    stranded = [(chain_id, job.id) for chain_id in doomed for job in _waiting(state, chain_id, set(doomed))]
+    if stranded:
+        raise StillReferenced(stranded)
+    for chain_id in doomed:
+        state.remove_chain(chain_id)
+    return doomed
+
+
+def pause(state: State, op: Pause) -> None:
+    state.paused.update(op.types)
+
+
+def resume(state: State, op: Resume) -> None:
+    state.paused.difference_update(op.types)
+    state.hints.due.update(op.types)
+
+
+def prune(state: State, op: Prune) -> list[str]:
+    now = state.now()
+    pruned: list[str] = []
+    kept: list[tuple[int, str]] = []
+    while state.expiring and state.expiring[0][0] <= now and len(pruned) < op.limit:
+        expires, chain_id = heapq.heappop(state.expiring)
+        chain = state.chain(chain_id)
+        if chain is None or (chain.last.finished_at or now) + (chain.last.keep or now) != expires:
+            continue  # deleted, or retried since
+        if any(_waiting(state, chain_id, {chain_id})):
+            kept.append((expires, chain_id))
+        else:
+            state.remove_chain(chain_id)
+            pruned.append(chain_id)
+    for entry in kept:
+        heapq.heappush(state.expiring, entry)
+    return pruned
+
+
+def _waiting(state: State, chain_id: str, besides: set[str]) -> list[Record]:
+    """Unfinished jobs that refer to a chain as their blocker, outside the given chains."""
+    jobs = [state.jobs[job_id] for job_id in dict.fromkeys(state.dependents.get(chain_id, ()))]
+    return [job for job in jobs if not job.status.finished and job.chain_id not in besides]
+
+
+def _jobs(state: State, ids: tuple[str, ...], statuses: tuple[Status, ...], wanted: str) -> list[Record]:
+    for job_id in ids:
+        if job_id not in state.jobs:
+            raise JobNotFound(job_id)
+    jobs = [state.jobs[job_id] for job_id in ids]
+    for job in jobs:
+        if job.status not in statuses:
+            raise NotPending(job.id, job.status, wanted)
+    return jobs

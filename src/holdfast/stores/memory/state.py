@@ -1,0 +1,157 @@
+"""What the memory store holds, and the one place where a record changes."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from typing import Any
+
+import msgspec
+
+from holdfast import failure
+from holdfast.clock import Clock, Micros, system_clock
+from holdfast.errors import ChainNotFound
+from holdfast.job import ChainRecord, Record, Status
+from holdfast.operations import EventRow, LostReason, PastAttempt
+from holdfast.wakeups import Hints
+
+EVENTS_KEPT = 10_000
+
+
+class State:
+    """Every table and index. `hints` gathers what the current operation should tell others."""
+
+    def __init__(self) -> None:
+        self.clock: Clock | None = None
+        self.jobs: dict[str, Record] = {}
+        self.chains: dict[str, list[str]] = {}
+        """Chain id to the ids of its jobs, in order."""
+        self.keys: dict[tuple[str, str], list[str]] = defaultdict(list)
+        """(type, key) to chain ids, oldest first."""
+        self.blockers: dict[str, tuple[str, ...]] = {}
+        self.dependents: dict[str, list[str]] = defaultdict(list)
+        self.history: dict[str, list[PastAttempt]] = defaultdict(list)
+        self.due: dict[str, list[tuple[int, Micros, int, str]]] = defaultdict(list)
+        """Per type, a heap of (-priority, scheduled_at, seq, id); entries that are no longer true are skipped."""
+        self.scheduled: dict[str, list[tuple[Micros, int, str]]] = defaultdict(list)
+        self.running: dict[str, None] = {}
+        self.expiring: list[tuple[Micros, str]] = []
+        self.paused: set[str] = set()
+        self.listeners: dict[str, Micros] = {}
+        self.events: list[EventRow] = []
+        self.event_seq = 0
+        self.seq = 0
+        self.hints = Hints()
+
+    def now(self) -> Micros:
+        return (self.clock or system_clock)()
+
+    def chain(self, chain_id: str) -> ChainRecord | None:
+        ids = self.chains.get(chain_id)
+        return (ids and ChainRecord(self.jobs[ids[0]], self.jobs[ids[-1]])) or None
+
+    def need_chain(self, chain_id: str) -> ChainRecord:
+        chain = self.chain(chain_id)
+        if chain is None:
+            raise ChainNotFound(chain_id)
+        return chain
+
+    def change(self, record: Record, kind: str, /, **changes: Any) -> Record:
+        """Replace a record, under the word for what happened to it."""
+        record = msgspec.structs.replace(record, **changes)
+        self.put(record, kind)
+        return record
+
+    def put(self, record: Record, kind: str) -> None:
+        """Store a record, keep every index true, and note what others should hear."""
+        self.jobs[record.id] = record
+        if record.status is Status.RUNNING:
+            self.running[record.id] = None
+        else:
+            self.running.pop(record.id, None)
+        if record.status is Status.PENDING:
+            heapq.heappush(self.scheduled[record.type], (record.scheduled_at, record.seq, record.id))
+            self.hints.due.add(record.type)
+        elif record.status.finished and self.chains[record.chain_id][-1] == record.id:
+            self.hints.finished.add(record.chain_id)
+            if record.keep is not None and record.finished_at is not None:
+                heapq.heappush(self.expiring, (record.finished_at + record.keep, record.chain_id))
+        self.record(record, kind)
+
+    def record(self, record: Record, kind: str, worker: str | None = None) -> None:
+        """Note an event, if anybody listens."""
+        if any(until > self.now() for until in self.listeners.values()):
+            self.event_seq += 1
+            self.events.append(
+                EventRow(
+                    self.event_seq,
+                    self.now(),
+                    kind,
+                    record.id,
+                    record.chain_id,
+                    record.type,
+                    record.attempt,
+                    worker or record.worker,
+                )
+            )
+            del self.events[:-EVENTS_KEPT]
+            self.hints.recorded = True
+
+    def end_attempt(self, record: Record, outcome: str, error: bytes | None, next_at: Micros | None = None) -> None:
+        """Keep what the job's row will forget: an attempt that did not complete it."""
+        past = PastAttempt(record.attempt, record.worker, record.started_at, self.now(), outcome, error, next_at)
+        self.history[record.id].append(past)
+
+    def lost(self, record: Record | None, token: str) -> LostReason | None:
+        """Why a claim no longer holds; None while it does."""
+        match record:
+            case None:
+                return "not_found"
+            case Record(status=Status.RUNNING, token=current) if current == token:
+                return None
+            case Record(status=Status.CANCELLED):
+                return "cancelled"
+            case Record(status=Status.COMPLETED):
+                return "already_completed"
+            case _:
+                return "taken_by_another_worker"
+
+    def chain_completed(self, chain_id: str, now: Micros) -> list[tuple[str, str]]:
+        """Count the chain off for every job that waits for it; answers those that wait no longer."""
+        unblocked: list[tuple[str, str]] = []
+        for job_id in self.dependents.get(chain_id, ()):
+            job = self.jobs[job_id]
+            left = job.open_blockers - 1
+            if left == 0 and job.status is Status.BLOCKED:
+                due = max(job.scheduled_at, now)
+                self.change(job, "unblocked", open_blockers=0, status=Status.PENDING, scheduled_at=due)
+                unblocked.append((job.id, job.type))
+            else:
+                self.jobs[job_id] = msgspec.structs.replace(job, open_blockers=left)
+        return unblocked
+
+    def chain_broken(self, chain_id: str, now: Micros) -> None:
+        """A chain failed or was cancelled: fail the blocked jobs that asked for it, and so on from them."""
+        for job_id in self.dependents.get(chain_id, ()):
+            job = self.jobs[job_id]
+            if job.status is Status.BLOCKED and job.on_blocker_failure == "fail":
+                error = failure.write("BlockerFailed", f"chain {chain_id}, which this job waited for, did not complete")
+                self.change(job, "failed", status=Status.FAILED, error=error, finished_at=now)
+                self.chain_broken(job.chain_id, now)
+
+    def remove_chain(self, chain_id: str) -> None:
+        """Forget a chain and all that belongs to its jobs."""
+        ids = self.chains.pop(chain_id)
+        first = self.jobs[ids[0]]
+        if first.key is not None:
+            self.keys[first.type, first.key].remove(chain_id)
+        for job_id in ids:
+            job = self.jobs.pop(job_id)
+            if self.running.pop(job_id, False) is None:
+                self.hints.lost.add(job_id)
+            for blocker in self.blockers.pop(job_id, ()):
+                self.dependents[blocker].remove(job_id)
+            self.history.pop(job_id, None)
+            self.record(job, "deleted")
+        self.dependents.pop(chain_id, None)
+        self.hints.finished.add(chain_id)

@@ -1,0 +1,88 @@
+"""The memory store: one process, one lock, gone at exit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from holdfast.clock import Clock
+from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
+from holdfast.operations import Operation
+from holdfast.store import Store
+from holdfast.stores.memory import completing, creating, holding, operating, reading
+from holdfast.stores.memory.state import State
+from holdfast.wakeups import Hints, LocalWakeups, Wakeups
+
+R = TypeVar("R")
+
+Verb = Callable[[State, Any], Any]
+
+VERBS: dict[str, Verb] = {
+    verb: getattr(module, verb)
+    for module, verbs in {
+        creating: ("start", "preview"),
+        holding: ("claim", "renew", "settle", "guard", "progress", "reap"),
+        completing: ("lock", "complete"),
+        operating: ("cancel", "retry", "run_now", "delete", "pause", "resume", "prune"),
+        reading: (
+            "get_chains", "get_jobs", "get_blockers", "list_chains", "list_jobs", "get_history", "get_stats",
+            "next_due", "listen", "unlisten", "read_events", "examine",
+        ),
+    }.items()
+    for verb in verbs
+}  # fmt: skip
+
+
+class MemoryStore(Store):
+    """Jobs in this process's memory: for tests, and for work that need not survive."""
+
+    def __init__(self, name: str = "memory://", *, clock: Clock | None = None, wakeups: Wakeups | None = None) -> None:
+        self.name = name
+        self.wakeups = LocalWakeups() if wakeups is None else wakeups
+        self.clock = clock
+        self._state = State()
+        self._lock = threading.Lock()
+
+    def perform_sync(self, operation: Operation[R], /) -> R:
+        state = self._state
+        with self._lock:
+            state.clock = self.clock
+            state.hints = hints = Hints()
+            answer = VERBS[operation.verb](state, operation)
+        if hints:
+            self.wakeups.send(hints)
+        return cast(R, answer)
+
+    async def perform(self, operation: Operation[R], /) -> R:
+        return self.perform_sync(operation)
+
+    async def begin(self) -> DeferredTransaction:
+        return DeferredTransaction(self)
+
+    def begin_sync(self) -> DeferredSyncTransaction:
+        return DeferredSyncTransaction(self)
+
+    def join(self, tx: Any) -> DeferredTransaction:
+        raise TypeError("the memory store shares no transaction with the application; leave tx out")
+
+    def join_sync(self, tx: Any) -> DeferredSyncTransaction:
+        raise TypeError("the memory store shares no transaction with the application; leave tx out")
+
+    async def open(self) -> None:
+        """Nothing to connect to."""
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    def open_sync(self) -> None:
+        """Nothing to connect to."""
+
+    def close_sync(self) -> None:
+        """Nothing to let go of."""
+
+    async def migrate(self) -> list[str]:
+        return []
+
+    def migrate_sync(self) -> list[str]:
+        return []

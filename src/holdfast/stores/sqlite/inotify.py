@@ -1,0 +1,119 @@
+"""Linux file events, for a handful of named files in one directory.
+
+The directory itself is watched only for names that come and go; contents are watched per file. So a neighbour
+that writes without pause in the same directory costs nothing, which one watch on the directory's contents
+would not give.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import struct
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+IN_MODIFY = 0x2
+IN_MOVED_TO = 0x80
+IN_CREATE = 0x100
+IN_DELETE = 0x200
+IN_Q_OVERFLOW = 0x4000
+IN_IGNORED = 0x8000
+IN_ONLYDIR = 0x1000000
+
+_HEADER = struct.Struct("iIII")
+_READ = 64 * 1024
+
+
+class DirectoryGone(OSError):
+    """The watched directory was removed or unmounted: no further event will come."""
+
+
+class FileEvents:
+    """Which of `names` in `directory` changed since the last read.
+
+    `fileno()` becomes readable when there is something to read. Raises `OSError` when the kernel has no
+    inotify, or no instance left for this user. Not for use by two threads at once.
+    """
+
+    def __init__(self, directory: Path, names: Iterable[str]) -> None:
+        self._directory = directory
+        self._names = frozenset(names)
+        self._watched: dict[int, str] = {}
+        self._libc = _libc()
+        self._fd: int = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        if self._fd < 0:
+            raise _error("inotify_init1")
+        try:
+            self._home = self._watch(directory, IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ONLYDIR)
+            for name in self._names:
+                self._watch_contents(name)
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def read(self) -> dict[str, bool]:
+        """The names that changed, each with whether it is a new file now. Never blocks.
+
+        When the kernel's queue ran over, any name may have changed, so all are given, as new.
+        """
+        try:
+            data = os.read(self._fd, _READ)
+        except BlockingIOError:
+            return {}
+        changed: dict[str, bool] = {}
+        offset = 0
+        while offset < len(data):
+            wd, mask, _, length = _HEADER.unpack_from(data, offset)
+            offset += _HEADER.size
+            name = os.fsdecode(data[offset : offset + length].rstrip(b"\0"))
+            offset += length
+            if mask & IN_Q_OVERFLOW:
+                for every in self._names:
+                    self._watch_contents(every)
+                    changed[every] = True
+            elif mask & IN_IGNORED:
+                self._watched.pop(wd, None)
+                if wd == self._home:
+                    raise DirectoryGone(f"{self._directory} is no longer there to be watched")
+            elif wd == self._home:
+                if name in self._names:
+                    is_new = bool(mask & (IN_CREATE | IN_MOVED_TO))
+                    if is_new:
+                        self._watch_contents(name)
+                    changed[name] = changed.get(name, False) or is_new
+            elif wd in self._watched:
+                changed.setdefault(self._watched[wd], False)
+        return changed
+
+    def _watch_contents(self, name: str) -> None:
+        # Not there, or gone again: the directory's watch will tell of its creation.
+        with contextlib.suppress(FileNotFoundError):
+            self._watched[self._watch(self._directory / name, IN_MODIFY)] = name
+
+    def _watch(self, path: Path, mask: int) -> int:
+        wd: int = self._libc.inotify_add_watch(self._fd, os.fsencode(path), mask)
+        if wd < 0:
+            raise _error(str(path))
+        return wd
+
+
+def _libc() -> ctypes.CDLL:
+    if sys.platform != "linux":
+        raise OSError("this system has no inotify")
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.inotify_add_watch.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32]
+    return libc
+
+
+def _error(what: str) -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, os.strerror(number), what)

@@ -1,0 +1,144 @@
+"""Wake-ups: hints that there may be something to do. Losing one costs time, never a job."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(slots=True)
+class Hints:
+    """What a commit may have changed for others: job types with something due, finished chains, lost claims.
+
+    `anything` stands for a change of unknown content: whoever hears it looks for itself.
+    """
+
+    due: set[str] = field(default_factory=set[str])
+    finished: set[str] = field(default_factory=set[str])
+    lost: set[str] = field(default_factory=set[str])
+    recorded: bool = False
+    """Events were recorded for listeners."""
+    anything: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.due or self.finished or self.lost or self.recorded or self.anything)
+
+
+ANYTHING = Hints(anything=True)
+
+Listener = Callable[[Hints], None]
+
+
+class Wakeups(Protocol):
+    """Carries hints between everyone who uses a store.
+
+    Neither method may raise for a broken connection: a sender has committed already, and whoever hears nothing polls.
+    """
+
+    @property
+    def healthy(self) -> bool:
+        """Whether hints of other processes arrive. When not, workers poll every second."""
+        ...
+
+    def send(self, hints: Hints) -> None:
+        """Tell all listeners, here and elsewhere. Called after the commit; must not block for long."""
+        ...
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Have `listener` called, from any thread, until the returned function is called."""
+        ...
+
+
+class LocalWakeups:
+    """Wake-ups within one process."""
+
+    def __init__(self) -> None:
+        self._listeners: dict[int, Listener] = {}
+        self._next = 0
+        self._lock = threading.Lock()
+
+    @property
+    def healthy(self) -> bool:
+        return True
+
+    def send(self, hints: Hints) -> None:
+        for listener in list(self._listeners.values()):
+            listener(hints)
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        with self._lock:
+            number = self._next
+            self._next += 1
+            self._listeners[number] = listener
+        return lambda: self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        with self._lock:
+            self._listeners.pop(number, None)
+
+
+class NoWakeups:
+    """Wake-ups that never arrive: everything goes by polling."""
+
+    @property
+    def healthy(self) -> bool:
+        return False
+
+    def send(self, hints: Hints) -> None:
+        """Nobody hears it."""
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        return lambda: None
+
+
+class Alarm:
+    """Lets one waiter sleep until somebody rings, from any thread. A ring is never lost: it ends the next wait too."""
+
+    def __init__(self) -> None:
+        self._rung = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._future: asyncio.Future[None] | None = None
+
+    def ring(self) -> None:
+        self._rung.set()
+        loop = self._loop
+        if loop is not None and self._future is not None:
+            try:
+                loop.call_soon_threadsafe(self._wake)
+            except RuntimeError:  # the loop is closed, so nobody waits any more
+                return
+
+    def wait_sync(self, timeout: float) -> bool:
+        """Wait for a ring; tells whether there was one."""
+        rung = self._rung.wait(timeout)
+        self._rung.clear()
+        return rung
+
+    async def wait(self, timeout: float) -> bool:
+        """Wait for a ring; tells whether there was one."""
+        loop = asyncio.get_running_loop()
+        future = loop.create_future()
+        self._loop, self._future = loop, future
+        # The future is published before the look at the flag: a ring in between is seen by one of the two.
+        handle = loop.call_later(timeout, _finish, future)
+        try:
+            if not self._rung.is_set():
+                await future
+        finally:
+            self._future = None
+            handle.cancel()
+        rung = self._rung.is_set()
+        self._rung.clear()
+        return rung
+
+    def _wake(self) -> None:
+        if self._future is not None:
+            _finish(self._future)
+
+
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
