@@ -6,8 +6,6 @@ import traceback
 
 import msgspec
 
-from holdfast.job import ErrorText
-
 LIMIT = 16 * 1024
 """Characters kept of a traceback; of a message, a quarter of it."""
 
@@ -31,11 +29,6 @@ def write(type: str, message: str, trace: str = "") -> bytes:
     parts = [type[:200], _shorten(message, LIMIT // 4), _shorten(trace, LIMIT)]
     # A lone surrogate or NUL in somebody's message must not keep its job from failing.
     return msgspec.json.encode([part.encode("utf-8", "replace").decode().replace("\0", "\\0") for part in parts])
-
-
-def read(stored: bytes | None) -> ErrorText | None:
-    """A stored error for people."""
-    return None if stored is None else ErrorText(*msgspec.json.decode(stored, type=tuple[str, str, str]))
 
 
 def _shorten(text: str, limit: int) -> str:

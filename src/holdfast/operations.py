@@ -342,7 +342,7 @@ class GetHistory(Operation["tuple[Record, list[PastAttempt]] | None"], frozen=Tr
 
 
 class TypeStats(NamedTuple):
-    """How many jobs of a type stand where. `due` are pending and may run now; `oldest_due` is since when the first waits."""
+    """How many jobs of a type stand where. `due` are those that may run now, the first since `oldest_due`."""
 
     type: str
     counts: dict[Status, int]

@@ -107,7 +107,7 @@ def _take_back(state: State, job: Record, now: Micros) -> Reaped:
     state.hints.lost.add(job.id)
     if has_attempts_left(job):
         state.end_attempt(job, "lost", error, now)
-        taken = state.change(job, "lost", status=Status.PENDING, error=error, **_let_go(), scheduled_at=now)
+        taken = state.change(job, "reaped", status=Status.PENDING, error=error, **_let_go(), scheduled_at=now)
     else:
         state.end_attempt(job, "lost", error)
         taken = state.change(job, "failed", status=Status.FAILED, error=error, **_let_go(), finished_at=now)
