@@ -1,0 +1,344 @@
+"""The watch, with real processes on the other side of the file."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from holdfast.stores.sqlite import watch as watch_module
+from holdfast.stores.sqlite.watch import Poker, Watch, wake_file
+
+PROMPTLY = 10.0
+"""Far more than any wake-up takes, so that a busy machine fails no test; what is lost never comes."""
+
+POKING = """
+import sys, time
+from holdfast.stores.sqlite.watch import Poker
+poker = Poker(sys.argv[1])
+for line in sys.stdin:
+    at = time.monotonic_ns()
+    for _ in range(int(line)):
+        poker.poke()
+    print(at, flush=True)
+"""
+
+COMMITTING = """
+import sqlite3, sys, time
+connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
+connection.execute(f"pragma journal_mode={sys.argv[2]}")
+connection.execute("pragma synchronous=full")
+for line in sys.stdin:
+    for _ in range(int(line)):
+        connection.execute("begin immediate")
+        connection.execute("insert into t values (1)")
+        connection.execute("commit")
+    print(time.monotonic_ns(), flush=True)
+"""
+
+
+class Other:
+    """Another process, which does its deed as often as told and answers with the time on the shared clock."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def do(self, times: int = 1) -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{times}\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+
+@contextmanager
+def other_process(script: str, *args: str) -> Generator[Other, None, None]:
+    command = [sys.executable, "-c", script, *args]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield Other(process)
+
+
+@contextmanager
+def watching(path: Path) -> Generator[queue.Queue[int], None, None]:
+    calls: queue.Queue[int] = queue.Queue()
+    watch = Watch(path, lambda: calls.put(time.monotonic_ns()))
+    watch.start()
+    try:
+        yield calls
+    finally:
+        watch.stop()
+
+
+def settle(calls: queue.Queue[int], *, quiet: float = 1.5) -> int:
+    """Count calls until none has come for a while; unless told, for longer than a whole burst of looks."""
+    count = 0
+    while True:
+        try:
+            calls.get(timeout=quiet)
+        except queue.Empty:
+            return count
+        count += 1
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    # A name that a file: address must quote.
+    path = tmp_path / "a job?s #1 %41.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("create table t (x)")
+    return path
+
+
+def test_a_poke_by_another_process_arrives(path: Path) -> None:
+    delays: list[float] = []
+
+    with other_process(POKING, str(path)) as other:
+        other.do(0)
+        with watching(path) as calls:
+            for _ in range(50):
+                poked = other.do()
+                delays.append((calls.get(timeout=PROMPTLY) - poked) / 1e6)
+                settle(calls, quiet=0.01)
+
+    sys.stdout.write(f"poke to call: median {median(delays):.2f} ms, worst {max(delays):.2f} ms\n")
+    assert median(delays) < PROMPTLY * 1000
+
+
+@pytest.mark.parametrize("journal", ["wal", "delete", "truncate", "persist"])
+def test_a_commit_by_a_plain_connection_of_another_process_is_noticed(path: Path, journal: str) -> None:
+    delays: list[float] = []
+
+    with other_process(COMMITTING, str(path), journal) as other:
+        other.do()
+        with watching(path) as calls:
+            settle(calls)
+            for _ in range(10):
+                committed = other.do()
+                delays.append((calls.get(timeout=PROMPTLY) - committed) / 1e6)
+                settle(calls, quiet=0.03)
+
+    sys.stdout.write(f"{journal} commit to call: median {median(delays):.2f} ms, worst {max(delays):.2f} ms\n")
+    assert median(delays) < PROMPTLY * 1000
+
+
+def test_a_commit_that_becomes_visible_long_after_its_write_is_noticed(path: Path) -> None:
+    with (
+        closing(sqlite3.connect(path, isolation_level=None)) as connection,
+        watching(path) as calls,
+    ):
+        connection.execute("pragma cache_size=1")
+        connection.execute("begin immediate")
+        # More than the cache holds, so that pages are written to the file before the commit.
+        connection.executemany("insert into t values (?)", [("x" * 4000,)] * 200)
+        with pytest.raises(queue.Empty):
+            calls.get(timeout=0.2)
+
+        connection.execute("commit")
+
+        calls.get(timeout=PROMPTLY)
+
+
+def test_the_first_commit_to_a_file_made_later_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "later.db"
+
+    with watching(path) as calls, closing(sqlite3.connect(path)) as connection:
+        connection.execute("create table t (x)")
+
+        calls.get(timeout=PROMPTLY)
+
+
+def test_a_file_put_in_the_place_of_another_is_followed(path: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "new.db")) as connection:
+        connection.execute("create table t (x)")
+
+    with watching(path) as calls:
+        (tmp_path / "new.db").replace(path)
+        calls.get(timeout=PROMPTLY)
+        settle(calls)
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("insert into t values (1)")
+
+        calls.get(timeout=PROMPTLY)
+
+
+def test_an_idle_watch_calls_nobody_and_uses_no_processor_time(path: Path) -> None:
+    with other_process(COMMITTING, str(path), "wal") as other, watching(path) as calls:
+        other.do()
+        settle(calls)
+        before = time.process_time()
+
+        with pytest.raises(queue.Empty):
+            calls.get(timeout=2)
+
+        used = time.process_time() - before
+    sys.stdout.write(f"idle for 2 s: {used * 1000:.2f} ms of processor time\n")
+    assert used < 0.02
+
+
+def test_noise_from_other_files_in_the_directory_costs_nothing(path: Path) -> None:
+    with watching(path) as calls, (path.parent / "noise").open("wb", buffering=0) as noise:
+        used = _processor_time("holdfast-watch")
+
+        for _ in range(20_000):
+            noise.write(b"x")
+
+        assert calls.empty()
+        assert _processor_time("holdfast-watch") - used <= 2
+
+
+def test_many_pokes_share_few_calls(path: Path) -> None:
+    with other_process(POKING, str(path)) as other:
+        other.do(0)
+        with watching(path) as calls:
+            began = time.monotonic()
+
+            other.do(50_000)
+            last = calls.get(timeout=PROMPTLY)
+
+            took = time.monotonic() - began
+            count = 1 + settle(calls)
+    assert last
+    assert count <= 1000 * took + 30
+
+
+def test_many_commits_share_few_calls(path: Path) -> None:
+    with other_process(COMMITTING, str(path), "wal") as other:
+        other.do()
+        with watching(path) as calls:
+            settle(calls)
+            began = time.monotonic()
+
+            other.do(300)
+
+            took = time.monotonic() - began
+            count = settle(calls)
+    # One look in five milliseconds while changes keep coming, and the looks of one burst after the last.
+    assert 1 <= count <= 200 * took + 10
+
+
+def test_a_poked_commit_is_told_once(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection, closing(Poker(path)) as poker:
+        connection.execute("pragma journal_mode=wal")
+        with watching(path) as calls:
+            settle(calls)
+            connection.execute("insert into t values (1)")
+            poker.poke()
+
+            # The commit's own change may have been looked at before the poke was made.
+            assert 1 <= settle(calls) <= 2
+
+
+def test_a_failing_listener_is_called_again(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    called: queue.Queue[None] = queue.Queue()
+
+    def fail() -> None:
+        called.put(None)
+        raise RuntimeError("not today")
+
+    watch = Watch(path, fail)
+    with closing(Poker(path)) as poker:
+        watch.start()
+        poker.poke()
+        called.get(timeout=PROMPTLY)
+        poker.poke()
+        called.get(timeout=PROMPTLY)
+        watch.stop()
+
+    assert "not today" in caplog.text
+
+
+def test_stop_ends_the_thread_and_gives_back_every_file(path: Path) -> None:
+    open_before = len(list(Path("/proc/self/fd").iterdir()))
+    watch = Watch(path, lambda: None)
+    watch.start()
+    assert "holdfast-watch" in [thread.name for thread in threading.enumerate()]
+
+    watch.stop()
+    watch.stop()
+
+    assert "holdfast-watch" not in [thread.name for thread in threading.enumerate()]
+    assert len(list(Path("/proc/self/fd").iterdir())) == open_before
+
+
+def test_a_listener_may_stop_its_own_watch(path: Path) -> None:
+    stopped = threading.Event()
+
+    def stop() -> None:
+        watch.stop()
+        stopped.set()
+
+    watch = Watch(path, stop)
+    with closing(Poker(path)) as poker:
+        watch.start()
+        poker.poke()
+
+        assert stopped.wait(PROMPTLY)
+
+
+def test_without_file_events_commits_are_noticed_all_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("no inotify here")
+
+    monkeypatch.setattr(watch_module, "FileEvents", refuse)
+    with other_process(COMMITTING, str(path), "wal") as other, watching(path) as calls:
+        other.do()
+
+        calls.get(timeout=PROMPTLY)
+
+
+def test_the_wake_file_is_private_and_no_link_is_followed(path: Path, tmp_path: Path) -> None:
+    Poker(path).close()
+    assert stat.S_IMODE(wake_file(path).stat().st_mode) == 0o600
+
+    wake_file(path).unlink()
+    wake_file(path).symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(OSError, match="symbolic links"):
+        Poker(path)
+
+
+def _processor_time(thread_name: str) -> int:
+    """What the kernel charged to one of our threads, in ticks."""
+    [ident] = [thread.native_id for thread in threading.enumerate() if thread.name == thread_name]
+    fields = Path(f"/proc/self/task/{ident}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def test_a_watch_stops_though_a_forked_child_holds_its_pipe(path: Path) -> None:
+    script = """
+import os, sys
+from holdfast.stores.sqlite.watch import Watch
+watch = Watch(sys.argv[1], lambda: None)
+watch.start()
+told, tell = os.pipe()
+child = os.fork()
+if child == 0:
+    watch.stop()
+    os.close(tell)
+    os.read(told, 1)
+    os._exit(0)
+watch.stop()
+os.close(tell)
+os.waitpid(child, 0)
+print("stopped")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, os.fspath(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert done.stdout == "stopped\n"

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from holdfast.stores.sqlite.burst import DELAYS, GAP, Burst
+
+
+def looks(burst: Burst) -> list[float]:
+    times: list[float] = []
+    while burst.due is not None:
+        times.append(burst.due)
+        burst.looked(burst.due)
+    return times
+
+
+def test_one_change_is_followed_by_a_few_looks_over_one_second() -> None:
+    burst = Burst()
+
+    burst.changed(10.0)
+
+    times = looks(burst)
+    assert len(times) == len(DELAYS)
+    assert times[0] == 10.0 + DELAYS[0]
+    assert times[-1] == pytest.approx(11.0)
+
+
+def test_a_further_change_begins_the_burst_anew() -> None:
+    burst = Burst()
+    burst.changed(10.0)
+    for _ in range(6):
+        assert burst.due is not None
+        burst.looked(burst.due)
+
+    burst.changed(10.2)
+
+    times = looks(burst)
+    assert len(times) == len(DELAYS)
+    assert times[0] == 10.2 + DELAYS[0]
+
+
+def test_changes_without_end_bring_a_look_every_gap_and_no_more() -> None:
+    burst = Burst()
+    times: list[float] = []
+
+    for tick in range(1000):
+        now = tick * 0.0001
+        burst.changed(now)
+        if burst.due is not None and burst.due <= now:
+            times.append(now)
+            burst.looked(now)
+
+    assert len(times) >= 15
+    assert min(later - earlier for earlier, later in pairwise(times)) >= GAP - 1e-9
