@@ -111,7 +111,8 @@ class Settled(NamedTuple):
 class Settle(Operation[list[Settled]], frozen=True):
     """Write the outcomes of attempts, each under its claim; answers are in the same order.
 
-    A lost claim writes nothing and does not disturb the others. Completing the last job of a chain unblocks the jobs
+    A lost claim writes nothing and does not disturb the others. A settled job keeps the token it was settled under, so
+    sending a settlement again is safe: one that stands written is answered like the first time. Completing the last job of a chain unblocks the jobs
     that waited for it alone; whichever of two blockers finishes last does it, however they overlap. A failed or
     cancelled chain fails the dependents that asked for that. A released attempt gives its number back.
     """

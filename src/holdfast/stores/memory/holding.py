@@ -118,8 +118,10 @@ def _take_back(state: State, job: Record, now: Micros) -> Reaped:
 def _settle(state: State, settlement: Settlement) -> Settled:
     job = state.jobs.get(settlement.claim.job_id)
     if reason := state.lost(job, settlement.claim.token):
-        return Settled(lost=reason)
+        written = job is not None and (job.token, job.status) == (settlement.claim.token, settlement.status)
+        return Settled() if written else Settled(lost=reason)
     assert job is not None
+    settled_by = settlement.claim.token
     next_job = settlement.continuation
     refused = creating.check_starts(state, settlement.starts, settlement.expected)
     if refused is None and next_job is not None:
@@ -133,26 +135,31 @@ def _settle(state: State, settlement: Settlement) -> Settled:
             done = {"status": Status.COMPLETED, "output": settlement.output, "error": None, "finished_at": now}
             if next_job is not None:
                 creating.add(state, next_job)
-            state.change(job, "completed", **done, **_let_go(worker=job.worker))
+            state.change(job, "completed", **done, **_let_go(worker=job.worker, token=settled_by))
             if next_job is None:
                 return Settled(unblocked=tuple(state.chain_completed(job.chain_id, now)))
         case Status.PENDING if settlement.outcome == "released":
             state.end_attempt(job, "released", None, job.scheduled_at)
-            state.change(job, "released", status=Status.PENDING, attempt=job.attempt - 1, **_let_go())
+            state.change(job, "released", status=Status.PENDING, attempt=job.attempt - 1, **_let_go(token=settled_by))
         case Status.PENDING:
             due = max(now, now + settlement.delay if settlement.at is None else settlement.at)
             state.end_attempt(job, settlement.outcome, settlement.error, due)
             kind = settlement.outcome if settlement.outcome == "rescheduled" else "retrying"
-            state.change(job, kind, status=Status.PENDING, error=settlement.error, scheduled_at=due, **_let_go())
+            state.change(
+                job, kind, status=Status.PENDING, error=settlement.error, scheduled_at=due, **_let_go(token=settled_by)
+            )
         case ended:
             state.end_attempt(job, settlement.outcome, settlement.error)
-            state.change(job, str(ended), status=ended, error=settlement.error, finished_at=now, **_let_go())
+            state.change(
+                job, str(ended), status=ended, error=settlement.error, finished_at=now, **_let_go(token=settled_by)
+            )
             state.chain_broken(job.chain_id, now)
     return Settled()
 
 
-def _let_go(worker: str | None = None) -> dict[str, Any]:
-    return {"worker": worker, "token": None, "leased_until": None, "renewed_at": None}
+def _let_go(worker: str | None = None, token: str | None = None) -> dict[str, Any]:
+    # A settled job keeps the token it was settled under, so that a settlement sent again is known.
+    return {"worker": worker, "token": token, "leased_until": None, "renewed_at": None}
 
 
 def _promote(state: State, name: str, now: Micros) -> None:

@@ -42,7 +42,7 @@ def retry(state: State, op: RetryJobs) -> list[Record]:
         if state.jobs[job.id].status not in wanted:
             continue  # named twice
         status = Status.BLOCKED if job.open_blockers else Status.PENDING
-        state.change(job, "retried", status=status, attempt=0, scheduled_at=now, finished_at=None)
+        state.change(job, "retried", status=status, attempt=0, scheduled_at=now, finished_at=None, token=None)
     return [state.jobs[job.id] for job in jobs]
 
 
