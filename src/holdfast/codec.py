@@ -1,0 +1,224 @@
+"""Values as JSON text and back, exactly, or not at all.
+
+A codec is made once per annotation. It writes a value, reads it back as the annotation says, and lets it pass only
+if what came back is what was given. So an ill-typed value is refused where it is handed over, not where it is used,
+and whatever is stored can be read.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import inspect
+
+from holdfast.annotation import has_abstract_sequence, members, name_of
+from holdfast.errors import PayloadRefused
+from holdfast.payload import DEFAULT_LIMIT, MAX_DEPTH, difference, flaw, maybe_naive, outsized, suspect, too_deep
+
+
+class Misfit(PayloadRefused):
+    """A value that is not of the annotated type."""
+
+
+class Codec(Protocol):
+    """Writes values of one type as bytes, and reads them back."""
+
+    def encode(self, value: Any, /) -> bytes:
+        """The value as a payload. PayloadRefused if it would not come back the same."""
+        ...
+
+    def decode(self, payload: bytes, /) -> Any:
+        """The value of a payload. PayloadRefused if it is not of the annotated type."""
+        ...
+
+
+def codec_for(annotation: Any, *, limit: int = DEFAULT_LIMIT) -> Codec:
+    """The codec of an annotation. TypeError if values of that type cannot be kept."""
+    try:
+        return TypeCodec(annotation, limit=limit)
+    except TypeError:
+        # Importing here: a choice is made of codecs.
+        from holdfast.choice import ChoiceCodec
+
+        if len(members(annotation)) < 2:
+            raise
+        return ChoiceCodec(annotation, limit=limit)
+
+
+def plain(payload: bytes) -> Any:
+    """A payload as plain JSON values, for readers that do not know its type."""
+    try:
+        return msgspec.json.decode(payload)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise PayloadRefused(f"not a payload: {error}") from error
+
+
+class TypeCodec:
+    """The codec of a type that msgspec understands, pydantic models included."""
+
+    def __init__(self, annotation: Any, *, limit: int = DEFAULT_LIMIT) -> None:
+        self.annotation = annotation
+        self.limit = limit
+        self._traits = survey(annotation)
+        self._sequences = has_abstract_sequence(annotation)
+        self._decoder = msgspec.json.Decoder[Any](annotation, dec_hook=_read_foreign)
+
+    def encode(self, value: Any, /) -> bytes:
+        try:
+            payload = ENCODER.encode(value)
+            if self._decoder.decode(payload) == value and self.sound(payload, value):
+                return payload
+        except Exception:  # noqa: S110 - told apart, and named, by the slow way
+            pass
+        return self._encode_slowly(value)
+
+    def sound(self, payload: bytes, value: Any) -> bool:
+        """Whether nothing about a payload needs a closer look."""
+        traits = self._traits
+        return (
+            len(payload) <= self.limit
+            and not suspect(payload)
+            and (traits.bounded or not too_deep(payload))
+            and not (traits.dated and maybe_naive(payload))
+            and not (traits.foreign and flaw(value) is not None)
+        )
+
+    def decode(self, payload: bytes, /) -> Any:
+        try:
+            return self._decoder.decode(payload)
+        except (ValueError, RecursionError) as error:
+            raise Misfit(f"does not fit {name_of(self.annotation)}: {_tidy(error)}") from error
+
+    def _encode_slowly(self, value: Any) -> bytes:
+        try:
+            payload = ENCODER.encode(value)
+        except RecursionError as error:
+            raise PayloadRefused(f"nested deeper than {MAX_DEPTH} levels") from error
+        except Exception as error:
+            raise self._refusal(value, error) from error
+        if reason := outsized(payload, self.limit) or flaw(value) or flaw(plain(payload)):
+            raise PayloadRefused(reason)
+        try:
+            back = self._decoder.decode(payload)
+        except Exception as error:
+            raise self._refusal(value, error) from error
+        found = difference(value, back, sequences=self._sequences)
+        if found is None:
+            return payload
+        if not found.path:
+            raise self._misfit(value)
+        raise Misfit(
+            f"expected {name_of(self.annotation)}; at {found.path.strip()},"
+            f" {_kind(found.sent)} would come back as {_kind(found.back)}"
+        )
+
+    def _refusal(self, value: Any, error: Exception) -> PayloadRefused:
+        if reason := flaw(value):
+            return PayloadRefused(reason)
+        # With no place in the value named, it is the value itself that is of another type.
+        if str(error).startswith("Expected `") and " - at `" not in str(error):
+            return self._misfit(value)
+        return Misfit(f"expected {name_of(self.annotation)}: {_tidy(error)}")
+
+    def _misfit(self, value: Any) -> Misfit:
+        if self.annotation in (Any, object):
+            return Misfit(f"{_kind(value)} is no plain JSON value; annotate it with its type to have it kept as such")
+        return Misfit(f"expected {name_of(self.annotation)}, got {_kind(value)}")
+
+
+@dataclass(slots=True)
+class Traits:
+    """What is known of all values of a type."""
+
+    dated: bool = False
+    """Some datetime may be inside."""
+    foreign: bool = False
+    """Some class that writes itself may be inside, so the text tells nothing about its values."""
+    bounded: bool = True
+    """Values nest only as deep as the type does."""
+
+
+def survey(annotation: Any) -> Traits:
+    """Look through a type once. TypeError if some part of it cannot be kept."""
+    try:
+        root = inspect.type_info(annotation)
+    except Exception as error:
+        hint = ""
+        if "unions may not contain" in str(error):
+            hint = "; a union whose members look alike in JSON must be the whole type of a parameter or return value"
+        raise TypeError(f"{name_of(annotation)} cannot be kept as JSON: {_tidy(error)}{hint}") from error
+    traits = Traits()
+    _survey(root, traits, ())
+    return traits
+
+
+def _survey(part: Any, traits: Traits, above: tuple[int, ...]) -> None:
+    if id(part) in above:
+        traits.bounded = False
+        return
+    match part:
+        case inspect.AnyType():
+            traits.bounded = False
+        case inspect.DateTimeType():
+            traits.dated = True
+        case inspect.CustomType(cls=cls):
+            if cls is not object and not _is_model(cls):
+                raise TypeError(
+                    f"{name_of(cls)} cannot be kept as JSON; use a dataclass, a TypedDict, a msgspec Struct"
+                    " or a pydantic model"
+                )
+            traits.foreign = traits.foreign or cls is not object
+            traits.bounded = False
+        case _:
+            pass
+    if len(above) > MAX_DEPTH // 2:
+        traits.bounded = False
+        return
+    for inner in _inner_types(part):
+        _survey(inner, traits, (*above, id(part)))
+
+
+def _inner_types(part: Any) -> list[Any]:
+    found: list[Any] = []
+    for name in part.__struct_fields__:
+        value: Any = getattr(part, name)
+        items: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
+        for item in items:
+            found += [item.type] if isinstance(item, inspect.Field) else []
+            found += [item] if isinstance(item, inspect.Type) else []
+    return found
+
+
+def _is_model(cls: Any) -> bool:
+    # Whoever passes a model has imported pydantic; nobody else should have to.
+    pydantic = sys.modules.get("pydantic")
+    return pydantic is not None and isinstance(cls, type) and issubclass(cls, pydantic.BaseModel)
+
+
+def _write_foreign(value: Any) -> Any:
+    if _is_model(type(value)):
+        return msgspec.Raw(value.model_dump_json(by_alias=True, warnings="error").encode())
+    raise TypeError(f"{_kind(value)} cannot be written as JSON")
+
+
+def _read_foreign(cls: type[Any], value: Any) -> Any:
+    if cls is object:
+        return value
+    # As JSON and not as objects: a strict model takes the text of a datetime only from JSON.
+    return cls.model_validate_json(msgspec.json.encode(value))
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else type(value).__name__
+
+
+def _tidy(error: BaseException) -> str:
+    text = str(error).split("\n    For further information", 1)[0]
+    text = text.replace("`", "").replace(" - at $", " at ").replace("\n", " ")
+    return text[:1].lower() + text[1:]
+
+
+ENCODER = msgspec.json.Encoder(enc_hook=_write_foreign)
