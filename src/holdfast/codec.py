@@ -64,12 +64,12 @@ class TypeCodec:
         self.limit = limit
         self._traits = survey(annotation)
         self._sequences = has_abstract_sequence(annotation)
-        self._decoder = msgspec.json.Decoder[Any](annotation, dec_hook=_read_foreign)
+        self.decoder = msgspec.json.Decoder[Any](annotation, dec_hook=_read_foreign)
 
     def encode(self, value: Any, /) -> bytes:
         try:
             payload = ENCODER.encode(value)
-            if self._decoder.decode(payload) == value and self.sound(payload, value):
+            if self.decoder.decode(payload) == value and self.sound(payload, value):
                 return payload
         except Exception:  # noqa: S110 - told apart, and named, by the slow way
             pass
@@ -88,7 +88,7 @@ class TypeCodec:
 
     def decode(self, payload: bytes, /) -> Any:
         try:
-            return self._decoder.decode(payload)
+            return self.decoder.decode(payload)
         except (ValueError, RecursionError) as error:
             raise Misfit(f"does not fit {name_of(self.annotation)}: {_tidy(error)}") from error
 
@@ -102,7 +102,7 @@ class TypeCodec:
         if reason := outsized(payload, self.limit) or flaw(value) or flaw(plain(payload)):
             raise PayloadRefused(reason)
         try:
-            back = self._decoder.decode(payload)
+            back = self.decoder.decode(payload)
         except Exception as error:
             raise self._refusal(value, error) from error
         found = difference(value, back, sequences=self._sequences)

@@ -1,0 +1,154 @@
+"""How a type's jobs run, and how one chain is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, Protocol, get_args
+
+from holdfast.retry import Retry, Seconds, seconds
+
+Dedup = Literal["incomplete", "any"]
+OnBlockerFailure = Literal["wait", "fail"]
+Executor = Literal["thread", "process"]
+
+DEFAULT_KEEP = timedelta(days=7)
+MAX_TEXT = 512
+
+
+class Identified(Protocol):
+    """Something with an id: a chain, or a job."""
+
+    @property
+    def id(self) -> str: ...
+
+
+Chains = Iterable[Identified | str]
+After = Chains
+Exclude = Chains
+
+
+@dataclass(frozen=True, slots=True)
+class TypeOptions:
+    """What a job type says about all its jobs. None leaves it to the worker, except for `keep`: for ever."""
+
+    retry: Retry | None = None
+    lease: Seconds | None = None
+    timeout: Seconds | None = None
+    priority: int = 0
+    keep: Seconds | None = DEFAULT_KEEP
+    on_blocker_failure: OnBlockerFailure = "wait"
+    executor: Executor = "thread"
+
+    def __post_init__(self) -> None:
+        if self.retry is not None and not isinstance(self.retry, Retry):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"retry must be a Retry, not {type(self.retry).__name__}")
+        _check_duration("lease", self.lease)
+        _check_duration("timeout", self.timeout)
+        _check_duration("keep", self.keep, zero=True)
+        _check_priority(self.priority)
+        _check_word("on_blocker_failure", self.on_blocker_failure, get_args(OnBlockerFailure))
+        _check_word("executor", self.executor, get_args(Executor))
+
+
+@dataclass(frozen=True, slots=True)
+class StartOptions:
+    """What one start says about its chain. None leaves it to the type."""
+
+    key: str | None = None
+    dedup: Dedup = "incomplete"
+    window: Seconds | None = None
+    exclude: tuple[str, ...] = ()
+    delay: Seconds | None = None
+    at: datetime | None = None
+    priority: int | None = None
+    max_attempts: int | None = None
+    timeout: Seconds | None = None
+    after: tuple[str, ...] = ()
+    id: str | None = None
+    on_blocker_failure: OnBlockerFailure | None = None
+
+    def __post_init__(self) -> None:
+        _check_text("key", self.key)
+        _check_text("id", self.id)
+        self._check_dedup()
+        self._check_time()
+        if self.priority is not None:
+            _check_priority(self.priority)
+        _check_duration("timeout", self.timeout)
+        if self.max_attempts is not None and (isinstance(self.max_attempts, bool) or self.max_attempts < 1):
+            raise ValueError(f"max_attempts must be at least 1, not {self.max_attempts}")
+        if self.on_blocker_failure is not None:
+            _check_word("on_blocker_failure", self.on_blocker_failure, get_args(OnBlockerFailure))
+
+    def _check_dedup(self) -> None:
+        _check_word("dedup", self.dedup, get_args(Dedup))
+        _check_duration("window", self.window)
+        if self.key is None and (self.window is not None or self.exclude or self.dedup != "incomplete"):
+            raise ValueError("dedup, window and exclude say which chains with the same key count: give a key")
+
+    def _check_time(self) -> None:
+        if self.delay is not None and self.at is not None:
+            raise ValueError("give either delay or at, not both")
+        _check_duration("delay", self.delay, zero=True)
+        if self.at is not None and self.at.utcoffset() is None:
+            raise ValueError(f"at={self.at!r} has no time zone; use an aware datetime, such as datetime.now(UTC)")
+
+
+def ids_of(chains: Chains, *, option: str) -> tuple[str, ...]:
+    """The ids of chains, in order, each once."""
+    if isinstance(chains, str):
+        raise TypeError(f"{option} takes several chains or ids: wrap the one in a list")
+    return tuple(dict.fromkeys(_id_of(chain, option) for chain in chains))
+
+
+def _id_of(chain: Identified | str, option: str) -> str:
+    found = chain if isinstance(chain, str) else getattr(chain, "id", None)
+    if not isinstance(found, str) or not found:
+        raise TypeError(f"{option} takes chains or their ids, not {type(chain).__name__}")
+    _check_text(option, found)
+    return found
+
+
+def _check_text(option: str, value: str | None) -> None:
+    if value is None:
+        return
+    if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"{option} must be a str, not {type(value).__name__}")
+    if not 1 <= len(value) <= MAX_TEXT:
+        raise ValueError(f"{option} must have between 1 and {MAX_TEXT} characters, not {len(value)}")
+    if "\0" in value or not value.isascii() and not value.isprintable() and _unencodable(value):
+        raise ValueError(f"{option} must not hold a NUL or a lone surrogate")
+
+
+def _unencodable(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _check_duration(option: str, value: Seconds | None, *, zero: bool = False) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float | timedelta):
+        raise TypeError(f"{option} must be seconds or a timedelta, not {type(value).__name__}")
+    length = seconds(value)
+    # A hundred years: far enough, and far from where microseconds or dates overflow. NaN fails both comparisons.
+    if not (0 <= length if zero else 0 < length) or not length <= 100 * 365.25 * 86400:
+        least = "0" if zero else "more than 0"
+        raise ValueError(f"{option} must be {least} seconds, and at most a hundred years, not {value}")
+
+
+def _check_priority(value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"priority must be an int, not {type(value).__name__}")
+    if not -(2**31) <= value < 2**31:
+        raise ValueError(f"priority must fit 32 bits, not {value}")
+
+
+def _check_word(option: str, value: str, words: tuple[str, ...]) -> None:
+    if value not in words:
+        raise ValueError(f"{option} must be one of {', '.join(map(repr, words))}, not {value!r}")

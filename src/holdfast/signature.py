@@ -1,0 +1,200 @@
+"""A function's signature as the contract of a job type: its input by parameter, its output by return type."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter
+from typing import Any, cast, get_args, get_origin
+
+import msgspec
+
+from holdfast.annotation import members, name_of, resolve, union
+from holdfast.choice import ChoiceCodec
+from holdfast.codec import ENCODER, Codec, Misfit, TypeCodec, codec_for
+from holdfast.errors import PayloadRefused, WrongArguments
+from holdfast.payload import outsized
+
+_REFUSED_KINDS = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
+# Defaults that need no factory: nobody can change them.
+_IMMUTABLE = (int, str, float, bool, bytes, type(None))
+
+
+class Signature:
+    """What a function takes and gives, without its attempt.
+
+    `bind` proves that the arguments fit before anything is written; `arguments` reads them for the call.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, name: str, limit: int) -> None:
+        self.name = name
+        self.limit = limit
+        hints = resolve(function)
+        parameters = list(inspect.signature(function).parameters.values())
+        self.attempt = attempt_of(hints.get(parameters[0].name)) if parameters else None
+        self.takes_attempt = self.attempt is not None
+        self.is_async = inspect.iscoroutinefunction(function)
+        self.parameters = {each.name: each for each in parameters[1 if self.takes_attempt else 0 :]}
+        self.annotations = {each: hints.get(each, Any) for each in self.parameters}
+        self.returns = output_type(hints.get("return", Any))
+        self.codecs = {each: self._codec(each) for each in self.parameters}
+        self.output = self._output_codec()
+        self._bound = inspect.Signature(list(self.parameters.values()))
+        self._positional = sum(each.kind is not Parameter.KEYWORD_ONLY for each in self.parameters.values())
+        self._positional_only = frozenset(
+            each.name for each in self.parameters.values() if each.kind is Parameter.POSITIONAL_ONLY
+        )
+        self._choices = tuple(each for each, codec in self.codecs.items() if isinstance(codec, ChoiceCodec))
+        self._values = self._struct()
+        self._input = TypeCodec(self._values, limit=limit)
+        self._read = self._input.decoder.decode
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+        """The arguments, defaults filled in, as a payload. WrongArguments and PayloadRefused name the argument."""
+        if not self._choices and self._positional_only.isdisjoint(kwargs):
+            try:
+                values = self._values(*args, **kwargs)
+                payload = ENCODER.encode(values)
+                if self._read(payload) == values and self._input.sound(payload, values):
+                    return payload
+            except Exception:  # noqa: S110 - told apart, and named, by the slow way
+                pass
+        return self._bind_slowly(args, kwargs)
+
+    def parse(self, text: bytes) -> bytes:
+        """An input written by hand, as JSON, checked and filled in like the arguments of `bind`."""
+        if reason := outsized(text, self.limit):
+            raise PayloadRefused(f"{self.name}: {reason}")
+        args, kwargs = self.arguments(text)
+        return self.bind(args, kwargs)
+
+    def arguments(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What to call the function with. PayloadRefused if the payload does not fit its parameters."""
+        values = list(self.values(payload).items())
+        return tuple(value for _, value in values[: self._positional]), dict(values[self._positional :])
+
+    def values(self, payload: bytes) -> dict[str, Any]:
+        """A payload by parameter name."""
+        try:
+            decoded = self._input.decode(payload)
+            read = {each: getattr(decoded, each) for each in self.parameters}
+            for each in self._choices:
+                if isinstance(read[each], msgspec.Raw):
+                    read[each] = self.codecs[each].decode(bytes(read[each]))
+        except PayloadRefused as refusal:
+            raise type(refusal)(f"{self.name}: the input {refusal}") from refusal
+        return read
+
+    def differences(self, other: Signature, annotated: Mapping[str, Any]) -> list[str]:
+        """In what `other`, whose written annotations are given, is not this signature. One without any agrees."""
+        ours, theirs = list(self.parameters), list(other.parameters)
+        if ours != theirs:
+            return [f"its parameters are ({', '.join(theirs)}), declared are ({', '.join(ours)})"]
+        found = [
+            f"parameter {each!r} is {name_of(other.annotations[each])}, declared is {name_of(self.annotations[each])}"
+            for each in ours
+            if each in annotated and other.annotations[each] != self.annotations[each]
+        ]
+        found += [
+            f"parameter {each!r} is {other.parameters[each].kind.description},"
+            f" declared is {self.parameters[each].kind.description}"
+            for each in ours
+            if other.parameters[each].kind is not self.parameters[each].kind
+        ]
+        if "return" in annotated and other.returns != self.returns:
+            found.append(f"it returns {name_of(other.returns)}, declared is {name_of(self.returns)}")
+        return found
+
+    def _bind_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+        try:
+            bound = self._bound.bind(*args, **kwargs)
+        except TypeError as error:
+            raise WrongArguments(f"{self.name}: {error}") from None
+        bound.apply_defaults()
+        parts = [self._part(each, value) for each, value in bound.arguments.items()]
+        payload = b"{" + b",".join(parts) + b"}"
+        if reason := outsized(payload, self.limit):
+            raise PayloadRefused(f"{self.name}: {reason}")
+        return payload
+
+    def _part(self, parameter: str, value: Any) -> bytes:
+        try:
+            return ENCODER.encode(parameter) + b":" + self.codecs[parameter].encode(value)
+        except PayloadRefused as refusal:
+            # An argument of the wrong type is the caller's mistake; a right one may still be impossible to keep.
+            kind = WrongArguments if isinstance(refusal, Misfit) else PayloadRefused
+            raise kind(f"{self.name}: argument {parameter!r}: {refusal}") from None
+
+    def _codec(self, parameter: str) -> Codec:
+        declared = self.parameters[parameter]
+        if stars := _REFUSED_KINDS.get(declared.kind):
+            raise TypeError(f"{self.name}: {stars}{parameter} cannot be part of a contract; name the parameters")
+        if attempt_of(self.annotations[parameter]) is not None:
+            raise TypeError(f"{self.name}: parameter {parameter!r}: the attempt must be the first parameter")
+        try:
+            codec = codec_for(self.annotations[parameter], limit=self.limit)
+            if declared.default is not Parameter.empty:
+                codec.encode(declared.default)
+        except TypeError as error:
+            raise TypeError(f"{self.name}: parameter {parameter!r}: {error}") from error
+        except PayloadRefused as refusal:
+            raise TypeError(f"{self.name}: parameter {parameter!r}: its default: {refusal}") from None
+        return codec
+
+    def _output_codec(self) -> Codec:
+        try:
+            return codec_for(self.returns, limit=self.limit)
+        except TypeError as error:
+            raise TypeError(f"{self.name}: its return type: {error}") from error
+
+    def _struct(self) -> type[msgspec.Struct]:
+        """One struct of all parameters: made, compared and read back by msgspec at its speed."""
+        names = list(self.parameters)
+        keyword_only = names[self._positional :]
+        struct = self._fields(names[: self._positional], bases=())
+        return self._fields(keyword_only, bases=(struct,)) if keyword_only else struct
+
+    def _fields(self, names: Sequence[str], *, bases: tuple[type[msgspec.Struct], ...]) -> type[msgspec.Struct]:
+        return msgspec.defstruct(
+            "the parameters",
+            [(each, *self._field(each)) for each in names],  # type: ignore[misc]
+            bases=bases or None,
+            kw_only=bool(bases),
+            forbid_unknown_fields=True,
+        )
+
+    def _field(self, parameter: str) -> tuple[Any, ...]:
+        annotation = msgspec.Raw if parameter in self._choices else self.annotations[parameter]
+        default = self.parameters[parameter].default
+        if default is Parameter.empty:
+            return (annotation,)
+        if isinstance(default, _IMMUTABLE):
+            return (annotation, default)
+        return (annotation, msgspec.field(default_factory=lambda: default))
+
+
+def attempt_of(annotation: Any) -> type[Any] | None:
+    """The class of attempt that an annotation names; None if it names none.
+
+    Recognised by a mark and not by class: attempts belong to the worker, which the core does not know.
+    """
+    cls = get_origin(annotation) or annotation
+    marked = isinstance(cls, type) and getattr(cast("type[Any]", cls), "__holdfast_attempt__", False)
+    return cast("type[Any]", cls) if marked else None
+
+
+def output_type(annotation: Any) -> Any:
+    """What a chain that ends here gives: T for a handler that returns `T`, `Bound[T]` or `T | Bound[T]`."""
+    written = members(annotation)
+    outputs = tuple(_unbound(member) for member in written)
+    found = annotation if outputs == written else union(outputs)
+    return types.NoneType if found is None else found
+
+
+def _unbound(annotation: Any) -> Any:
+    cls = get_origin(annotation) or annotation
+    if not getattr(cls, "__holdfast_bound__", False):
+        return annotation
+    (output,) = get_args(annotation) or (Any,)
+    return output
