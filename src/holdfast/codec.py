@@ -185,11 +185,9 @@ def _inner_types(part: Any) -> list[Any]:
     found: list[Any] = []
     for name in part.__struct_fields__:
         value: Any = getattr(part, name)
-        items: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
-        for item in items:
-            found += [item.type] if isinstance(item, inspect.Field) else []
-            found += [item] if isinstance(item, inspect.Type) else []
-    return found
+        found += value if isinstance(value, tuple) else [value]
+    types = (each.type if isinstance(each, inspect.Field) else each for each in found)
+    return [each for each in types if isinstance(each, inspect.Type)]
 
 
 def _is_model(cls: Any) -> bool:

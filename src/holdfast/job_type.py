@@ -141,8 +141,14 @@ class JobType(Generic[P, Q, T_co]):
         result: T_co = self.function(*args, **kwargs)
         return result
 
+    def call(self, attempt: Any, arguments: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+        """Run the function on `arguments`, with the attempt if it takes one."""
+        assert self.function is not None, f"{self.name} has no function here"
+        args, kwargs = arguments
+        return self.function(attempt, *args, **kwargs) if self.takes_attempt else self.function(*args, **kwargs)
+
     def arguments(self, stored: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What to call the function with, after the attempt if it takes one, for a stored input."""
+        """What a stored input calls the function with. PayloadRefused if it does not fit the parameters."""
         return self.signature.arguments(stored)
 
     def decode_input(self, stored: bytes) -> dict[str, Any]:
@@ -171,13 +177,16 @@ class JobType(Generic[P, Q, T_co]):
     @overload
     def handler(self: JobType[P, Q, Coroutine[Any, Any, R]], function: Asynchronous[P, R], /) -> Asynchronous[P, R]: ...
 
+    # A coroutine could be an output too, as far as the checker knows; the order of the overloads settles it.
     @overload
-    def handler(
+    def handler(  # type: ignore[overload-overlap]
         self: JobType[P, Q, Coroutine[Any, Any, R]], function: Plain[Concatenate[SyncAttempt, P], R], /
     ) -> Plain[Concatenate[SyncAttempt, P], R]: ...
 
     @overload
-    def handler(self: JobType[P, Q, Coroutine[Any, Any, R]], function: Plain[P, R], /) -> Plain[P, R]: ...
+    def handler(  # type: ignore[overload-overlap]
+        self: JobType[P, Q, Coroutine[Any, Any, R]], function: Plain[P, R], /
+    ) -> Plain[P, R]: ...
 
     @overload
     def handler(

@@ -131,6 +131,7 @@ class Declaration:
     @overload
     def __call__(
         self,
+        /,
         *,
         name: str | None = None,
         retry: Retry | None = None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, Protocol, get_args
 
+from holdfast.payload import flaw
 from holdfast.retry import Retry, Seconds, seconds
 
 Dedup = Literal["incomplete", "any"]
@@ -15,6 +16,8 @@ Executor = Literal["thread", "process"]
 
 DEFAULT_KEEP = timedelta(days=7)
 MAX_TEXT = 512
+# Far enough, and far from where microseconds and dates overflow.
+_A_CENTURY = 100 * 365.25 * 86400
 
 
 class Identified(Protocol):
@@ -118,26 +121,18 @@ def _check_text(option: str, value: str | None) -> None:
         raise TypeError(f"{option} must be a str, not {type(value).__name__}")
     if not 1 <= len(value) <= MAX_TEXT:
         raise ValueError(f"{option} must have between 1 and {MAX_TEXT} characters, not {len(value)}")
-    if "\0" in value or not value.isascii() and not value.isprintable() and _unencodable(value):
-        raise ValueError(f"{option} must not hold a NUL or a lone surrogate")
-
-
-def _unencodable(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
+    if (reason := flaw(value)) is not None:
+        raise ValueError(f"{option}: {reason}")
 
 
 def _check_duration(option: str, value: Seconds | None, *, zero: bool = False) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int | float | timedelta):
+    if isinstance(value, bool) or not isinstance(value, int | float | timedelta):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"{option} must be seconds or a timedelta, not {type(value).__name__}")
     length = seconds(value)
-    # A hundred years: far enough, and far from where microseconds or dates overflow. NaN fails both comparisons.
-    if not (0 <= length if zero else 0 < length) or not length <= 100 * 365.25 * 86400:
+    # NaN fails every comparison, so it is refused too.
+    if not 0 <= length <= _A_CENTURY or (length == 0 and not zero):
         least = "0" if zero else "more than 0"
         raise ValueError(f"{option} must be {least} seconds, and at most a hundred years, not {value}")
 

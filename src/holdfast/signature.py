@@ -16,7 +16,7 @@ from holdfast.codec import ENCODER, Codec, Misfit, TypeCodec, codec_for
 from holdfast.errors import PayloadRefused, WrongArguments
 from holdfast.payload import outsized
 
-_REFUSED_KINDS = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
+_VARIADIC: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
 # Defaults that need no factory: nobody can change them.
 _IMMUTABLE = (int, str, float, bool, bytes, type(None))
 
@@ -35,6 +35,7 @@ class Signature:
         self.attempt = attempt_of(hints.get(parameters[0].name)) if parameters else None
         self.takes_attempt = self.attempt is not None
         self.is_async = inspect.iscoroutinefunction(function)
+        self._check_attempt()
         self.parameters = {each.name: each for each in parameters[1 if self.takes_attempt else 0 :]}
         self.annotations = {each: hints.get(each, Any) for each in self.parameters}
         self.returns = output_type(hints.get("return", Any))
@@ -126,9 +127,15 @@ class Signature:
             kind = WrongArguments if isinstance(refusal, Misfit) else PayloadRefused
             raise kind(f"{self.name}: argument {parameter!r}: {refusal}") from None
 
+    def _check_attempt(self) -> None:
+        mark = getattr(self.attempt, "__holdfast_attempt__", None)
+        if mark is not None and mark != ("async" if self.is_async else "sync"):
+            wanted = "an async function takes an Attempt" if self.is_async else "a plain function takes a SyncAttempt"
+            raise TypeError(f"{self.name}: {wanted}, not {name_of(self.attempt)}")
+
     def _codec(self, parameter: str) -> Codec:
         declared = self.parameters[parameter]
-        if stars := _REFUSED_KINDS.get(declared.kind):
+        if stars := _VARIADIC.get(declared.kind):
             raise TypeError(f"{self.name}: {stars}{parameter} cannot be part of a contract; name the parameters")
         if attempt_of(self.annotations[parameter]) is not None:
             raise TypeError(f"{self.name}: parameter {parameter!r}: the attempt must be the first parameter")
@@ -158,7 +165,7 @@ class Signature:
     def _fields(self, names: Sequence[str], *, bases: tuple[type[msgspec.Struct], ...]) -> type[msgspec.Struct]:
         return msgspec.defstruct(
             "the parameters",
-            [(each, *self._field(each)) for each in names],  # type: ignore[misc]
+            [(each, *self._field(each)) for each in names],
             bases=bases or None,
             kw_only=bool(bases),
             forbid_unknown_fields=True,
@@ -177,7 +184,7 @@ class Signature:
 def attempt_of(annotation: Any) -> type[Any] | None:
     """The class of attempt that an annotation names; None if it names none.
 
-    Recognised by a mark and not by class: attempts belong to the worker, which the core does not know.
+    Recognised by its mark, "async" or "sync": attempts belong to the worker, which the core does not know.
     """
     cls = get_origin(annotation) or annotation
     marked = isinstance(cls, type) and getattr(cast("type[Any]", cls), "__holdfast_attempt__", False)
