@@ -14,24 +14,30 @@ from holdfast.stores.memory.state import State
 def start(state: State, op: Start) -> list[Started]:
     found = preview(state, Preview(op.jobs))
     _check_blockers(state, op.jobs, found)
-    answers: list[Started] = []
     for job, chain in zip(op.jobs, found, strict=True):
         if chain is None:
             add(state, job)
-        root = job.id if chain is None else chain.first.id
-        answers.append(Started(state.need_chain(root), deduplicated=chain is not None))
-    return answers
+    return [
+        Started(state.need_chain(job.id if chain is None else chain.first.id), deduplicated=chain is not None)
+        for job, chain in zip(op.jobs, found, strict=True)
+    ]
 
 
 def preview(state: State, op: Preview) -> list[ChainRecord | None]:
-    """For each job, the chain it would find: in the store, or made earlier in the same batch."""
-    batch: list[NewJob] = []
+    """For each job, the chain it would find: made earlier in the same batch, or in the store."""
+    made: dict[str, NewJob] = {}
+    keyed: dict[tuple[str, str], list[NewJob]] = {}
     found: list[ChainRecord | None] = []
     for job in op.jobs:
-        match = _existing(state, job) or _in_batch(batch, job)
-        found.append(match)
+        match = _by_id(state, made, job)
+        if match is None and job.key is not None:
+            same_key = keyed.setdefault((job.type, job.key), [])
+            match = _by_key(state, same_key, job, job.key)
+            if match is None:
+                same_key.append(job)
         if match is None:
-            batch.append(job)
+            made[job.id] = job
+        found.append(match)
     return found
 
 
@@ -75,12 +81,18 @@ def missing_blocker(state: State, job: NewJob) -> ChainNotFound | None:
     return next((ChainNotFound(chain) for chain in job.after if chain not in state.chains), None)
 
 
-def _existing(state: State, job: NewJob) -> ChainRecord | None:
+def _by_id(state: State, made: dict[str, NewJob], job: NewJob) -> ChainRecord | None:
     if job.id in state.jobs:
         return state.need_chain(state.jobs[job.id].chain_id)
-    if job.key is None:
-        return None
-    for chain_id in reversed(state.keys.get((job.type, job.key), ())):
+    return _to_be(made[job.id]) if job.id in made else None
+
+
+def _by_key(state: State, made: list[NewJob], job: NewJob, key: str) -> ChainRecord | None:
+    """The newest chain in the job's dedup scope."""
+    for other in reversed(made):
+        if other.id not in job.exclude and (job.window is None or job.window > 0):
+            return _to_be(other)
+    for chain_id in reversed(state.keys.get((job.type, key), ())):
         chain = state.need_chain(chain_id)
         if (
             chain_id not in job.exclude
@@ -91,13 +103,9 @@ def _existing(state: State, job: NewJob) -> ChainRecord | None:
     return None
 
 
-def _in_batch(batch: list[NewJob], job: NewJob) -> ChainRecord | None:
-    for made in batch:
-        same_key = job.key is not None and (made.type, made.key) == (job.type, job.key)
-        if made.id == job.id or (same_key and made.id not in job.exclude):
-            record = create(made)
-            return ChainRecord(record, record)
-    return None
+def _to_be(job: NewJob) -> ChainRecord:
+    record = create(job)
+    return ChainRecord(record, record)
 
 
 def _check_blockers(state: State, jobs: tuple[NewJob, ...], found: list[ChainRecord | None]) -> None:

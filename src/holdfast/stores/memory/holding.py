@@ -35,7 +35,7 @@ def claim(state: State, op: ClaimJobs) -> list[Record]:
         _promote(state, name, now)
     claimed: list[Record] = []
     while len(claimed) < op.limit:
-        heads = [(heap[0], name) for name in terms if (heap := _true_heap(state, name))]
+        heads = [(heap[0], name) for name in terms if (heap := state.due_heap(name))]
         if not heads:
             break
         _, name = min(heads)
@@ -170,15 +170,3 @@ def _promote(state: State, name: str, now: Micros) -> None:
         job = state.jobs.get(job_id)
         if job is not None and job.status is Status.PENDING and job.scheduled_at == due:
             heapq.heappush(state.due[name], (-job.priority, due, seq, job_id))
-
-
-def _true_heap(state: State, name: str) -> list[tuple[int, Micros, int, str]]:
-    """The due heap of a type, its head a job that really is pending and due."""
-    heap = state.due[name]
-    while heap:
-        _, due, _, job_id = heap[0]
-        job = state.jobs.get(job_id)
-        if job is not None and job.status is Status.PENDING and job.scheduled_at == due:
-            break
-        heapq.heappop(heap)
-    return heap

@@ -37,6 +37,9 @@ def cancel(state: State, op: Cancel) -> list[ChainRecord]:
 def retry(state: State, op: RetryJobs) -> list[Record]:
     wanted = (Status.FAILED, Status.CANCELLED)
     jobs = _jobs(state, op.job_ids, wanted, "failed or cancelled")
+    for job in jobs:
+        if job.open_blockers > _open_blockers(state, job):
+            raise NotPending(job.id, job.status, "one whose blockers were not deleted: it would wait for ever")
     now = state.now()
     for job in jobs:
         if state.jobs[job.id].status not in wanted:
@@ -57,7 +60,7 @@ def delete(state: State, op: Delete) -> list[str]:
     if op.cascade:
         for chain_id in doomed:  # grows as it is walked
             for job_id in state.chains[chain_id]:
-                doomed += [chain for chain in state.blockers.get(job_id, ()) if chain not in doomed]
+                doomed += [chain for chain in dict.fromkeys(state.blockers.get(job_id, ())) if chain not in doomed]
     stranded = [(chain_id, job.id) for chain_id in doomed for job in _waiting(state, chain_id, set(doomed))]
     if stranded:
         raise StillReferenced(stranded)
@@ -81,8 +84,7 @@ def prune(state: State, op: Prune) -> list[str]:
     kept: list[tuple[int, str]] = []
     while state.expiring and state.expiring[0][0] <= now and len(pruned) < op.limit:
         expires, chain_id = heapq.heappop(state.expiring)
-        chain = state.chain(chain_id)
-        if chain is None or (chain.last.finished_at or now) + (chain.last.keep or now) != expires:
+        if state.expiry(chain_id) != expires:
             continue  # deleted, or retried since
         if any(_waiting(state, chain_id, {chain_id})):
             kept.append((expires, chain_id))
@@ -92,6 +94,11 @@ def prune(state: State, op: Prune) -> list[str]:
     for entry in kept:
         heapq.heappush(state.expiring, entry)
     return pruned
+
+
+def _open_blockers(state: State, job: Record) -> int:
+    chains = [state.need_chain(chain_id) for chain_id in state.blockers.get(job.id, ())]
+    return sum(chain.last.status is not Status.COMPLETED for chain in chains)
 
 
 def _waiting(state: State, chain_id: str, besides: set[str]) -> list[Record]:

@@ -90,12 +90,9 @@ def next_due(state: State, op: NextDue) -> Micros | None:
     now = state.now()
     moments: list[Micros] = []
     for name in op.types:
-        if name in state.paused:
-            continue
-        if state.due[name]:
-            moments.append(now)
-        elif state.scheduled[name]:
-            moments.append(state.scheduled[name][0][0])
+        moment = state.next_due(name)
+        if moment is not None and name not in state.paused:
+            moments.append(moment)
     running = [job for job in map(state.jobs.__getitem__, state.running) if job.type in op.types]
     moments += [job.leased_until for job in running if job.leased_until is not None]
     return max(0, min(moments) - now) if moments else None

@@ -56,6 +56,13 @@ class State:
             raise ChainNotFound(chain_id)
         return chain
 
+    def expiry(self, chain_id: str) -> Micros | None:
+        """When a finished chain may be pruned."""
+        chain = self.chain(chain_id)
+        if chain is None or chain.last.finished_at is None or chain.last.keep is None:
+            return None
+        return chain.last.finished_at + chain.last.keep
+
     def change(self, record: Record, kind: str, /, **changes: Any) -> Record:
         """Replace a record, under the word for what happened to it."""
         record = msgspec.structs.replace(record, **changes)
@@ -74,8 +81,8 @@ class State:
             self.hints.due.add(record.type)
         elif record.status.finished and self.chains[record.chain_id][-1] == record.id:
             self.hints.finished.add(record.chain_id)
-            if record.keep is not None and record.finished_at is not None:
-                heapq.heappush(self.expiring, (record.finished_at + record.keep, record.chain_id))
+            if (expiry := self.expiry(record.chain_id)) is not None:
+                heapq.heappush(self.expiring, (expiry, record.chain_id))
         self.record(record, kind)
 
     def record(self, record: Record, kind: str, worker: str | None = None) -> None:
@@ -96,6 +103,26 @@ class State:
             )
             del self.events[:-EVENTS_KEPT]
             self.hints.recorded = True
+
+    def next_due(self, type: str) -> Micros | None:
+        """When the first pending job of a type is due."""
+        if due := self.due_heap(type):
+            return due[0][1]
+        scheduled = self.scheduled[type]
+        while scheduled and not self._is_due(scheduled[0][2], scheduled[0][0]):
+            heapq.heappop(scheduled)
+        return scheduled[0][0] if scheduled else None
+
+    def due_heap(self, type: str) -> list[tuple[int, Micros, int, str]]:
+        """The due heap of a type, its head a job that really is pending and due."""
+        heap = self.due[type]
+        while heap and not self._is_due(heap[0][3], heap[0][1]):
+            heapq.heappop(heap)
+        return heap
+
+    def _is_due(self, job_id: str, at: Micros) -> bool:
+        job = self.jobs.get(job_id)
+        return job is not None and job.status is Status.PENDING and job.scheduled_at == at
 
     def end_attempt(self, record: Record, outcome: str, error: bytes | None, next_at: Micros | None = None) -> None:
         """Keep what the job's row will forget: an attempt that did not complete it."""
@@ -132,12 +159,15 @@ class State:
 
     def chain_broken(self, chain_id: str, now: Micros) -> None:
         """A chain failed or was cancelled: fail the blocked jobs that asked for it, and so on from them."""
-        for job_id in self.dependents.get(chain_id, ()):
-            job = self.jobs[job_id]
-            if job.status is Status.BLOCKED and job.on_blocker_failure == "fail":
-                error = failure.write("BlockerFailed", f"chain {chain_id}, which this job waited for, did not complete")
-                self.change(job, "failed", status=Status.FAILED, error=error, finished_at=now)
-                self.chain_broken(job.chain_id, now)
+        broken = [chain_id]
+        while broken:
+            chain_id = broken.pop()
+            error = failure.write("BlockerFailed", f"chain {chain_id}, which this job waited for, did not complete")
+            for job_id in self.dependents.get(chain_id, ()):
+                job = self.jobs[job_id]
+                if job.status is Status.BLOCKED and job.on_blocker_failure == "fail":
+                    self.change(job, "failed", status=Status.FAILED, error=error, finished_at=now)
+                    broken.append(job.chain_id)
 
     def remove_chain(self, chain_id: str) -> None:
         """Forget a chain and all that belongs to its jobs."""
@@ -153,5 +183,6 @@ class State:
                 self.dependents[blocker].remove(job_id)
             self.history.pop(job_id, None)
             self.record(job, "deleted")
-        self.dependents.pop(chain_id, None)
+        for job_id in self.dependents.pop(chain_id, ()):
+            self.blockers[job_id] = tuple(chain for chain in self.blockers[job_id] if chain != chain_id)
         self.hints.finished.add(chain_id)
