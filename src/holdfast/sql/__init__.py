@@ -1,0 +1,1 @@
+"""What the SQL stores share: verbs as plans of statements, and the ways to run a plan."""

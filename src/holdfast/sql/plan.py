@@ -1,0 +1,77 @@
+"""A verb of a SQL store as a plan: a generator that yields statements and is sent their rows.
+
+The logic of a verb is written once. Whoever has a connection, blocking or async, ours or the application's, runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from holdfast.clock import Micros
+from holdfast.wakeups import Hints
+
+R = TypeVar("R")
+
+Row = tuple[Any, ...]
+Parameters = Mapping[str, Any]
+
+NOTHING: Parameters = {}
+
+
+class Statement(NamedTuple):
+    """One statement; all of its rows are the answer."""
+
+    sql: str
+    parameters: Parameters = NOTHING
+
+
+class Many(NamedTuple):
+    """One statement for many sets of parameters; no rows are the answer."""
+
+    sql: str
+    parameters: Sequence[Parameters] | Sequence[Row]
+
+
+Plan = Generator[Statement | Many, list[Row], R]
+
+
+@dataclass(slots=True)
+class Turn:
+    """One performance of a verb: its time, and what it gathers for others to hear after the commit."""
+
+    now: Micros
+    hints: Hints = field(default_factory=Hints)
+    listening: bool = False
+    """Whether anybody wants events recorded."""
+    events: list[Row] = field(default_factory=list[Row])
+
+    def record(self, kind: str, job_id: str, chain_id: str, type: str, attempt: int, worker: str | None = None) -> None:
+        """Note an event, if anybody listens."""
+        if self.listening:
+            self.events.append((self.now, kind, job_id, chain_id, type, attempt, worker))
+
+
+def run(plan: Plan[R], execute: Callable[[Statement | Many], list[Row]]) -> R:
+    """Run a plan, blocking on each statement. An error ends the plan: what it wrote is the transaction's to undo."""
+    try:
+        step = next(plan)
+        while True:
+            step = plan.send(execute(step))
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    finally:
+        plan.close()
+
+
+async def run_async(plan: Plan[R], execute: Callable[[Statement | Many], Awaitable[list[Row]]]) -> R:
+    """Run a plan, awaiting each statement."""
+    try:
+        step = next(plan)
+        while True:
+            step = plan.send(await execute(step))
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    finally:
+        plan.close()
