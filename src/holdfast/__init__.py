@@ -1,1 +1,77 @@
-"""Background jobs that are not lost."""
+"""Durable background jobs that commit with your data."""
+
+from holdfast.client import Client
+from holdfast.errors import (
+    AlreadyCompleted,
+    AttemptsExhausted,
+    ChainCancelled,
+    ChainFailed,
+    ChainNotFound,
+    ClaimLost,
+    Conflict,
+    DuplicateJobType,
+    HoldfastError,
+    JobCancelled,
+    JobFailed,
+    JobNotFound,
+    NotPending,
+    PayloadRefused,
+    StillReferenced,
+    StoreUnavailable,
+    UnknownJobType,
+    WaitTimeout,
+    WrongArguments,
+)
+from holdfast.events import Event
+from holdfast.job import Chain, ErrorText, Job, Page, Report, Status
+from holdfast.jobs import Bound, Jobs, JobType
+from holdfast.lifecycle import Cancel, Fail, Reschedule
+from holdfast.observer import Observer
+from holdfast.retry import Retry
+from holdfast.store import Store
+from holdfast.sync_client import SyncClient
+from holdfast.worker import Attempt, Middleware, SyncAttempt, Worker
+
+__all__ = [
+    "AlreadyCompleted",
+    "Attempt",
+    "AttemptsExhausted",
+    "Bound",
+    "Cancel",
+    "Chain",
+    "ChainCancelled",
+    "ChainFailed",
+    "ChainNotFound",
+    "ClaimLost",
+    "Client",
+    "Conflict",
+    "DuplicateJobType",
+    "ErrorText",
+    "Event",
+    "Fail",
+    "HoldfastError",
+    "Job",
+    "JobCancelled",
+    "JobFailed",
+    "JobNotFound",
+    "JobType",
+    "Jobs",
+    "Middleware",
+    "NotPending",
+    "Observer",
+    "Page",
+    "PayloadRefused",
+    "Report",
+    "Reschedule",
+    "Retry",
+    "Status",
+    "StillReferenced",
+    "Store",
+    "StoreUnavailable",
+    "SyncAttempt",
+    "SyncClient",
+    "UnknownJobType",
+    "WaitTimeout",
+    "Worker",
+    "WrongArguments",
+]

@@ -107,14 +107,19 @@ class Settled(NamedTuple):
     unblocked: tuple[tuple[str, str], ...] = ()
     """(id, type) of jobs that stopped being blocked."""
 
+    @property
+    def written(self) -> bool:
+        return self.lost is None and self.refused is None
+
 
 class Settle(Operation[list[Settled]], frozen=True):
     """Write the outcomes of attempts, each under its claim; answers are in the same order.
 
     A lost claim writes nothing and does not disturb the others. A settled job keeps the token it was settled under, so
-    sending a settlement again is safe: one that stands written is answered like the first time. Completing the last job of a chain unblocks the jobs
-    that waited for it alone; whichever of two blockers finishes last does it, however they overlap. A failed or
-    cancelled chain fails the dependents that asked for that. A released attempt gives its number back.
+    sending a settlement again is safe: one that stands written is answered like the first time.
+    Completing the last job of a chain unblocks the jobs that waited for it alone; whichever of two blockers finishes
+    last does it, however they overlap. A failed or cancelled chain fails the dependents that asked for that.
+    A released attempt gives its number back.
     """
 
     verb: ClassVar = "settle"
@@ -210,7 +215,8 @@ class Cancel(Operation[list[ChainRecord]], frozen=True):
 class RetryJobs(Operation[list[Record]], frozen=True):
     """Make failed or cancelled jobs pending again (blocked where blockers are still open), attempts granted anew.
 
-    All or none: raises JobNotFound, or NotPending for a job in another status or no longer the last of its chain.
+    All or none: raises JobNotFound, or NotPending for a job in another status or no longer the
+    last of its chain, or that still waits for a chain that was deleted.
     """
 
     verb: ClassVar = "retry"

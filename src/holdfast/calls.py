@@ -1,0 +1,279 @@
+"""What the clients' methods do, written once: steps that Client awaits and SyncClient blocks on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from holdfast.clock import duration, to_micros
+from holdfast.failure import write as write_error
+from holdfast.ids import new_id
+from holdfast.job import (
+    FOR_EVER,
+    AttemptReport,
+    Chain,
+    ChainRecord,
+    Job,
+    Page,
+    Record,
+    Report,
+    Status,
+    moment,
+    read_error,
+)
+from holdfast.jobs import AnyJobType, Bound, Jobs, JobType
+from holdfast.lifecycle import NewJob
+from holdfast.observer import Observers
+from holdfast.operations import (
+    Cancel,
+    Delete,
+    Filter,
+    GetChains,
+    GetHistory,
+    GetJobs,
+    GetStats,
+    ListChains,
+    ListJobs,
+    RetryJobs,
+    RunNow,
+    Start,
+    TypeStats,
+)
+from holdfast.options import StartOptions
+from holdfast.retry import seconds
+from holdfast.steps import Steps
+
+T = TypeVar("T")
+
+Names = str | AnyJobType | Iterable[str | AnyJobType]
+Statuses = str | Iterable[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts from one snapshot: in all by status, and per type."""
+
+    counts: dict[Status, int]
+    types: dict[str, TypeStats]
+
+    @property
+    def due(self) -> int:
+        """Jobs that could run now: pending, due, and of a type that is not paused."""
+        return sum(stats.due for stats in self.types.values() if not stats.paused)
+
+
+class Calls:
+    """Builds the steps of each call and turns answers into what people see."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self.jobs = jobs
+
+    def chain(self, record: ChainRecord, *, deduplicated: bool = False) -> Chain[Any]:
+        return Chain(record, self.jobs, deduplicated=deduplicated)
+
+    def job(self, record: Record) -> Job:
+        return Job(record, self.jobs)
+
+    def start(self, bounds: Sequence[Bound[Any]], trace: str | None) -> Steps[list[Chain[Any]]]:
+        started = yield Start(tuple(new_chain(bound, trace) for bound in bounds))
+        jobs = self.jobs
+        return [Chain(chain, jobs, deduplicated=deduplicated) for chain, deduplicated in started]
+
+    def get(self, chain_id: str) -> Steps[Chain[Any] | None]:
+        (record,) = yield GetChains((chain_id,))
+        return None if record is None else self.chain(record)
+
+    def get_job(self, job_id: str) -> Steps[Job | None]:
+        (record,) = yield GetJobs((job_id,))
+        return None if record is None else self.job(record)
+
+    def list_chains(self, wanted: Filter, cursor: str | None, limit: int) -> Steps[Page[Chain[Any]]]:
+        _check_limit(limit)
+        records: list[ChainRecord] = yield ListChains(wanted, limit + 1, _before(cursor))
+        more = str(records[limit - 1].first.seq) if len(records) > limit else None
+        return Page([self.chain(record) for record in records[:limit]], more)
+
+    def list_jobs(self, wanted: Filter, cursor: str | None, limit: int) -> Steps[Page[Job]]:
+        _check_limit(limit)
+        records: list[Record] = yield ListJobs(wanted, limit + 1, _before(cursor))
+        more = str(records[limit - 1].seq) if len(records) > limit else None
+        return Page([self.job(record) for record in records[:limit]], more)
+
+    def report(self, job_id: str) -> Steps[Report | None]:
+        history = yield GetHistory(job_id)
+        if history is None:
+            return None
+        record, past = history
+        attempts = [
+            AttemptReport(
+                attempt.number,
+                attempt.worker,
+                moment(attempt.started_at),
+                moment(attempt.ended_at),
+                attempt.outcome,
+                read_error(attempt.error),
+                moment(attempt.next_at),
+            )
+            for attempt in past
+        ]
+        # A job that just works has no history rows: its own row tells of its running or completed attempt.
+        current = record.status is Status.RUNNING or (record.status is Status.COMPLETED and record.worker is not None)
+        if current:
+            begun, ended = moment(record.started_at), moment(record.finished_at)
+            attempts.append(AttemptReport(record.attempt, record.worker, begun, ended, str(record.status), None))
+        return Report(self.job(record), attempts)
+
+    def cancel(self, chain_id: str, reason: str) -> Steps[Chain[Any]]:
+        (record,) = yield Cancel((chain_id,), write_error("Cancelled", reason))
+        return self.chain(record)
+
+    def retry(self, subject: Job | Chain[Any] | str) -> Steps[Job]:
+        job_id = yield from self._current(subject)
+        (record,) = yield RetryJobs((job_id,))
+        return self.job(record)
+
+    def run_now(self, subject: Job | Chain[Any] | str) -> Steps[Job]:
+        job_id = yield from self._current(subject)
+        (record,) = yield RunNow((job_id,))
+        return self.job(record)
+
+    def delete(self, chains: Iterable[Chain[Any] | str], cascade: bool) -> Steps[list[str]]:
+        if isinstance(chains, str):
+            chains = [chains]
+        deleted: list[str] = yield Delete(tuple(chain_id(chain) for chain in chains), cascade)
+        return deleted
+
+    def stats(self) -> Steps[Stats]:
+        rows: list[TypeStats] = yield GetStats()
+        counts = {status: sum(row.counts.get(status, 0) for row in rows) for status in Status}
+        return Stats(counts, {row.type: row for row in rows})
+
+    def _current(self, subject: Job | Chain[Any] | str) -> Steps[str]:
+        """The job that is meant: a chain's id, being that of its first job, stands for its current one."""
+        if isinstance(subject, Job):
+            return subject.id
+        identifier = subject if isinstance(subject, str) else subject.id
+        (chain,) = yield GetChains((identifier,))
+        return identifier if chain is None else chain.last.id
+
+
+def new_chain(bound: Bound[Any], trace: str | None = None) -> NewJob:
+    """The first job of a new chain."""
+    options = bound.start_options
+    job_id = options.id or new_id()
+    return _new_job(bound, options, job_id=job_id, chain_id=job_id, index=0, trace=trace)
+
+
+def continuation(bound: Bound[Any], after: Record) -> NewJob:
+    """The job that follows `after` in its chain."""
+    options = bound.start_options
+    if options.key is not None:
+        raise ValueError(f"{bound.type.name}: a continuation takes no key: a key names a chain, and this one has begun")
+    job_id = options.id or new_id()
+    return _new_job(bound, options, job_id=job_id, chain_id=after.chain_id, index=after.index + 1, trace=after.trace)
+
+
+def _new_job(
+    bound: Bound[Any], options: StartOptions, *, job_id: str, chain_id: str, index: int, trace: str | None
+) -> NewJob:
+    declared = bound.type
+    limit = options.max_attempts
+    if limit is None and declared.retry is not None:
+        limit = declared.retry.max_attempts or FOR_EVER
+    keep = declared.keep
+    return NewJob(
+        id=job_id,
+        type=declared.name,
+        chain_id=chain_id,
+        input=bound.input,
+        index=index,
+        priority=declared.priority if options.priority is None else options.priority,
+        delay=0 if options.delay is None else duration(seconds(options.delay)),
+        at=None if options.at is None else to_micros(options.at),
+        max_attempts=limit,
+        timeout=None if options.timeout is None else duration(seconds(options.timeout)),
+        keep=None if keep is None else duration(seconds(keep)),
+        key=options.key,
+        dedup=options.dedup,
+        window=None if options.window is None else duration(seconds(options.window)),
+        exclude=options.exclude,
+        after=options.after,
+        on_blocker_failure=options.on_blocker_failure or declared.on_blocker_failure,
+        trace=trace,
+    )
+
+
+def chain_id(chain: Chain[Any] | Job | str) -> str:
+    """The id of a chain, from a chain, one of its jobs, or the id itself."""
+    if isinstance(chain, str):
+        return chain
+    return chain.chain_id if isinstance(chain, Job) else chain.id
+
+
+def type_names(names: Names | None) -> tuple[str, ...]:
+    """Names of job types, from names or job types, one or several."""
+    if names is None:
+        return ()
+    if isinstance(names, str | JobType):
+        names = [names]
+    return tuple(name if isinstance(name, str) else name.name for name in names)
+
+
+def wanted(
+    *,
+    status: Statuses | None = None,
+    type: Names | None = None,
+    chain: Chain[Any] | Job | str | None = None,
+    key: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> Filter:
+    """A listing's filter. Status "scheduled" means pending, and due later."""
+    statuses = () if status is None else (status,) if isinstance(status, str) else tuple(status)
+    scheduled = "scheduled" in statuses
+    if scheduled and len(statuses) > 1:
+        raise ValueError('status="scheduled" stands alone: list the others separately')
+    return Filter(
+        statuses=() if scheduled else tuple(_status(each) for each in statuses),
+        scheduled=scheduled or None,
+        types=type_names(type),
+        chain_id=None if chain is None else chain_id(chain),
+        key=key,
+        since=None if since is None else to_micros(since),
+        until=None if until is None else to_micros(until),
+    )
+
+
+def _status(word: str) -> Status:
+    try:
+        return Status(word)
+    except ValueError:
+        words = ", ".join([*Status, "scheduled"])
+        raise ValueError(f"{word!r} is no status; the statuses are {words}") from None
+
+
+def _check_limit(limit: int) -> None:
+    if not 1 <= limit <= 1000:
+        raise ValueError(f"limit must lie between 1 and 1000, not {limit}")
+
+
+def _before(cursor: str | None) -> int | None:
+    if cursor is None:
+        return None
+    if not cursor.isdecimal():
+        raise ValueError(f"{cursor!r} is no cursor: pass the next_cursor of an earlier page")
+    return int(cursor)
+
+
+def tell_created(observers: Observers, chains: Iterable[Chain[Any]]) -> None:
+    """Tell observers of chains that were really made."""
+    if observers.wants("created"):
+        for chain in chains:
+            if not chain.deduplicated:
+                observers.tell("created", chain.record.first)
+
+
+def no_trace() -> None:
+    return None

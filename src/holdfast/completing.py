@@ -1,0 +1,209 @@
+"""Complete a chain's current job from outside: an approval, a webhook, a person."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from types import TracebackType
+from typing import Any, TypeVar
+
+from holdfast.calls import continuation, new_chain
+from holdfast.errors import AlreadyCompleted
+from holdfast.job import Chain, Job, Record
+from holdfast.jobs import Bound, Jobs
+from holdfast.lifecycle import create
+from holdfast.operations import Complete, LockChain, Start, Step
+from holdfast.options import After
+from holdfast.retry import Seconds
+from holdfast.store import Store, SyncTransaction, Transaction
+
+T = TypeVar("T")
+
+
+class _Steps:
+    """The steps taken so far. They are written as one, when the body ends."""
+
+    def __init__(self, jobs: Jobs, record: Record) -> None:
+        self._jobs = jobs
+        self._first = record
+        self._record = record
+        self._steps: list[Step] = []
+        self._ended = record.status.finished
+
+    @property
+    def job(self) -> Job:
+        """The chain's current job; after `continue_with`, the new one."""
+        return Job(self._record, self._jobs)
+
+    def _output(self, value: Any) -> None:
+        self._check_open()
+        declared = self._jobs.get(self._record.type)
+        encoded = self._jobs.plain(value) if declared is None else declared.encode_output(value)
+        self._steps.append(Step(output=encoded))
+        self._ended = True
+
+    def _continue_with(self, bound: Bound[Any]) -> None:
+        self._check_open()
+        next_job = continuation(bound, self._record)
+        self._steps.append(Step(continuation=next_job))
+        self._record = create(next_job, self._record.created_at)
+
+    def _check_open(self) -> None:
+        if self._ended:
+            raise AlreadyCompleted(self._first.chain_id)
+
+    def completion(self) -> Complete | None:
+        """The whole as one operation; None if the body only looked."""
+        if not self._steps:
+            return None
+        return Complete(self._first.chain_id, self._first.id, tuple(self._steps))
+
+
+class Current(_Steps):
+    """The chain's current job, held for completion."""
+
+    def __init__(self, jobs: Jobs, record: Record, tx: Transaction) -> None:
+        super().__init__(jobs, record)
+        self._tx = tx
+
+    @property
+    def tx(self) -> Any:
+        """The connection of this transaction; None on a store that has none."""
+        return self._tx.native
+
+    async def output(self, value: Any) -> None:
+        """Complete the current job, and so the chain, with this output."""
+        self._output(value)
+
+    async def continue_with(
+        self,
+        bound: Bound[Any],
+        *,
+        delay: Seconds | None = None,
+        at: datetime | None = None,
+        priority: int | None = None,
+        after: After = (),
+    ) -> Job:
+        """Complete the current job by handing over to the next one, which becomes current."""
+        self._continue_with(bound.options(delay=delay, at=at, priority=priority, after=after))
+        return self.job
+
+    async def start(self, bound: Bound[T], *, after: After = ()) -> Chain[T]:
+        """Start a side chain that exists if, and only if, this completion does."""
+        started = await self._tx.perform(Start((new_chain(bound.options(after=after)),)))
+        return Chain(started[0].chain, self._jobs, deduplicated=started[0].deduplicated)
+
+
+class SyncCurrent(_Steps):
+    """The same for blocking code."""
+
+    def __init__(self, jobs: Jobs, record: Record, tx: SyncTransaction) -> None:
+        super().__init__(jobs, record)
+        self._tx = tx
+
+    @property
+    def tx(self) -> Any:
+        """The connection of this transaction; None on a store that has none."""
+        return self._tx.native
+
+    def output(self, value: Any) -> None:
+        """Complete the current job, and so the chain, with this output."""
+        self._output(value)
+
+    def continue_with(
+        self,
+        bound: Bound[Any],
+        *,
+        delay: Seconds | None = None,
+        at: datetime | None = None,
+        priority: int | None = None,
+        after: After = (),
+    ) -> Job:
+        """Complete the current job by handing over to the next one, which becomes current."""
+        self._continue_with(bound.options(delay=delay, at=at, priority=priority, after=after))
+        return self.job
+
+    def start(self, bound: Bound[T], *, after: After = ()) -> Chain[T]:
+        """Start a side chain that exists if, and only if, this completion does."""
+        started = self._tx.perform(Start((new_chain(bound.options(after=after)),)))
+        return Chain(started[0].chain, self._jobs, deduplicated=started[0].deduplicated)
+
+
+class Completing:
+    """Holds a chain's current job while the body decides; writes when it ends well, nothing when it raises.
+
+    With the application's own `tx` the commit is the application's; without, the body is a transaction of its own.
+    """
+
+    def __init__(self, store: Store, jobs: Jobs, chain_id: str, tx: Any) -> None:
+        self._store = store
+        self._jobs = jobs
+        self._chain_id = chain_id
+        self._borrowed = tx is not None
+        self._native = tx
+
+    async def __aenter__(self) -> Current:
+        self._tx = self._store.join(self._native) if self._borrowed else await self._store.begin()
+        try:
+            record = await self._tx.perform(LockChain(self._chain_id))
+        except BaseException:
+            if not self._borrowed:
+                await self._tx.rollback()
+            raise
+        self._current = Current(self._jobs, record, self._tx)
+        return self._current
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            if not self._borrowed:
+                await self._tx.rollback()
+            return
+        try:
+            if (completion := self._current.completion()) is not None:
+                await self._tx.perform(completion)
+        except BaseException:
+            if not self._borrowed:
+                await self._tx.rollback()
+            raise
+        if not self._borrowed:
+            await self._tx.commit()
+
+
+class SyncCompleting:
+    """The same for blocking code."""
+
+    def __init__(self, store: Store, jobs: Jobs, chain_id: str, tx: Any) -> None:
+        self._store = store
+        self._jobs = jobs
+        self._chain_id = chain_id
+        self._borrowed = tx is not None
+        self._native = tx
+
+    def __enter__(self) -> SyncCurrent:
+        self._tx = self._store.join_sync(self._native) if self._borrowed else self._store.begin_sync()
+        try:
+            record = self._tx.perform(LockChain(self._chain_id))
+        except BaseException:
+            if not self._borrowed:
+                self._tx.rollback()
+            raise
+        self._current = SyncCurrent(self._jobs, record, self._tx)
+        return self._current
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            if not self._borrowed:
+                self._tx.rollback()
+            return
+        try:
+            if (completion := self._current.completion()) is not None:
+                self._tx.perform(completion)
+        except BaseException:
+            if not self._borrowed:
+                self._tx.rollback()
+            raise
+        if not self._borrowed:
+            self._tx.commit()

@@ -1,0 +1,82 @@
+"""Observers: told of every transition, after the commit, and able to harm nothing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, runtime_checkable
+
+from holdfast.events import Event
+from holdfast.job import Record
+
+log = logging.getLogger("holdfast")
+
+_LEVELS = {
+    "renewed": logging.DEBUG,
+    "claimed": logging.DEBUG,
+    "started": logging.DEBUG,
+    "progressed": logging.DEBUG,
+    "woken": logging.DEBUG,
+    "retrying": logging.WARNING,
+    "reaped": logging.WARNING,
+    "lost": logging.WARNING,
+    "store_error": logging.WARNING,
+    "failed": logging.ERROR,
+}
+
+
+@runtime_checkable
+class Observer(Protocol):
+    """Something that wants to hear of events. A plain callable that takes an Event will do as well."""
+
+    def observe(self, event: Event, /) -> None: ...
+
+
+class Observers:
+    """Passes events to observers and to the `holdfast` logger. An observer that raises is logged and ignored."""
+
+    def __init__(self, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> None:
+        self.heard_by = list(observers)
+        self._observers = [each.observe if isinstance(each, Observer) else each for each in self.heard_by]
+
+    def wants(self, kind: str) -> bool:
+        """Whether anybody would hear of this kind: asked first where making the event costs something."""
+        return bool(self._observers) or log.isEnabledFor(_LEVELS.get(kind, logging.INFO))
+
+    def tell(self, kind: str, record: Record | None = None, **details: Any) -> None:
+        """Tell everyone. Never raises."""
+        if not self.wants(kind):
+            return
+        if record is not None:
+            details.setdefault("worker", record.worker)
+            event = Event(
+                kind,
+                job_id=record.id,
+                chain_id=record.chain_id,
+                type=record.type,
+                attempt=record.attempt,
+                trace=record.trace,
+                **details,
+            )
+        else:
+            event = Event(kind, **details)
+        _write(event)
+        for observe in self._observers:
+            try:
+                observe(event)
+            except Exception:
+                log.exception("an observer raised on %s; the event is unaffected", kind)
+
+
+def _write(event: Event) -> None:
+    level = _LEVELS.get(event.kind, logging.INFO)
+    if not log.isEnabledFor(level):
+        return
+    shown = ("job_id", "chain_id", "type", "attempt", "worker", "duration", "waited", "detail")
+    # `type` and friends would clash with nothing in LogRecord, but a prefix lets people find them.
+    fields = {f"holdfast_{name}": value for name in shown if (value := getattr(event, name)) is not None}
+    words = [event.kind, *(f"{name}={getattr(event, name)}" for name in shown if getattr(event, name) is not None)]
+    if event.error is not None:
+        fields["holdfast_error"] = str(event.error)
+        words.append(f"error={str(event.error)!r}")
+    log.log(level, " ".join(words), extra={"holdfast_event": event.kind, **fields})

@@ -1,0 +1,243 @@
+"""The client for blocking code: the same calls, without await."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self, TypeVar, overload
+
+from holdfast import steps
+from holdfast.calls import Calls, Names, Stats, Statuses, chain_id, no_trace, tell_created, type_names, wanted
+from holdfast.completing import SyncCompleting
+from holdfast.events import Event
+from holdfast.following import follow_sync
+from holdfast.job import Chain, Job, Page, Report
+from holdfast.jobs import Bound, Jobs
+from holdfast.observer import Observer, Observers
+from holdfast.operations import Examine, Finding, Operation, Pause, Prune, Resume
+from holdfast.options import After, Dedup, Exclude, OnBlockerFailure
+from holdfast.retry import Seconds, seconds
+from holdfast.store import Store
+from holdfast.stores.address import open_store
+from holdfast.waiting import Nap, Waiting, Watcher
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class SyncClient:
+    """Starts and follows jobs on a store, blocking. It may be shared by any number of threads.
+
+    `tx=` takes the application's own open transaction, on a blocking connection or session.
+    """
+
+    def __init__(
+        self,
+        store: str | Store,
+        jobs: Jobs | None = None,
+        *,
+        migrate: bool = False,
+        observers: Iterable[Observer | Callable[[Event], None]] = (),
+        trace: Callable[[], str | None] | None = None,
+    ) -> None:
+        self.store = open_store(store)
+        self.jobs = Jobs() if jobs is None else jobs
+        self.observers = Observers(observers)
+        self._owns_store = isinstance(store, str)
+        self._migrate = migrate
+        self._trace = trace or no_trace
+        self._calls = Calls(self.jobs)
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Connect to the store. `with` does it."""
+        self.store.open_sync()
+        if self._migrate:
+            self.store.migrate_sync()
+
+    def close(self) -> None:
+        """Let go of the store, unless it was handed in open."""
+        if self._owns_store:
+            self.store.close_sync()
+
+    # Starting and waiting
+
+    def start(
+        self,
+        bound: Bound[T],
+        *,
+        tx: Any = None,
+        delay: Seconds | None = None,
+        at: datetime | None = None,
+        priority: int | None = None,
+        key: str | None = None,
+        dedup: Dedup | None = None,
+        window: Seconds | None = None,
+        exclude: Exclude = (),
+        after: After = (),
+        max_attempts: int | None = None,
+        timeout: Seconds | None = None,
+        id: str | None = None,
+        on_blocker_failure: OnBlockerFailure | None = None,
+    ) -> Chain[T]:
+        """Create a chain, or find the one that its key or id already names (`chain.deduplicated` tells)."""
+        bound = bound.options(
+            delay=delay, at=at, priority=priority, key=key, dedup=dedup, window=window, exclude=exclude, after=after,
+            max_attempts=max_attempts, timeout=timeout, id=id, on_blocker_failure=on_blocker_failure,
+        )  # fmt: skip
+        (chain,) = self.start_many([bound], tx=tx)
+        return chain
+
+    def start_many(self, bounds: Iterable[Bound[T]], *, tx: Any = None) -> list[Chain[T]]:
+        """Create many chains in one step, all or none; options go on each bind. Answers are in the same order."""
+        chains = self._run(self._calls.start(list(bounds), self._trace()), tx)
+        if tx is None:
+            tell_created(self.observers, chains)
+        return chains
+
+    def run(self, bound: Bound[T], *, timeout: Seconds | None = None) -> T:
+        """Start a chain and wait for its output: request and response."""
+        return self.wait(self.start(bound), timeout=timeout)
+
+    @overload
+    def wait(self, chain: Chain[T], *, timeout: Seconds | None = None) -> T: ...
+
+    @overload
+    def wait(self, chain: str, *, timeout: Seconds | None = None) -> Any: ...
+
+    def wait(self, chain: Chain[T] | str, *, timeout: Seconds | None = None) -> Any:
+        """The chain's output, as soon as it is there.
+
+        Raises ChainFailed, ChainCancelled, ChainNotFound (also when it is deleted meanwhile) or WaitTimeout.
+        """
+        watcher = Watcher(self.store.wakeups, chain_id(chain))
+        try:
+            return self._wait(watcher, watcher.wait(self.jobs, None if timeout is None else seconds(timeout)))
+        finally:
+            watcher.close()
+
+    # Reading
+
+    def get(self, chain: Chain[T] | str, *, tx: Any = None) -> Chain[Any] | None:
+        """The chain as it is now, or None."""
+        return self._run(self._calls.get(chain_id(chain)), tx)
+
+    def get_job(self, job: Job | str, *, tx: Any = None) -> Job | None:
+        """The job as it is now, or None."""
+        return self._run(self._calls.get_job(job if isinstance(job, str) else job.id), tx)
+
+    def list_chains(
+        self,
+        *,
+        status: Statuses | None = None,
+        type: Names | None = None,
+        key: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+        tx: Any = None,
+    ) -> Page[Chain[Any]]:
+        """Chains, newest first. Pages never skip or repeat one, whatever happens in between."""
+        shown = wanted(status=status, type=type, key=key, since=since, until=until)
+        return self._run(self._calls.list_chains(shown, cursor, limit), tx)
+
+    def list_jobs(
+        self,
+        *,
+        chain: Chain[Any] | Job | str | None = None,
+        status: Statuses | None = None,
+        type: Names | None = None,
+        key: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        cursor: str | None = None,
+        limit: int = 50,
+        tx: Any = None,
+    ) -> Page[Job]:
+        """Jobs, newest first."""
+        shown = wanted(status=status, type=type, chain=chain, key=key, since=since, until=until)
+        return self._run(self._calls.list_jobs(shown, cursor, limit), tx)
+
+    def report(self, job: Job | str, *, tx: Any = None) -> Report | None:
+        """A job's history: every attempt with its worker, times, outcome and error. None if there is no such job."""
+        return self._run(self._calls.report(job if isinstance(job, str) else job.id), tx)
+
+    def stats(self, *, tx: Any = None) -> Stats:
+        """Counts by status and type."""
+        return self._run(self._calls.stats(), tx)
+
+    def events(self) -> Iterator[Event]:
+        """What happens on the store from now on, whoever does it."""
+        yield from follow_sync(self.store)
+
+    def examine(self) -> Sequence[Finding]:
+        """What is wrong with the store, if anything: what `holdfast doctor` shows."""
+        return self.store.perform_sync(Examine())
+
+    # Operating
+
+    def cancel(
+        self, chain: Chain[T] | Job | str, *, reason: str = "cancelled by a client", tx: Any = None
+    ) -> Chain[Any]:
+        """Cancel a chain at its current job and answer it as it now stands: a finished one is left alone.
+
+        A job that has not started never will; a running one is signalled and can write nothing more.
+        """
+        return self._run(self._calls.cancel(chain_id(chain), reason), tx)
+
+    def retry(self, job: Job | Chain[Any] | str, *, tx: Any = None) -> Job:
+        """Let a failed or cancelled job run again, with its attempts granted anew."""
+        return self._run(self._calls.retry(job), tx)
+
+    def run_now(self, job: Job | Chain[Any] | str, *, tx: Any = None) -> Job:
+        """Make a scheduled job due at once."""
+        return self._run(self._calls.run_now(job), tx)
+
+    def delete(self, chains: Iterable[Chain[Any] | str], *, cascade: bool = False, tx: Any = None) -> list[str]:
+        """Delete chains, all or none, and answer the ids that were there; `cascade` takes their blockers along."""
+        return self._run(self._calls.delete(chains, cascade), tx)
+
+    def pause(self, types: Names) -> None:
+        """Hand out no jobs of these types until they are resumed. Running ones go on."""
+        self.store.perform_sync(Pause(type_names(types)))
+
+    def resume(self, types: Names) -> None:
+        """Hand out jobs of these types again."""
+        self.store.perform_sync(Resume(type_names(types)))
+
+    def prune(self, *, limit: int = 500) -> list[str]:
+        """Delete up to `limit` finished chains that are past their keep time. Workers do it by themselves."""
+        return self.store.perform_sync(Prune(limit))
+
+    def completing(self, chain: Chain[Any] | Job | str, *, tx: Any = None) -> SyncCompleting:
+        """Complete a chain's current job from outside: ``with client.completing(id) as current``."""
+        return SyncCompleting(self.store, self.jobs, chain_id(chain), tx)
+
+    # Performing
+
+    def _run(self, call: steps.Steps[R], tx: Any) -> R:
+        perform: Callable[[Operation[Any]], Any]
+        perform = self.store.perform_sync if tx is None else self.store.join_sync(tx).perform
+        return steps.run_sync(perform, call)
+
+    def _wait(self, watcher: Watcher, waiting: Waiting) -> Any:
+        try:
+            step = next(waiting)
+            while True:
+                if isinstance(step, Nap):
+                    watcher.alarm.wait_sync(step.seconds)
+                    step = waiting.send(None)
+                else:
+                    step = waiting.send(self.store.perform_sync(step))
+        except StopIteration as end:
+            return end.value

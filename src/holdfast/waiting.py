@@ -1,0 +1,69 @@
+"""Wait for a chain: subscribe, then look, then sleep, and look again at every ring."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from holdfast.errors import ChainCancelled, ChainFailed, ChainNotFound, WaitTimeout
+from holdfast.job import Chain, Decoder, Status
+from holdfast.operations import GetChains, Operation
+from holdfast.wakeups import Alarm, Hints, Wakeups
+
+POLL = 5.0
+"""Seconds between two looks while wake-ups arrive; every half second while they do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nap:
+    """Sleep until the alarm rings, at most this long."""
+
+    seconds: float
+
+
+Waiting = Generator[Operation[Any] | Nap, Any, Any]
+
+
+class Watcher:
+    """A subscription for one chain's end, with the alarm that it rings."""
+
+    def __init__(self, wakeups: Wakeups, chain_id: str) -> None:
+        self.alarm = Alarm()
+        self._wakeups = wakeups
+        self._chain_id = chain_id
+        self._unsubscribe = wakeups.subscribe(self._hear)
+
+    def wait(self, decoder: Decoder, timeout: float | None) -> Waiting:
+        """The chain's output. Ends also when it fails, is cancelled or deleted, or when the caller's time is up."""
+        deadline = None if timeout is None else monotonic() + timeout
+        while True:
+            (record,) = yield GetChains((self._chain_id,))
+            if record is None:
+                raise ChainNotFound(self._chain_id)
+            if record.last.status.finished:
+                return outcome(Chain(record, decoder))
+            poll = POLL if self._wakeups.healthy else 0.5
+            left = poll if deadline is None else deadline - monotonic()
+            if left <= 0:
+                raise WaitTimeout(self._chain_id, timeout or 0)
+            yield Nap(min(left, poll))
+
+    def close(self) -> None:
+        self._unsubscribe()
+
+    def _hear(self, hints: Hints) -> None:
+        if hints.anything or self._chain_id in hints.finished:
+            self.alarm.ring()
+
+
+def outcome(chain: Chain[Any]) -> Any:
+    """A finished chain's output, or the error that says how it ended."""
+    match chain.status:
+        case Status.COMPLETED:
+            return chain.output
+        case Status.CANCELLED:
+            raise ChainCancelled(chain.id, chain.error)
+        case _:
+            raise ChainFailed(chain.id, chain.error)

@@ -1,0 +1,150 @@
+"""An attempt, as an async handler sees it: its job, its signal, its transactions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from datetime import datetime
+from typing import Any, ClassVar, TypeVar
+
+from holdfast.calls import new_chain
+from holdfast.errors import ClaimLost
+from holdfast.job import Chain, Claim, Job
+from holdfast.jobs import Bound, Jobs
+from holdfast.operations import Guard, ReportProgress, Start
+from holdfast.options import After, Dedup, Exclude
+from holdfast.retry import Seconds
+from holdfast.store import Store, Transaction
+from holdfast.worker.middleware import Middleware, around
+from holdfast.worker.sessions import SessionTransaction
+from holdfast.worker.signal import Signal
+from holdfast.worker.work import Ending, Mode, Work
+
+T = TypeVar("T")
+
+
+class Done(Ending):
+    """The end of an attempt, being written."""
+
+    async def start(
+        self,
+        bound: Bound[T],
+        *,
+        delay: Seconds | None = None,
+        at: datetime | None = None,
+        priority: int | None = None,
+        key: str | None = None,
+        dedup: Dedup | None = None,
+        window: Seconds | None = None,
+        exclude: Exclude = (),
+        after: After = (),
+        max_attempts: int | None = None,
+        timeout: Seconds | None = None,
+    ) -> Chain[T]:
+        """Start a side chain: it exists if, and only if, this completion commits."""
+        bound = bound.options(
+            delay=delay, at=at, priority=priority, key=key, dedup=dedup, window=window, exclude=exclude, after=after,
+            max_attempts=max_attempts, timeout=timeout,
+        )  # fmt: skip
+        (started,) = await self._tx.perform(Start((new_chain(bound, self._work.record.trace),)))
+        return self._note(started)
+
+
+class Attempt:
+    """One run of a job by a worker, under a lease that is renewed in the background.
+
+    `blockers` are the outputs of the chains that the job waited for, in order. `signal` fires when the attempt is
+    over before it ended; the handler is then cancelled, and nothing it writes through here is kept.
+    """
+
+    __holdfast_attempt__: ClassVar[str] = "async"
+
+    def __init__(
+        self,
+        job: Job,
+        *,
+        store: Store,
+        jobs: Jobs,
+        work: Work[Transaction],
+        signal: Signal,
+        blockers: tuple[Any, ...],
+        middlewares: tuple[Middleware, ...],
+    ) -> None:
+        self.job = job
+        self.blockers = blockers
+        self.signal = signal
+        self._store = store
+        self._jobs = jobs
+        self._work = work
+        self._middlewares = middlewares
+
+    @property
+    def claim(self) -> Claim:
+        """Proof of holding the job. Its token, new for each attempt, serves as an idempotency key outside."""
+        return self.job.record.claim
+
+    def prepare(
+        self, mode: Mode = "staged", *, session: Callable[[], Any] | None = None
+    ) -> AbstractAsyncContextManager[Any]:
+        """A short transaction before the work. In atomic mode it stays open and carries the completion too.
+
+        Raises ClaimLost if the job is no longer held.
+        """
+        return self._prepare(mode, session)
+
+    def complete(self, *, session: Callable[[], Any] | None = None) -> AbstractAsyncContextManager[Done]:
+        """The transaction that ends the job: the application's writes and the completion commit together.
+
+        It commits when the handler and every middleware have returned; any error before that undoes it all.
+        """
+        return self._complete(session)
+
+    async def progress(self, fraction: float, note: str | None = None) -> None:
+        """Note how far the work has come, from 0 to 1. Raises ClaimLost if the job is no longer held."""
+        reason = await self._store.perform(ReportProgress(self.claim, float(fraction), note))
+        if reason is not None:
+            raise ClaimLost(self.job.id, reason)
+
+    @asynccontextmanager
+    async def _prepare(self, mode: Mode, session: Callable[[], Any] | None) -> AsyncGenerator[Any]:
+        self._work.begin_prepare(mode)
+        tx = await self._begin(session)
+        try:
+            async with AsyncExitStack() as stack:
+                for middleware in self._middlewares:
+                    await stack.enter_async_context(around(middleware, "prepare", self, tx.native))
+                yield tx.native
+        except BaseException as error:
+            self._work.tx = None
+            if mode == "atomic":
+                self._work.fail_inside(error)
+            await tx.rollback()
+            raise
+        if mode == "staged":
+            self._work.tx = None
+            await tx.commit()
+
+    @asynccontextmanager
+    async def _complete(self, session: Callable[[], Any] | None) -> AsyncGenerator[Done]:
+        self._work.begin_complete()
+        tx = self._work.tx or await self._begin(session)
+        done = Done(self._work, tx, self._jobs)
+        try:
+            async with AsyncExitStack() as stack:
+                for middleware in self._middlewares:
+                    await stack.enter_async_context(around(middleware, "complete", self, done))
+                yield done
+        except BaseException as error:
+            self._work.fail_inside(error)
+            raise
+
+    async def _begin(self, session: Callable[[], Any] | None) -> Transaction:
+        tx = await self._store.begin() if session is None else SessionTransaction(self._store, session)
+        self._work.tx = tx
+        try:
+            await tx.perform(Guard(self.claim))
+        except BaseException:
+            self._work.tx = None
+            await tx.rollback()
+            raise
+        return tx

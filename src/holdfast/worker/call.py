@@ -1,0 +1,161 @@
+"""A handler's call, async on the loop or plain in a thread: run it, and end its transaction."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import copy_context
+from functools import partial
+from typing import Any, Protocol
+
+from holdfast.job import Job
+from holdfast.jobs import AnyJobType, Jobs
+from holdfast.lifecycle import Settlement
+from holdfast.operations import Settle, Settled
+from holdfast.store import Store, SyncTransaction, Transaction
+from holdfast.worker.attempt import Attempt
+from holdfast.worker.holdings import Holding
+from holdfast.worker.middleware import Middleware
+from holdfast.worker.sync_attempt import SyncAttempt
+from holdfast.worker.threads import Threads
+from holdfast.worker.work import Work
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Call(Protocol):
+    """What the runner needs of a call, whatever runs it."""
+
+    work: Work[Any]
+    attempt: Any
+
+    async def run(self) -> Any:
+        """Call the handler and await its value."""
+        ...
+
+    async def commit(self, settlement: Settlement) -> Settled:
+        """Write the settlement in the attempt's open transaction and commit it, or roll back if it is refused."""
+        ...
+
+    async def roll_back(self) -> None:
+        """Undo the attempt's open transaction, if there is one."""
+        ...
+
+
+class AsyncCall:
+    """An async handler, on the event loop."""
+
+    def __init__(
+        self,
+        holding: Holding,
+        job_type: AnyJobType,
+        arguments: Arguments,
+        *,
+        store: Store,
+        jobs: Jobs,
+        blockers: tuple[Any, ...],
+        middlewares: tuple[Middleware, ...],
+    ) -> None:
+        self.work: Work[Transaction] = Work(holding.record, job_type)
+        self.attempt = Attempt(
+            Job(holding.record, jobs),
+            store=store,
+            jobs=jobs,
+            work=self.work,
+            signal=holding.signal,
+            blockers=blockers,
+            middlewares=middlewares,
+        )
+        self._type = job_type
+        self._arguments = arguments
+
+    async def run(self) -> Any:
+        value = await self._type.call(self.attempt, self._arguments)
+        self.work.check_return(value)
+        return value
+
+    async def commit(self, settlement: Settlement) -> Settled:
+        tx, self.work.tx = self.work.tx, None
+        assert tx is not None
+        try:
+            (answer,) = await tx.perform(Settle((settlement,)))
+        except BaseException:
+            await tx.rollback()
+            raise
+        await (tx.commit() if answer.written else tx.rollback())
+        return answer
+
+    async def roll_back(self) -> None:
+        tx, self.work.tx = self.work.tx, None
+        if tx is not None:
+            await tx.rollback()
+
+
+class ThreadCall:
+    """A plain handler, in a thread. Once its attempt is aborted nobody waits for it; what it then does is undone."""
+
+    def __init__(
+        self,
+        holding: Holding,
+        job_type: AnyJobType,
+        arguments: Arguments,
+        *,
+        store: Store,
+        jobs: Jobs,
+        blockers: tuple[Any, ...],
+        middlewares: tuple[Middleware, ...],
+        threads: Threads,
+    ) -> None:
+        self.work: Work[SyncTransaction] = Work(holding.record, job_type)
+        self.attempt = SyncAttempt(
+            Job(holding.record, jobs),
+            store=store,
+            jobs=jobs,
+            work=self.work,
+            signal=holding.signal,
+            blockers=blockers,
+            middlewares=middlewares,
+            loop=asyncio.get_running_loop(),
+        )
+        self._type = job_type
+        self._arguments = arguments
+        self._threads = threads
+
+    async def run(self) -> Any:
+        # Context variables that middlewares set are seen in the thread.
+        return await self._threads.submit(partial(copy_context().run, self._call))
+
+    async def commit(self, settlement: Settlement) -> Settled:
+        return await self._threads.submit(partial(self._commit, settlement))
+
+    async def roll_back(self) -> None:
+        # An aborted handler may still be using its transaction; it undoes it when it ends.
+        if not self.attempt.signal.aborted:
+            await self._threads.submit(self._roll_back)
+
+    def _call(self) -> Any:
+        try:
+            value = self._type.call(self.attempt, self._arguments)
+            self.work.check_return(value)
+        finally:
+            if self.attempt.signal.aborted:
+                self._roll_back()
+        return value
+
+    def _commit(self, settlement: Settlement) -> Settled:
+        tx, self.work.tx = self.work.tx, None
+        assert tx is not None
+        try:
+            (answer,) = tx.perform(Settle((settlement,)))
+        except BaseException:
+            tx.rollback()
+            raise
+        if answer.written:
+            tx.commit()
+        else:
+            tx.rollback()
+        return answer
+
+    def _roll_back(self) -> None:
+        tx, self.work.tx = self.work.tx, None
+        if tx is not None:
+            tx.rollback()

@@ -1,0 +1,35 @@
+"""Deletes finished chains past their keep time, a little at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from holdfast.errors import HoldfastError
+from holdfast.observer import Observers
+from holdfast.operations import Prune
+from holdfast.store import Store
+
+EVERY = 60.0
+BATCH = 500
+
+
+class Pruner:
+    """Every worker prunes now and then; however many do, a chain is pruned once."""
+
+    def __init__(self, store: Store, observers: Observers, worker_id: str) -> None:
+        self._store = store
+        self._observers = observers
+        self._worker_id = worker_id
+
+    async def run(self) -> None:
+        """Prune for ever."""
+        while True:
+            await asyncio.sleep(EVERY * random.uniform(0.5, 1.5))
+            try:
+                more = True
+                while more:
+                    pruned = await self._store.perform(Prune(BATCH))
+                    more = len(pruned) == BATCH
+            except HoldfastError as error:
+                self._observers.tell("store_error", worker=self._worker_id, detail=f"pruning: {error}")

@@ -1,0 +1,130 @@
+"""Keeps leases alive, from a thread of its own: a handler that blocks the event loop does not lose its job."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from holdfast.clock import duration
+from holdfast.errors import HoldfastError
+from holdfast.job import Status
+from holdfast.observer import Observers, log
+from holdfast.operations import GetJobs, LostReason, Renew
+from holdfast.store import Store
+from holdfast.wakeups import Hints
+from holdfast.worker.holdings import Holding, Holdings, ticks
+
+RENEW_AT = 1 / 3
+"""A lease is renewed after this part of it, so two renewals may fail before it is in danger."""
+GIVE_UP_AT = 0.9
+"""Without a renewal for this part of its lease an attempt is aborted: another worker may take the job at any moment."""
+LOOK_EVERY = 0.25
+"""Seconds between two looks whether claims still hold, however many wake-ups there are."""
+
+
+class Renewer:
+    """Renews all leases that are due in one step, and tells attempts whose claim is lost.
+
+    A renewal has three answers. Renewed: go on. Lost: the attempt is aborted at once, with the reason. Unknown, since
+    the store did not answer: try again, and abort the attempt before its lease can have run out.
+    """
+
+    def __init__(
+        self, store: Store, holdings: Holdings, observers: Observers, worker_id: str, *, shortest: float
+    ) -> None:
+        self._store = store
+        self._holdings = holdings
+        self._observers = observers
+        self._worker_id = worker_id
+        self._shortest = shortest
+        self._wake = threading.Event()
+        self._stopped = False
+        self._suspicious = False
+        self._looked = 0.0
+        self._thread = threading.Thread(target=self._run, name=f"holdfast-renewer-{worker_id}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._wake.set()
+        self._thread.join()
+
+    def hear(self, hints: Hints) -> None:
+        """A wake-up that may concern a claim of ours."""
+        if hints.anything or any(self._holdings.get(job_id) for job_id in hints.lost):
+            self._suspicious = True
+            self._wake.set()
+
+    def _run(self) -> None:
+        while not self._stopped:
+            self._wake.wait(self._pause())
+            self._wake.clear()
+            if self._suspicious and ticks() >= self._looked + LOOK_EVERY:
+                self._suspicious = False
+                self._looked = ticks()
+                self._attempt(self._look)
+            self._attempt(self._renew)
+            self._give_up()
+
+    def _pause(self) -> float:
+        """Until something is to be done. Claims may come meanwhile, so never longer than the shortest lease allows."""
+        longest = self._shortest * RENEW_AT
+        now = ticks()
+        dues = [holding.renewed + holding.lease * RENEW_AT for holding in self._holdings.all()]
+        if self._suspicious:
+            dues.append(self._looked + LOOK_EVERY)
+        if not dues:
+            return longest
+        # Overdue means that the last try failed: not again at once.
+        return min(longest, max(min(dues) - now, self._shortest / 20))
+
+    def _attempt(self, step: Callable[[], None]) -> None:
+        begun = ticks()
+        try:
+            step()
+        except HoldfastError as error:
+            detail = f"renewing: {error}"
+            self._observers.tell("store_error", worker=self._worker_id, detail=detail, duration=ticks() - begun)
+        except Exception:
+            log.exception("the renewer of worker %s met an error and goes on", self._worker_id)
+
+    def _renew(self) -> None:
+        sent = ticks()
+        due = [holding for holding in self._holdings.all() if sent >= holding.renewed + holding.lease * RENEW_AT]
+        if not due:
+            return
+        lost = self._store.perform_sync(Renew(tuple((holding.claim, duration(holding.lease)) for holding in due)))
+        for holding in due:
+            if reason := lost.get(holding.claim):
+                self._lose(holding, reason)
+            else:
+                holding.renewed = sent
+                self._observers.tell("renewed", holding.record)
+
+    def _look(self) -> None:
+        """Compare what we hold with what the store says, without writing."""
+        holdings = self._holdings.all()
+        records = self._store.perform_sync(GetJobs(tuple(holding.record.id for holding in holdings)))
+        for holding, record in zip(holdings, records, strict=True):
+            if record is None:
+                self._lose(holding, "not_found")
+            elif record.status is Status.CANCELLED:
+                self._lose(holding, "cancelled")
+            elif record.status is Status.COMPLETED:
+                self._lose(holding, "already_completed")
+            elif record.token != holding.record.token:
+                self._lose(holding, "taken_by_another_worker")
+
+    def _lose(self, holding: Holding, reason: LostReason) -> None:
+        # No more renewals for it; its attempt says farewell by itself.
+        if not holding.ended:
+            self._holdings.remove(holding)
+            holding.abort(reason)
+
+    def _give_up(self) -> None:
+        now = ticks()
+        for holding in self._holdings.all():
+            if now >= holding.renewed + holding.lease * GIVE_UP_AT:
+                holding.abort("error")

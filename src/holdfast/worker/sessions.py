@@ -1,0 +1,57 @@
+"""A transaction that is the application's own session: opened by its factory, committed with the job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from holdfast.operations import Operation
+from holdfast.store import Store, SyncTransaction, Transaction
+
+R = TypeVar("R")
+
+
+class SessionTransaction:
+    """A SQLAlchemy AsyncSession on the same database, carrying our statements along with the application's."""
+
+    def __init__(self, store: Store, factory: Callable[[], Any]) -> None:
+        self.native = factory()
+        self._joined: Transaction = store.join(self.native)
+
+    async def perform(self, operation: Operation[R], /) -> R:
+        return await self._joined.perform(operation)
+
+    async def commit(self) -> None:
+        try:
+            await self.native.commit()
+        finally:
+            await self.native.close()
+
+    async def rollback(self) -> None:
+        try:
+            await self.native.rollback()
+        finally:
+            await self.native.close()
+
+
+class SyncSessionTransaction:
+    """A SQLAlchemy Session on the same database."""
+
+    def __init__(self, store: Store, factory: Callable[[], Any]) -> None:
+        self.native = factory()
+        self._joined: SyncTransaction = store.join_sync(self.native)
+
+    def perform(self, operation: Operation[R], /) -> R:
+        return self._joined.perform(operation)
+
+    def commit(self) -> None:
+        try:
+            self.native.commit()
+        finally:
+            self.native.close()
+
+    def rollback(self) -> None:
+        try:
+            self.native.rollback()
+        finally:
+            self.native.close()

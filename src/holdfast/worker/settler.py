@@ -1,0 +1,77 @@
+"""Writes outcomes, together: whatever is ready when the last write returned goes into the next one.
+
+No timers, so one outcome alone is written at once and a flood goes hundreds at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.lifecycle import Settlement
+from holdfast.observer import Observers
+from holdfast.operations import Settle, Settled
+from holdfast.retry import Retry
+from holdfast.store import Store
+
+BATCH = 500
+
+
+@dataclass(slots=True)
+class Unsettled:
+    """An outcome waiting to be written, and whom to tell."""
+
+    settlement: Settlement
+    done: Callable[[Settled], None]
+
+
+class Settler:
+    """Writes the settlements of a worker. While the store is away they wait; none is dropped."""
+
+    def __init__(self, store: Store, observers: Observers, recovery: Retry, worker_id: str) -> None:
+        self._store = store
+        self._observers = observers
+        self._recovery = recovery
+        self._worker_id = worker_id
+        self._waiting: list[Unsettled] = []
+        self._more = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def submit(self, settlement: Settlement, done: Callable[[Settled], None]) -> None:
+        """Have a settlement written; `done` hears what became of it."""
+        self._waiting.append(Unsettled(settlement, done))
+        self._idle.clear()
+        self._more.set()
+
+    async def flush(self) -> None:
+        """Wait until everything submitted is written."""
+        await self._idle.wait()
+
+    async def run(self) -> None:
+        """Write for ever."""
+        while True:
+            await self._more.wait()
+            batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+            if not self._waiting:
+                self._more.clear()
+            answers = await self._write(batch)
+            for each, answer in zip(batch, answers, strict=True):
+                each.done(answer)
+            if not self._waiting:
+                self._idle.set()
+
+    async def _write(self, batch: list[Unsettled]) -> list[Settled]:
+        attempt = 0
+        while True:
+            try:
+                return await self._store.perform(Settle(tuple(each.settlement for each in batch)))
+            except StoreUnavailable as error:
+                # Sending it again is safe: what was written already answers as lost, by its token.
+                attempt += 1
+                self._observers.tell("store_error", worker=self._worker_id, detail=f"settling: {error}")
+                await asyncio.sleep(min(self._recovery.delay(attempt), 5.0))
+            except HoldfastError as error:
+                return [Settled(refused=error) for _ in batch]

@@ -1,0 +1,166 @@
+"""An attempt, as a plain function in a thread sees it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, contextmanager
+from datetime import datetime
+from typing import Any, ClassVar, TypeVar
+
+from holdfast.calls import new_chain
+from holdfast.errors import ClaimLost
+from holdfast.job import Chain, Claim, Job
+from holdfast.jobs import Bound, Jobs
+from holdfast.operations import Guard, ReportProgress, Start
+from holdfast.options import After, Dedup, Exclude
+from holdfast.retry import Seconds
+from holdfast.store import Store, SyncTransaction
+from holdfast.worker.middleware import Middleware, around
+from holdfast.worker.sessions import SyncSessionTransaction
+from holdfast.worker.signal import Signal
+from holdfast.worker.work import Ending, Mode, Work
+
+T = TypeVar("T")
+
+
+class SyncDone(Ending):
+    """The end of an attempt, being written, in blocking code."""
+
+    def start(
+        self,
+        bound: Bound[T],
+        *,
+        delay: Seconds | None = None,
+        at: datetime | None = None,
+        priority: int | None = None,
+        key: str | None = None,
+        dedup: Dedup | None = None,
+        window: Seconds | None = None,
+        exclude: Exclude = (),
+        after: After = (),
+        max_attempts: int | None = None,
+        timeout: Seconds | None = None,
+    ) -> Chain[T]:
+        """Start a side chain: it exists if, and only if, this completion commits."""
+        bound = bound.options(
+            delay=delay, at=at, priority=priority, key=key, dedup=dedup, window=window, exclude=exclude, after=after,
+            max_attempts=max_attempts, timeout=timeout,
+        )  # fmt: skip
+        (started,) = self._tx.perform(Start((new_chain(bound, self._work.record.trace),)))
+        return self._note(started)
+
+
+class SyncAttempt:
+    """One run of a job in a thread. A plain function cannot be cancelled: look at `signal` in long work."""
+
+    __holdfast_attempt__: ClassVar[str] = "sync"
+
+    def __init__(
+        self,
+        job: Job,
+        *,
+        store: Store,
+        jobs: Jobs,
+        work: Work[SyncTransaction],
+        signal: Signal,
+        blockers: tuple[Any, ...],
+        middlewares: tuple[Middleware, ...],
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        self.job = job
+        self.blockers = blockers
+        self.signal = signal
+        self._store = store
+        self._jobs = jobs
+        self._work = work
+        self._middlewares = middlewares
+        self._loop = loop
+
+    @property
+    def claim(self) -> Claim:
+        """Proof of holding the job. Its token, new for each attempt, serves as an idempotency key outside."""
+        return self.job.record.claim
+
+    def prepare(
+        self, mode: Mode = "staged", *, session: Callable[[], Any] | None = None
+    ) -> AbstractContextManager[Any]:
+        """A short transaction before the work. In atomic mode it stays open and carries the completion too."""
+        return self._prepare(mode, session)
+
+    def complete(self, *, session: Callable[[], Any] | None = None) -> AbstractContextManager[SyncDone]:
+        """The transaction that ends the job: the application's writes and the completion commit together."""
+        return self._complete(session)
+
+    def progress(self, fraction: float, note: str | None = None) -> None:
+        """Note how far the work has come, from 0 to 1. Raises ClaimLost if the job is no longer held."""
+        reason = self._store.perform_sync(ReportProgress(self.claim, float(fraction), note))
+        if reason is not None:
+            raise ClaimLost(self.job.id, reason)
+
+    @contextmanager
+    def _prepare(self, mode: Mode, session: Callable[[], Any] | None) -> Generator[Any]:
+        self._work.begin_prepare(mode)
+        tx = self._begin(session)
+        try:
+            with ExitStack() as stack:
+                for middleware in self._middlewares:
+                    stack.enter_context(self._on_loop(around(middleware, "prepare", self, tx.native)))
+                yield tx.native
+        except BaseException as error:
+            self._work.tx = None
+            if mode == "atomic":
+                self._work.fail_inside(error)
+            tx.rollback()
+            raise
+        if mode == "staged":
+            self._work.tx = None
+            tx.commit()
+
+    @contextmanager
+    def _complete(self, session: Callable[[], Any] | None) -> Generator[SyncDone]:
+        self._work.begin_complete()
+        tx = self._work.tx or self._begin(session)
+        done = SyncDone(self._work, tx, self._jobs)
+        try:
+            with ExitStack() as stack:
+                for middleware in self._middlewares:
+                    stack.enter_context(self._on_loop(around(middleware, "complete", self, done)))
+                yield done
+        except BaseException as error:
+            self._work.fail_inside(error)
+            raise
+
+    def _begin(self, session: Callable[[], Any] | None) -> SyncTransaction:
+        tx = self._store.begin_sync() if session is None else SyncSessionTransaction(self._store, session)
+        self._work.tx = tx
+        try:
+            tx.perform(Guard(self.claim))
+        except BaseException:
+            self._work.tx = None
+            tx.rollback()
+            raise
+        return tx
+
+    @contextmanager
+    def _on_loop(self, manager: AbstractAsyncContextManager[Any]) -> Generator[Any]:
+        """Middlewares are async: enter and leave theirs on the event loop while this thread waits."""
+        value = asyncio.run_coroutine_threadsafe(_enter(manager), self._loop).result()
+        try:
+            yield value
+        except BaseException as error:
+            leaving = _leave(manager, error)
+            if not asyncio.run_coroutine_threadsafe(leaving, self._loop).result():
+                raise
+        else:
+            asyncio.run_coroutine_threadsafe(_leave(manager, None), self._loop).result()
+
+
+async def _enter(manager: AbstractAsyncContextManager[Any]) -> Any:
+    return await manager.__aenter__()
+
+
+async def _leave(manager: AbstractAsyncContextManager[Any], error: BaseException | None) -> bool | None:
+    if error is None:
+        return await manager.__aexit__(None, None, None)
+    return await manager.__aexit__(type(error), error, error.__traceback__)

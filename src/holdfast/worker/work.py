@@ -1,0 +1,141 @@
+"""The rules of prepare and complete, once for async and plain handlers: what may be called when, and what it means."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+
+from holdfast.calls import continuation
+from holdfast.job import Chain, Record
+from holdfast.jobs import AnyJobType, Bound, Jobs
+from holdfast.lifecycle import Continued, Outcome, Raised, Returned
+from holdfast.operations import Started
+from holdfast.options import After
+from holdfast.retry import Seconds
+
+T = TypeVar("T")
+Tx = TypeVar("Tx")
+
+Mode = Literal["staged", "atomic"]
+
+_NOTHING: Any = object()
+
+
+class Work(Generic[Tx]):
+    """What one attempt has done so far with its transactions. `tx` is the open one that will carry the completion."""
+
+    __slots__ = (
+        "_completing", "_continuation", "_error", "_mode", "_output", "_returned", "_type", "record", "started", "tx",
+    )  # fmt: skip
+
+    def __init__(self, record: Record, job_type: AnyJobType) -> None:
+        self.record = record
+        self.tx: Tx | None = None
+        self.started: list[Chain[Any]] = []
+        self._type = job_type
+        self._mode: Mode | None = None
+        self._completing = False
+        self._output: bytes | None = None
+        self._continuation: Bound[Any] | None = None
+        self._returned: Any = _NOTHING
+        self._error: BaseException | None = None
+
+    def begin_prepare(self, mode: Mode) -> None:
+        if mode not in ("staged", "atomic"):
+            raise ValueError(f'prepare(mode=...) is "staged" or "atomic", not {mode!r}')
+        if self._mode is not None:
+            raise RuntimeError("prepare() was called twice; an attempt prepares once")
+        if self._completing:
+            raise RuntimeError("prepare() comes before complete()")
+        self._mode = mode
+
+    def begin_complete(self) -> None:
+        if self._completing:
+            raise RuntimeError("complete() was called twice; an attempt completes once")
+        self._completing = True
+
+    def fail_inside(self, error: BaseException) -> None:
+        """An error left a block. Even if the handler swallows it, what the block did is gone, so the attempt fails."""
+        self._error = error
+
+    def decide_output(self, value: Any) -> None:
+        self._check_undecided()
+        self._output = self._type.encode_output(value)
+        self._returned = value
+
+    def decide_continuation(self, bound: Bound[Any]) -> None:
+        self._check_undecided()
+        self._continuation = bound
+        self._returned = bound
+
+    def check_return(self, value: Any) -> None:
+        """After complete(), a handler returns what output() or continue_with() gave it."""
+        if self._error is not None:
+            raise self._error
+        if not self._completing:
+            return
+        if self._returned is _NOTHING:
+            raise RuntimeError("complete() ended without done.output(...) or done.continue_with(...)")
+        if value is not self._returned:
+            raise RuntimeError("after complete(), return what done.output() or done.continue_with() gave you")
+
+    def outcome(self, value: Any) -> Outcome:
+        """What the attempt came to, given what the handler, and the middlewares around it, returned."""
+        try:
+            if self._completing and self._continuation is not None:
+                return Continued(continuation(self._continuation, self.record))
+            if self._completing:
+                assert self._output is not None
+                return Returned(self._output)
+            if isinstance(value, Bound):
+                return Continued(continuation(value, self.record)  # pyright: ignore[reportUnknownArgumentType])
+            return Returned(self._type.encode_output(value))
+        except Exception as error:
+            return Raised(error)
+
+    def _check_undecided(self) -> None:
+        if self._returned is not _NOTHING:
+            raise RuntimeError("the attempt's end is decided already: one output() or continue_with(), once")
+
+
+def blocker_outputs(chains: list[Any], jobs: Jobs) -> tuple[Any, ...]:
+    """The outputs of a job's blockers, in order."""
+    return tuple(Chain[Any](chain, jobs).output for chain in chains)
+
+
+class Ending:
+    """The end of an attempt, being written: its output or continuation, and the application's own writes."""
+
+    def __init__(self, work: Work[Any], tx: Any, jobs: Jobs) -> None:
+        self._work = work
+        self._tx = tx
+        self._jobs = jobs
+
+    @property
+    def tx(self) -> Any:
+        """The transaction's connection (or session) for the application's writes; None on a store without one."""
+        return self._tx.native
+
+    def output(self, value: T) -> T:
+        """Complete the job with this output. Return what this gives."""
+        self._work.decide_output(value)
+        return value
+
+    def continue_with(
+        self,
+        bound: Bound[T],
+        *,
+        delay: Seconds | None = None,
+        at: datetime | None = None,
+        priority: int | None = None,
+        after: After = (),
+    ) -> Bound[T]:
+        """Complete the job by handing over to the chain's next one. Return what this gives."""
+        bound = bound.options(delay=delay, at=at, priority=priority, after=after)
+        self._work.decide_continuation(bound)
+        return bound
+
+    def _note(self, started: Started) -> Chain[Any]:
+        chain: Chain[Any] = Chain(started.chain, self._jobs, deduplicated=started.deduplicated)
+        self._work.started.append(chain)
+        return chain

@@ -1,0 +1,307 @@
+"""The worker: claims due jobs, runs their handlers in slots, and sees each to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Any, Self
+
+from holdfast.calls import Names, type_names
+from holdfast.client import Client
+from holdfast.clock import SECOND
+from holdfast.errors import HoldfastError, UnknownJobType
+from holdfast.events import Event
+from holdfast.ids import new_token
+from holdfast.job import Record
+from holdfast.observer import Observer, Observers, log
+from holdfast.operations import ClaimJobs, NextDue, Reap
+from holdfast.retry import Retry, Seconds, seconds
+from holdfast.wakeups import Alarm, Hints
+from holdfast.worker.holdings import Holding, Holdings, ticks
+from holdfast.worker.middleware import Middleware
+from holdfast.worker.pruner import Pruner
+from holdfast.worker.renewer import Renewer
+from holdfast.worker.runner import Runner
+from holdfast.worker.settler import Settler
+from holdfast.worker.terms import Terms
+from holdfast.worker.threads import Threads
+from holdfast.worker.watchdog import Watchdog
+
+REAP_EVERY = 1.0
+REAP_BATCH = 100
+SHORTEST_NAP = 0.05
+
+
+class Worker:
+    """Runs jobs of a client's registry on its store.
+
+    The loop: fill the free slots in one claim; when idle, take back jobs whose workers stopped renewing; then sleep
+    until a wake-up, the next due time, the poll interval or a free slot. Job types without a handler here are left
+    for a worker that has them.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        concurrency: int = 10,
+        types: Names | None = None,
+        poll_interval: Seconds = 60,
+        grace: Seconds = 25,
+        worker_id: str | None = None,
+        retry: Retry | None = None,
+        lease: Seconds = 60,
+        timeout: Seconds | None = None,
+        job_delay: Seconds = 0,
+        recovery: Retry | None = None,
+        middlewares: Iterable[Middleware] = (),
+        observers: Iterable[Observer | Callable[[Event], None]] = (),
+    ) -> None:
+        if concurrency < 1:
+            raise ValueError(f"concurrency must be at least 1, not {concurrency}")
+        # Unique per start, also where machines or containers come back under one name.
+        self.id = worker_id or f"{socket.gethostname()}-{os.getpid()}-{new_token()[:6]}"
+        self._client = client
+        self._store = client.store
+        self._concurrency = concurrency
+        self._poll_interval = seconds(poll_interval)
+        self._grace = seconds(grace)
+        self._job_delay = seconds(job_delay)
+        self._recovery = recovery or Retry(initial=0.2, maximum=5, jitter=0.5, max_attempts=None)
+        self._terms = Terms(retry or Retry(), lease, timeout)
+        self._middlewares = tuple(middlewares)
+        self._observers = Observers([*client.observers.heard_by, *observers])
+        self._types = _chosen(client, types)
+        self._holdings = Holdings()
+        self._alarm = Alarm()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._unsettled = 0
+        self._stopping = False
+        self._hurry = asyncio.Event()
+        self._background: asyncio.Task[None] | None = None
+        self._reaped = 0.0
+
+    # Running
+
+    async def run(self) -> None:
+        """Work until cancelled, stopped or signalled; then finish or give back what runs, within the grace period.
+
+        SIGTERM and SIGINT stop it when it runs in the main thread; a second one ends the grace period.
+        """
+        with self._on_signals():
+            await self._work()
+
+    async def __aenter__(self) -> Self:
+        self._background = asyncio.create_task(self._work(), name=f"holdfast-worker-{self.id}")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        assert self._background is not None
+        await self._background
+
+    def stop(self) -> None:
+        """Stop claiming and wind down. Called again, it ends the grace period."""
+        if self._stopping:
+            self._hurry.set()
+        self._stopping = True
+        self._alarm.ring()
+
+    @property
+    def busy(self) -> int:
+        """How many handlers are running."""
+        return len(self._tasks)
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        settler = Settler(self._store, self._observers, self._recovery, self.id)
+        renewer = Renewer(self._store, self._holdings, self._observers, self.id, shortest=self._shortest_lease())
+        watchdog = Watchdog(loop, self._holdings, patience=min(self._shortest_lease() / 4, 5.0))
+        threads = Threads(f"holdfast-{self.id}")
+        self._runner = Runner(
+            store=self._store, jobs=self._client.jobs, terms=self._terms, holdings=self._holdings, settler=settler,
+            threads=threads, observers=self._observers, middlewares=self._middlewares,
+        )  # fmt: skip
+        unsubscribe = self._store.wakeups.subscribe(self._hear)
+        unsubscribe_renewer = self._store.wakeups.subscribe(renewer.hear)
+        renewer.start()
+        watchdog.start()
+        settling = asyncio.create_task(settler.run(), name="holdfast-settler")
+        pruning = asyncio.create_task(Pruner(self._store, self._observers, self.id).run(), name="holdfast-pruner")
+        self._observers.tell("worker_started", worker=self.id, detail=", ".join(sorted(self._types)))
+        cancelled = False
+        try:
+            try:
+                await self._loop()
+            except asyncio.CancelledError:
+                cancelled = True
+            await self._wind_down(settler)
+        finally:
+            unsubscribe()
+            unsubscribe_renewer()
+            for task in (settling, pruning):
+                task.cancel()
+            await asyncio.gather(settling, pruning, return_exceptions=True)
+            await asyncio.to_thread(_stop_threads, renewer, watchdog)
+            threads.close()
+            self._observers.tell("worker_stopped", worker=self.id)
+        if cancelled:
+            raise asyncio.CancelledError
+
+    async def _loop(self) -> None:
+        failures = 0
+        more = True
+        while not self._stopping:
+            try:
+                if more and self._free():
+                    more = await self._fill()
+                    continue
+                if more:
+                    await self._alarm.wait(self._poll_interval)
+                    continue
+                if await self._reap():
+                    more = True
+                    continue
+                rung = await self._sleep()
+                more = True
+                failures = 0
+                if rung:
+                    self._observers.tell("woken", worker=self.id)
+            except HoldfastError as error:
+                failures += 1
+                self._observers.tell("store_error", worker=self.id, detail=str(error))
+                await self._alarm.wait(self._recovery.delay(failures))
+
+    async def _fill(self) -> bool:
+        """Fill the free slots in one claim; tells whether there may be more due than slots."""
+        free = self._free()
+        terms = tuple(self._terms.of(job_type) for job_type in self._types.values())
+        jobs = await self._store.perform(ClaimJobs(terms, free, self.id, new_token()))
+        for record in jobs:
+            self._begin(record)
+        return len(jobs) >= free
+
+    def _begin(self, record: Record) -> None:
+        waited = ((record.started_at or 0) - record.scheduled_at) / SECOND
+        self._observers.tell("claimed", record, waited=waited)
+        holding = self._runner.hold(record)
+        self._unsettled += 1
+        task = asyncio.create_task(self._occupy(holding))
+        self._tasks.add(task)
+        task.add_done_callback(self._vacate)
+
+    async def _occupy(self, holding: Holding) -> None:
+        await self._runner.run(holding, self._settled)
+        if self._job_delay:
+            await asyncio.sleep(self._job_delay)
+
+    def _vacate(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("an attempt broke in the engine itself", exc_info=error)
+            self._unsettled -= 1
+        self._alarm.ring()
+
+    def _settled(self) -> None:
+        self._unsettled -= 1
+        self._alarm.ring()
+
+    def _free(self) -> int:
+        """Slots to fill. Outcomes that wait to be written count too, lest a slow store pile them up."""
+        return min(self._concurrency - len(self._tasks), 2 * self._concurrency - self._unsettled)
+
+    async def _reap(self) -> bool:
+        """Take back what other workers lost; tells whether there was anything."""
+        if ticks() < self._reaped + REAP_EVERY:
+            return False
+        self._reaped = ticks()
+        held = tuple(holding.claim for holding in self._holdings.all())
+        reaped = await self._store.perform(Reap(tuple(self._types), held, REAP_BATCH))
+        for each in reaped:
+            detail = f"from worker {each.worker}"
+            self._observers.tell("reaped", each.record, worker=self.id, detail=detail)
+        return bool(reaped)
+
+    async def _sleep(self) -> bool:
+        """Sleep until there may be something to do; tells whether somebody rang."""
+        poll = self._poll_interval * (0.95 + 0.1 * os.urandom(1)[0] / 255)
+        if not self._store.wakeups.healthy:
+            poll = min(poll, 1.0)
+        due = await self._store.perform(NextDue(tuple(self._types)))
+        if due is not None:
+            # Due now and yet not ours to claim: locked, or a lease of our own. Not again at once.
+            poll = min(poll, max(due / SECOND, SHORTEST_NAP if not self._holdings else REAP_EVERY / 2))
+        return await self._alarm.wait(poll)
+
+    def _hear(self, hints: Hints) -> None:
+        if hints.anything or not hints.due.isdisjoint(self._types):
+            self._alarm.ring()
+
+    # Stopping
+
+    async def _wind_down(self, settler: Settler) -> None:
+        self._stopping = True
+        self._observers.tell("worker_stopping", worker=self.id, detail=f"{len(self._tasks)} running")
+        hurry = asyncio.create_task(self._hurry.wait())
+        deadline = asyncio.get_running_loop().time() + self._grace
+        while self._tasks and not hurry.done():
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0:
+                break
+            await asyncio.wait([*self._tasks, hurry], timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        hurry.cancel()
+        for holding in self._holdings.all():
+            holding.abort("shutdown")
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=5)
+        with suppress(TimeoutError):
+            # Not written in time, the leases run out: nothing depends on it.
+            await asyncio.wait_for(settler.flush(), timeout=5)
+
+    @contextmanager
+    def _on_signals(self) -> Generator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        for number in numbers:
+            loop.add_signal_handler(number, self.stop)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+    def _shortest_lease(self) -> float:
+        return min(self._terms.lease(job_type) for job_type in self._types.values())
+
+
+def _chosen(client: Client, types: Names | None) -> dict[str, Any]:
+    """The job types to run: those named, or every one that has a handler."""
+    jobs = client.jobs
+    if types is None:
+        chosen = {job_type.name: job_type for job_type in jobs if job_type.function is not None}
+        if not chosen:
+            raise ValueError("there is nothing to run: no job type of this client has a handler")
+        return chosen
+    names = type_names(types)
+    for name in names:
+        if (job_type := jobs.get(name)) is None:
+            raise UnknownJobType(name, (each.name for each in jobs))
+        if job_type.function is None:
+            raise ValueError(f"job type {name!r} is only declared here; attach its handler first")
+    return {name: jobs[name] for name in names}
+
+
+def _stop_threads(renewer: Renewer, watchdog: Watchdog) -> None:
+    renewer.stop()
+    watchdog.stop()
