@@ -88,7 +88,7 @@ class Work(Generic[Tx]):
                 assert self._output is not None
                 return Returned(self._output)
             if isinstance(value, Bound):
-                return Continued(continuation(value, self.record)  # pyright: ignore[reportUnknownArgumentType])
+                return Continued(continuation(value, self.record))  # pyright: ignore[reportUnknownArgumentType]
             return Returned(self._type.encode_output(value))
         except Exception as error:
             return Raised(error)
