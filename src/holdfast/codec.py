@@ -118,8 +118,9 @@ class TypeCodec:
     def _refusal(self, value: Any, error: Exception) -> PayloadRefused:
         if reason := flaw(value):
             return PayloadRefused(reason)
-        # With no place in the value named, it is the value itself that is of another type.
-        if str(error).startswith("Expected `") and " - at `" not in str(error):
+        whole = isinstance(error, msgspec.ValidationError) and " - at `" not in str(error)
+        alien = isinstance(self.annotation, type) and type(value) is not self.annotation
+        if whole and (alien or ", got `" in str(error)):
             return self._misfit(value)
         return Misfit(f"expected {name_of(self.annotation)}: {_tidy(error)}")
 

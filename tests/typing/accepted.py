@@ -1,0 +1,170 @@
+"""Code that both type checkers accept, and what they must infer from it. Never run: only read by them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, assert_type
+
+from holdfast import Attempt, Bound, Chain, Client, Jobs, Retry, SyncAttempt, SyncClient
+
+jobs = Jobs()
+
+
+@dataclass
+class Receipt:
+    payment: str
+
+
+# Plain and async functions, with and without options
+
+
+@jobs.job
+async def resize(image_id: int, width: int = 200) -> str:
+    return f"{image_id}@{width}"
+
+
+@jobs.job(name="send-email", retry=Retry(max_attempts=3), lease=60, keep=timedelta(days=1), executor="process")
+def send_email(to: str, /, template: str, *, urgent: bool = False) -> None: ...
+
+
+@jobs.job()
+def nothing() -> int:
+    return 1
+
+
+@jobs.job
+async def store(key: str, data: dict[str, Any]) -> dict[str, Any]:
+    return {key: data}
+
+
+@jobs.job
+def handle(payload: Any, width: int) -> int:
+    return width
+
+
+@jobs.job
+async def handle_object(payload: object) -> int:
+    return 1
+
+
+# Handlers that continue, or may
+
+
+@jobs.job
+async def crop(image_id: int) -> str | Bound[str]:
+    return resize.bind(image_id) if image_id else "none"
+
+
+@jobs.job
+def rotate(image_id: int) -> Bound[str]:
+    return crop.bind(image_id=image_id)
+
+
+@jobs.job
+async def maybe(image_id: int) -> str | Bound[str | None] | None:
+    return crop.bind(image_id)
+
+
+# Handlers that take an attempt
+
+
+@jobs.job
+async def charge(attempt: Attempt, order_id: int) -> Receipt | Bound[Receipt]:
+    return Receipt(f"{order_id}")
+
+
+@jobs.job(lease=5)
+async def ship(attempt: Attempt, order_id: int) -> Receipt:
+    return Receipt(f"{order_id}")
+
+
+@jobs.job
+def refund(attempt: SyncAttempt, order_id: int, *, full: bool = True) -> Bound[Receipt]:
+    return ship.bind(order_id)
+
+
+def bound_calls_have_the_output_of_their_chain() -> None:
+    assert_type(resize.bind(1), Bound[str])
+    assert_type(resize.bind(image_id=1, width=5), Bound[str])
+    assert_type(send_email.bind("a", template="b", urgent=True), Bound[None])
+    assert_type(nothing.bind(), Bound[int])
+    assert_type(store.bind("a", {"b": 1}), Bound[dict[str, Any]])
+    assert_type(crop.bind(1), Bound[str])
+    assert_type(rotate.bind(1), Bound[str])
+    assert_type(maybe.bind(1), Bound[str | None])
+    assert_type(charge.bind(order_id=1), Bound[Receipt])
+    assert_type(ship.bind(1), Bound[Receipt])
+    assert_type(refund.bind(1, full=False), Bound[Receipt])
+    assert_type(resize.bind(json.loads("1")), Bound[str])
+    assert_type(resize.bind(1).options(key="a", delay=timedelta(1), after=["b"]), Bound[str])
+
+
+def parameters_of_any_type_are_no_attempts() -> None:
+    handle.bind(payload=1, width=2)
+    handle_object.bind(payload=[])
+
+
+async def calling_a_type_calls_the_function(attempt: Attempt, sync_attempt: SyncAttempt) -> None:
+    assert_type(await resize(1), str)
+    assert_type(nothing(), int)
+    assert_type(await crop(1), str | Bound[str])
+    assert_type(await ship(attempt, order_id=1), Receipt)
+    assert_type(refund(sync_attempt, 1, full=True), Bound[Receipt])
+
+
+# Contracts without a body; mypy would like one
+
+
+@jobs.declare
+async def publish(image_id: int, url: str) -> str: ...  # type: ignore[empty-body]
+
+
+@jobs.declare
+def measure(image_id: int) -> float: ...  # type: ignore[empty-body]
+
+
+@publish.handler
+async def publish_here(image_id: int, url: str) -> str:
+    return url
+
+
+@publish.handler
+async def publish_with_attempt(attempt: Attempt, image_id: int, url: str) -> str | Bound[str]:
+    return resize.bind(image_id)
+
+
+@publish.handler
+def publish_plainly(attempt: SyncAttempt, image_id: int, url: str) -> Bound[str]:
+    return resize.bind(image_id)
+
+
+@measure.handler
+async def measure_async(attempt: Attempt, image_id: int) -> float:
+    return 1.0
+
+
+@measure.handler
+def measure_plainly(image_id: int) -> float:
+    return 1.0
+
+
+assert_type(publish.bind(1, url="/"), Bound[str])
+assert_type(measure.bind(1), Bound[float])
+
+
+# Outputs
+
+
+async def outputs_are_typed(client: Client) -> None:
+    chain = await client.start(resize.bind(1), delay=60, key="a", dedup="any", after=["b"])
+    assert_type(chain, Chain[str])
+    assert_type(await client.wait(chain, timeout=30), str)
+    assert_type(await client.run(charge.bind(1)), Receipt)
+    assert_type(await client.start_many([crop.bind(1), rotate.bind(2)]), list[Chain[str]])
+
+
+def outputs_are_typed_without_await(client: SyncClient) -> None:
+    assert_type(client.run(resize.bind(1)), str)
+    assert_type(client.wait(client.start(charge.bind(1))), Receipt)

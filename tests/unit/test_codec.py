@@ -1,0 +1,360 @@
+"""Values come back exactly, or are refused before anything is written."""
+
+from __future__ import annotations
+
+import enum
+import subprocess
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple, TypedDict
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import attrs
+import msgspec
+import pydantic
+import pytest
+
+from holdfast.codec import Misfit, codec_for, plain
+from holdfast.errors import PayloadRefused
+from holdfast.payload import MAX_DEPTH
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+NAIVE = datetime(2024, 5, 1, 12)  # noqa: DTZ001 - what is refused here
+ID = UUID("0190a5c8-0000-7000-8000-000000000001")
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
+
+
+class Movie(TypedDict, total=False):
+    title: str
+    seen: datetime
+
+
+@dataclass
+class Address:
+    street: str
+    since: date | None = None
+
+
+@dataclass
+class Person:
+    name: str
+    address: Address
+    tags: frozenset[str] = frozenset()
+    born: datetime | None = None
+
+
+@dataclass
+class Cat:
+    name: str
+
+
+@dataclass
+class Dog:
+    name: str
+
+
+@dataclass
+class Horse:
+    name: str
+    height: int
+
+
+@dataclass(eq=False)
+class Unequal:
+    """Without equality, as many classes are."""
+
+    value: str
+    at: datetime | None = None
+
+
+@attrs.define
+class Parcel:
+    weight: float
+    sent: datetime | None = None
+
+
+class Track(msgspec.Struct):
+    title: str
+    length: timedelta
+    at: datetime | None = None
+
+
+class Tree(msgspec.Struct):
+    children: list[Tree] = []
+
+
+class Order(pydantic.BaseModel):
+    number: int = pydantic.Field(alias="no")
+    total: Decimal
+    placed: datetime | None = None
+    lines: list[str] = []
+
+
+class StrictOrder(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(strict=True)
+    placed: datetime
+    id: UUID
+
+
+class Secret(pydantic.BaseModel):
+    password: pydantic.SecretStr
+
+
+ORDER = Order(no=7, total=Decimal("9.90"), lines=["tea"])
+
+
+EXACT: list[tuple[Any, Any]] = [
+    (int, -(2**63)),
+    (int, 2**63 - 1),
+    (bool, True),
+    (float, 0.1),
+    (float, 1e300),
+    (float, 0.000012345678901234567),
+    (float, 3),
+    (str, ""),
+    (str, "naïve 👋 \\u0000 12345678901234567890"),
+    (None, None),
+    (int | None, None),
+    (int | str, "5"),
+    (bytes, b"\x00\xff"),
+    (bytearray, bytearray(b"abc")),
+    (date, date(2024, 2, 29)),
+    (time, time(23, 59, 59, 999999)),
+    (time, time(1, 2, tzinfo=UTC)),
+    (datetime, NOON),
+    (datetime, NOON.replace(microsecond=1, tzinfo=timezone(timedelta(hours=-9, minutes=-30)))),
+    (datetime, datetime(2024, 10, 27, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"), fold=1)),
+    (timedelta, timedelta(days=-1, microseconds=1)),
+    (UUID, ID),
+    (Decimal, Decimal("1.10")),
+    (Decimal, Decimal("1E+30")),
+    (list[int], [1, 2]),
+    (tuple[int, str], (1, "a")),
+    (tuple[int, ...], (1, 2, 3)),
+    (set[int], {1, 2}),
+    (frozenset[UUID], frozenset({ID})),
+    (dict[str, list[int]], {"a": [1]}),
+    (dict[int, str], {1: "a"}),
+    (dict[UUID, datetime], {ID: NOON}),
+    (Mapping[str, int], OrderedDict(a=1)),
+    (Colour, Colour.RED),
+    (Level, Level.HIGH),
+    (dict[Colour, Level], {Colour.BLUE: Level.LOW}),
+    (Literal["a", 1], "a"),
+    (Point, Point(1, 2)),
+    (Movie, {"title": "Ran", "seen": NOON}),
+    (Person, Person("Ada", Address("Main", date(1815, 12, 10)), frozenset({"x"}), NOON)),
+    (list[Person | None], [None, Person("Ada", Address("Main"))]),
+    (Track, Track("Intro", timedelta(seconds=90.5), NOON)),
+    (Tree, Tree([Tree(), Tree([Tree()])])),
+    (Parcel, Parcel(1.5, NOON)),
+    (Order, ORDER),
+    (Order | None, ORDER),
+    (list[Order], [ORDER]),
+    (StrictOrder, StrictOrder(placed=NOON, id=ID)),
+    (Any, {"a": [1, 2.5, None, True, "x", {"b": {}}]}),
+    (object, [1, "x"]),
+    (str | UUID, ID),
+    (str | UUID, str(ID)),
+    (str | bytes, "abcd"),
+    (str | bytes, b"abcd"),
+    (date | datetime, NOON),
+    (date | datetime | None, date(2024, 1, 1)),
+    (Cat | Dog, Cat("Tom")),
+    (Cat | Dog, Dog("Rex")),
+    (Cat | Horse, Horse("Bo", 170)),
+    (Order | int, ORDER),
+    (Order | int, 5),
+    (list[int] | tuple[int, ...], (1, 2)),
+]
+
+
+@pytest.mark.parametrize(("annotation", "value"), EXACT, ids=lambda each: str(each)[:40])
+def test_a_value_comes_back_exactly(annotation: Any, value: Any) -> None:
+    codec = codec_for(annotation)
+
+    back = codec.decode(codec.encode(value))
+
+    if isinstance(value, datetime):
+        # In a repeated hour Python holds the same moment in two zones to differ.
+        assert back.timestamp() == value.timestamp()
+    else:
+        assert back == value
+        assert isinstance(value, type(back)) or (annotation is float and isinstance(back, float))
+
+
+def test_a_record_without_equality_comes_back_with_the_same_fields() -> None:
+    codec = codec_for(list[Unequal])
+
+    (back,) = codec.decode(codec.encode([Unequal("x", NOON)]))
+
+    assert (type(back), back.value, back.at) == (Unequal, "x", NOON)
+
+
+def test_a_tuple_may_be_given_where_any_sequence_will_do() -> None:
+    @dataclass
+    class Batch:
+        items: Sequence[int] = field(default=())
+
+    assert codec_for(Sequence[int]).encode((1, 2)) == b"[1,2]"
+    assert codec_for(Batch).encode(Batch((1, 2))) == b'{"items":[1,2]}'
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "reason"),
+    [
+        (int, "5", "expected int, got str"),
+        (int, True, "expected int, got bool"),
+        (int, 1.0, "expected int, got float"),
+        (bool, 1, "expected bool, got int"),
+        (str, ID, "expected str, got UUID"),
+        (str, None, "expected str, got None"),
+        (None, 5, "expected None, got int"),
+        (float, "1", "expected float, got str"),
+        (float, 2**53 + 1, "expected float, got int"),
+        (Decimal, 0.1, "expected Decimal, got float"),
+        (date, NOON, "expected date, got datetime"),
+        (list[int], (1, 2), "expected list[int], got tuple"),
+        (list[int], [1, "x"], "expected list[int]: expected int, got str at [1]"),
+        (list[str], ["a", ID], "expected list[str]; at [1], UUID would come back as str"),
+        (dict[str, Any], {1: 2}, "at key 1, int would come back as str"),
+        (dict[str, Any], {(1, 2): 3}, "expected dict[str, Any]"),
+        (Person, Person("Ada", None), "at .address"),  # type: ignore[arg-type]
+        (Cat, Dog("Rex"), "expected Cat, got Dog"),
+        (Cat | Dog, Horse("Bo", 170), "expected Cat | Dog, got Horse"),
+        (str | UUID, 5, "expected str | UUID, got int"),
+        (Colour, "green", "expected Colour"),
+        (Unequal, Unequal(5), "at .value"),  # type: ignore[arg-type]
+        (Any, ID, "UUID is no plain JSON value"),
+        (Any, [1, {"a": ID}], "at [1]['a'], UUID would come back as str"),
+        (Any, object(), "object cannot be written as JSON"),
+        (Any, {1: 2}, "at key 1"),
+        (Secret, Secret(password=pydantic.SecretStr("x")), "expected Secret"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(annotation: Any, value: Any, reason: str) -> None:
+    with pytest.raises(Misfit) as caught:
+        codec_for(annotation).encode(value)
+
+    assert reason in str(caught.value)
+
+
+def nested(levels: int) -> Any:
+    value: Any = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "reason"),
+    [
+        (int, 2**63, "beyond 64 bits"),
+        (int, -(2**63) - 1, "beyond 64 bits"),
+        (Any, {"a": [2**64]}, "beyond 64 bits at ['a'][0]"),
+        (float, float("nan"), "nan is not a number"),
+        (float | None, float("inf"), "inf is not a number"),
+        (Any, [float("-inf")], "at [0]"),
+        (Decimal, Decimal("NaN"), "NaN"),
+        (Decimal, Decimal("sNaN"), "NaN"),
+        (Parcel, Parcel(float("nan")), "at .weight"),
+        (str, "a\0b", "NUL"),
+        (dict[str, int], {"\0": 1}, "NUL"),
+        (str, "\ud800", "lone surrogate"),
+        (Cat, Cat("\udfff"), "lone surrogate at .name"),
+        (str | UUID, "\0", "NUL"),
+        (datetime, NAIVE, "without a time zone"),
+        (datetime, NAIVE.replace(microsecond=5), "without a time zone"),
+        (list[datetime | None], [None, NAIVE], "at [1]"),
+        (dict[datetime, int], {NAIVE: 1}, "without a time zone"),
+        (Movie, {"seen": NAIVE}, "at ['seen']"),
+        (Person, Person("Ada", Address("x"), born=NAIVE), "at .born"),
+        (Track, Track("x", timedelta(0), NAIVE), "at .at"),
+        (Parcel, Parcel(1, NAIVE), "at .sent"),
+        (Unequal, Unequal("x", NAIVE), "at .at"),
+        (list[Order], [Order(no=1, total=Decimal(1), placed=NAIVE)], "at [0].placed"),
+        (str, "x" * (1 << 20), "over the limit"),
+    ],
+)
+def test_what_no_store_could_keep_is_refused(annotation: Any, value: Any, reason: str) -> None:
+    with pytest.raises(PayloadRefused) as caught:
+        codec_for(annotation).encode(value)
+
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 2 * MAX_DEPTH + 2, 100_000])
+def test_a_value_nested_too_deep_is_refused(levels: int) -> None:
+    with pytest.raises(PayloadRefused, match="deeper than 64"):
+        codec_for(Any).encode(nested(levels))
+
+
+def test_a_value_that_holds_itself_is_refused() -> None:
+    value: list[Any] = []
+    value.append(value)
+
+    with pytest.raises(PayloadRefused, match="deeper than 64"):
+        codec_for(Any).encode(value)
+
+
+def test_the_limits_themselves_are_allowed() -> None:
+    assert len(codec_for(str).encode("x" * ((1 << 20) - 2))) == 1 << 20
+    assert codec_for(Any).encode(nested(MAX_DEPTH)) == b"[" * MAX_DEPTH + b"]" * MAX_DEPTH
+
+
+def test_many_values_side_by_side_are_not_deep() -> None:
+    rows = [{"text": "[[[{{{", "row": [index]} for index in range(500)]
+
+    assert plain(codec_for(Any).encode(rows)) == rows
+
+
+@pytest.mark.parametrize(
+    "annotation", [complex, type, dict[str, complex], list[str | UUID], list[Cat | Dog], Literal[b"x"]]
+)
+def test_a_type_that_cannot_be_kept_is_a_type_error(annotation: Any) -> None:
+    with pytest.raises(TypeError, match="cannot be kept"):
+        codec_for(annotation)
+
+
+@pytest.mark.parametrize("payload", [b'"x"', b"", b"\xff", b"[" * 100_000, b'{"a":1}', b"1e400"])
+def test_a_payload_that_does_not_fit_is_refused(payload: bytes) -> None:
+    with pytest.raises(PayloadRefused):
+        codec_for(int).decode(payload)
+
+
+def test_the_usual_members_of_an_alike_union_are_written_as_they_are() -> None:
+    codec = codec_for(str | UUID)
+
+    assert codec.encode("x") == b'"x"'
+    assert plain(codec.encode(ID)) == {"$UUID": str(ID)}
+
+
+def test_an_unreadable_payload_is_refused_as_plain_values_too() -> None:
+    assert plain(b'{"a":[1,null]}') == {"a": [1, None]}
+    with pytest.raises(PayloadRefused):
+        plain(b"\xff")
+
+
+def test_pydantic_is_not_imported_for_those_who_do_not_use_it() -> None:
+    code = "import sys, holdfast.jobs; sys.exit('pydantic' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
