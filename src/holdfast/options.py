@@ -7,12 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, Protocol, get_args
 
+import msgspec
+
 from holdfast.payload import flaw
 from holdfast.retry import Retry, Seconds, seconds
 
 Dedup = Literal["incomplete", "any"]
 OnBlockerFailure = Literal["wait", "fail"]
 Executor = Literal["thread", "process"]
+
+_DEDUP: tuple[str, ...] = get_args(Dedup)
+_ON_BLOCKER_FAILURE: tuple[str, ...] = get_args(OnBlockerFailure)
+_EXECUTOR: tuple[str, ...] = get_args(Executor)
 
 DEFAULT_KEEP = timedelta(days=7)
 MAX_TEXT = 512
@@ -51,12 +57,11 @@ class TypeOptions:
         _check_duration("timeout", self.timeout)
         _check_duration("keep", self.keep, zero=True)
         _check_priority(self.priority)
-        _check_word("on_blocker_failure", self.on_blocker_failure, get_args(OnBlockerFailure))
-        _check_word("executor", self.executor, get_args(Executor))
+        _check_word("on_blocker_failure", self.on_blocker_failure, _ON_BLOCKER_FAILURE)
+        _check_word("executor", self.executor, _EXECUTOR)
 
 
-@dataclass(frozen=True, slots=True)
-class StartOptions:
+class StartOptions(msgspec.Struct, frozen=True):
     """What one start says about its chain. None leaves it to the type."""
 
     key: str | None = None
@@ -83,10 +88,10 @@ class StartOptions:
         if self.max_attempts is not None and (isinstance(self.max_attempts, bool) or self.max_attempts < 1):
             raise ValueError(f"max_attempts must be at least 1, not {self.max_attempts}")
         if self.on_blocker_failure is not None:
-            _check_word("on_blocker_failure", self.on_blocker_failure, get_args(OnBlockerFailure))
+            _check_word("on_blocker_failure", self.on_blocker_failure, _ON_BLOCKER_FAILURE)
 
     def _check_dedup(self) -> None:
-        _check_word("dedup", self.dedup, get_args(Dedup))
+        _check_word("dedup", self.dedup, _DEDUP)
         _check_duration("window", self.window)
         if self.key is None and (self.window is not None or self.exclude or self.dedup != "incomplete"):
             raise ValueError("dedup, window and exclude say which chains with the same key count: give a key")
@@ -101,6 +106,8 @@ class StartOptions:
 
 def ids_of(chains: Chains, *, option: str) -> tuple[str, ...]:
     """The ids of chains, in order, each once."""
+    if chains == ():
+        return ()
     if isinstance(chains, str):
         raise TypeError(f"{option} takes several chains or ids: wrap the one in a list")
     return tuple(dict.fromkeys(_id_of(chain, option) for chain in chains))
@@ -121,7 +128,7 @@ def _check_text(option: str, value: str | None) -> None:
         raise TypeError(f"{option} must be a str, not {type(value).__name__}")
     if not 1 <= len(value) <= MAX_TEXT:
         raise ValueError(f"{option} must have between 1 and {MAX_TEXT} characters, not {len(value)}")
-    if (reason := flaw(value)) is not None:
+    if not (value.isascii() and "\0" not in value) and (reason := flaw(value)) is not None:
         raise ValueError(f"{option}: {reason}")
 
 
