@@ -20,12 +20,12 @@ def complete(state: State, op: Complete) -> Settled:
     refused = creating.check_starts(state, op.starts, op.expected)
     for step in op.steps:
         if refused is None and step.continuation is not None:
-            refused = creating.missing_blocker(state, step.continuation)
+            refused = creating.missing_blocker(state, step.continuation, op.expected)
     if refused is not None:
         raise refused
     creating.start(state, Start(op.starts))
     now = state.now()
-    if job.status is Status.RUNNING:
+    if op.steps and job.status is Status.RUNNING:
         state.end_attempt(job, "lost", None)
         state.hints.lost.add(job.id)
     for step in op.steps:

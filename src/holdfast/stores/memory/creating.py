@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
@@ -70,15 +72,16 @@ def add(state: State, job: NewJob) -> None:
     for chain in job.after:
         state.dependents[chain].append(job.id)
     state.put(record, "created")
-    if job.on_blocker_failure == "fail":
-        for chain in open_blockers:
-            if state.need_chain(chain).last.status.finished:
-                state.chain_broken(chain, now)
+    broken = [chain for chain in open_blockers if state.need_chain(chain).last.status.finished]
+    if broken and job.on_blocker_failure == "fail":
+        state.fail_with(record, broken[0], now)
+        state.chain_broken(job.chain_id, now)
 
 
-def missing_blocker(state: State, job: NewJob) -> ChainNotFound | None:
-    """The first of a job's blockers that does not exist."""
-    return next((ChainNotFound(chain) for chain in job.after if chain not in state.chains), None)
+def missing_blocker(state: State, job: NewJob, made: Collection[str]) -> ChainNotFound | None:
+    """The first of a job's blockers that does not exist, nor is made in the same step."""
+    unknown = (chain for chain in job.after if chain not in state.chains and chain not in made)
+    return next((ChainNotFound(chain) for chain in unknown), None)
 
 
 def _by_id(state: State, made: dict[str, NewJob], job: NewJob) -> ChainRecord | None:

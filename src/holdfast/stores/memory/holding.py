@@ -123,12 +123,13 @@ def _settle(state: State, settlement: Settlement) -> Settled:
     assert job is not None
     settled_by = settlement.claim.token
     next_job = settlement.continuation
-    refused = creating.check_starts(state, settlement.starts, settlement.expected)
+    refused = creating.check_starts(state, settlement.starts, settlement.expected) if settlement.starts else None
     if refused is None and next_job is not None:
-        refused = creating.missing_blocker(state, next_job)
+        refused = creating.missing_blocker(state, next_job, settlement.expected)
     if refused is not None:
         return Settled(refused=refused)
-    creating.start(state, Start(settlement.starts))
+    if settlement.starts:
+        creating.start(state, Start(settlement.starts))
     now = state.now()
     match settlement.status:
         case Status.COMPLETED:

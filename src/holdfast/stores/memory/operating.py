@@ -12,10 +12,9 @@ from holdfast.stores.memory.state import State
 
 def cancel(state: State, op: Cancel) -> list[ChainRecord]:
     now = state.now()
-    chains = [state.need_chain(chain_id) for chain_id in op.chain_ids]
-    for _, job in chains:
-        if state.jobs[job.id].status.finished:
-            continue
+    jobs = [state.need_chain(chain_id).last for chain_id in dict.fromkeys(op.chain_ids)]
+    jobs = [job for job in jobs if not job.status.finished]
+    for job in jobs:
         if job.status is Status.RUNNING:
             state.end_attempt(job, "cancelled", op.reason)
             state.hints.lost.add(job.id)
@@ -30,6 +29,7 @@ def cancel(state: State, op: Cancel) -> list[ChainRecord]:
             renewed_at=None,
             finished_at=now,
         )
+    for job in jobs:  # only now, so that chains named together are all cancelled and none fails with another
         state.chain_broken(job.chain_id, now)
     return [state.need_chain(chain_id) for chain_id in op.chain_ids]
 

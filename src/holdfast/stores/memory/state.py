@@ -48,7 +48,7 @@ class State:
 
     def chain(self, chain_id: str) -> ChainRecord | None:
         ids = self.chains.get(chain_id)
-        return (ids and ChainRecord(self.jobs[ids[0]], self.jobs[ids[-1]])) or None
+        return None if ids is None else ChainRecord(self.jobs[ids[0]], self.jobs[ids[-1]])
 
     def need_chain(self, chain_id: str) -> ChainRecord:
         chain = self.chain(chain_id)
@@ -87,7 +87,7 @@ class State:
 
     def record(self, record: Record, kind: str, worker: str | None = None) -> None:
         """Note an event, if anybody listens."""
-        if any(until > self.now() for until in self.listeners.values()):
+        if self.listeners and max(self.listeners.values()) > self.now():
             self.event_seq += 1
             self.events.append(
                 EventRow(
@@ -162,12 +162,16 @@ class State:
         broken = [chain_id]
         while broken:
             chain_id = broken.pop()
-            error = failure.write("BlockerFailed", f"chain {chain_id}, which this job waited for, did not complete")
             for job_id in self.dependents.get(chain_id, ()):
                 job = self.jobs[job_id]
                 if job.status is Status.BLOCKED and job.on_blocker_failure == "fail":
-                    self.change(job, "failed", status=Status.FAILED, error=error, finished_at=now)
+                    self.fail_with(job, chain_id, now)
                     broken.append(job.chain_id)
+
+    def fail_with(self, job: Record, chain_id: str, now: Micros) -> None:
+        """Fail a blocked job because a chain it waits for did not complete."""
+        error = failure.write("BlockerFailed", f"chain {chain_id}, which this job waited for, did not complete")
+        self.change(job, "failed", status=Status.FAILED, error=error, finished_at=now)
 
     def remove_chain(self, chain_id: str) -> None:
         """Forget a chain and all that belongs to its jobs."""

@@ -1,0 +1,126 @@
+"""Jobs and settlements for tests: say what matters, the rest is filled in."""
+
+from __future__ import annotations
+
+from holdfast import failure
+from holdfast.clock import Micros, duration
+from holdfast.ids import new_id
+from holdfast.job import Record, Status
+from holdfast.lifecycle import DedupScope, NewJob, Settlement
+from holdfast.retry import Seconds, seconds
+
+
+def new_job(
+    type: str = "resize",
+    *,
+    id: str | None = None,
+    input: bytes = b"{}",
+    priority: int = 0,
+    delay: Seconds = 0,
+    at: Micros | None = None,
+    max_attempts: int | None = None,
+    timeout: Seconds | None = None,
+    keep: Seconds | None = None,
+    key: str | None = None,
+    dedup: DedupScope = "incomplete",
+    window: Seconds | None = None,
+    exclude: tuple[str, ...] = (),
+    after: tuple[str, ...] = (),
+    on_blocker_failure: str = "wait",
+    trace: str | None = None,
+) -> NewJob:
+    """The first job of a chain."""
+    id = new_id() if id is None else id
+    return NewJob(
+        id=id,
+        type=type,
+        chain_id=id,
+        input=input,
+        priority=priority,
+        delay=duration(seconds(delay)),
+        at=at,
+        max_attempts=max_attempts,
+        timeout=_micros(timeout),
+        keep=_micros(keep),
+        key=key,
+        dedup=dedup,
+        window=_micros(window),
+        exclude=exclude,
+        after=after,
+        on_blocker_failure=on_blocker_failure,
+        trace=trace,
+    )
+
+
+def next_job(
+    job: Record | NewJob,
+    type: str = "publish",
+    *,
+    id: str | None = None,
+    input: bytes = b"{}",
+    priority: int = 0,
+    delay: Seconds = 0,
+    at: Micros | None = None,
+    keep: Seconds | None = None,
+    after: tuple[str, ...] = (),
+    on_blocker_failure: str = "wait",
+) -> NewJob:
+    """The job that continues the chain of another."""
+    return NewJob(
+        id=new_id() if id is None else id,
+        type=type,
+        chain_id=job.chain_id,
+        input=input,
+        index=job.index + 1,
+        priority=priority,
+        delay=duration(seconds(delay)),
+        at=at,
+        keep=_micros(keep),
+        after=after,
+        on_blocker_failure=on_blocker_failure,
+    )
+
+
+def completed(job: Record, output: bytes = b"null", *, starts: tuple[NewJob, ...] = ()) -> Settlement:
+    """The attempt returned a value."""
+    expected = tuple(start.id for start in starts)
+    return Settlement(job.claim, Status.COMPLETED, "completed", output=output, starts=starts, expected=expected)
+
+
+def continued(job: Record, continuation: NewJob, *, starts: tuple[NewJob, ...] = ()) -> Settlement:
+    """The attempt handed over to the chain's next job."""
+    expected = tuple(start.id for start in starts)
+    return Settlement(
+        job.claim, Status.COMPLETED, "completed", continuation=continuation, starts=starts, expected=expected
+    )
+
+
+def retrying(job: Record, *, delay: Seconds = 0, error: str = "no luck") -> Settlement:
+    """The attempt failed, and there will be another."""
+    return Settlement(
+        job.claim, Status.PENDING, "failed", error=failure.write("ValueError", error), delay=duration(seconds(delay))
+    )
+
+
+def rescheduled(job: Record, *, delay: Seconds = 0, at: Micros | None = None) -> Settlement:
+    """The attempt asked for another at a time of its own."""
+    return Settlement(job.claim, Status.PENDING, "rescheduled", delay=duration(seconds(delay)), at=at)
+
+
+def released(job: Record) -> Settlement:
+    """The worker gave the job back untouched."""
+    return Settlement(job.claim, Status.PENDING, "released")
+
+
+def failed(job: Record, error: str = "no luck") -> Settlement:
+    """The attempt failed, and was the last."""
+    return Settlement(job.claim, Status.FAILED, "failed", error=failure.write("ValueError", error))
+
+
+def cancelled(job: Record, reason: str = "no longer wanted") -> Settlement:
+    """The attempt cancelled its job."""
+    return Settlement(job.claim, Status.CANCELLED, "cancelled", error=failure.write("Cancel", reason))
+
+
+def _micros(value: Seconds | None) -> Micros | None:
+    return None if value is None else duration(seconds(value))

@@ -1,0 +1,108 @@
+"""The cases, gathered from their files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass
+from inspect import iscoroutinefunction
+from types import ModuleType
+from typing import Any
+
+from holdfast.testing.conformance import (
+    blockers,
+    cancel,
+    claim,
+    complete,
+    dedup,
+    delete,
+    events,
+    fencing,
+    history,
+    listing,
+    next_due,
+    pause,
+    progress,
+    propagation,
+    prune,
+    races,
+    reading,
+    reap,
+    renew,
+    retry,
+    run_now,
+    settle,
+    start,
+    stats,
+    transactions,
+    wakeups,
+)
+from holdfast.testing.conformance.ground import Ground, Mode, Place
+from holdfast.testing.conformance.racing import drive
+
+TOPICS: tuple[ModuleType, ...] = (
+    start,
+    dedup,
+    claim,
+    fencing,
+    renew,
+    progress,
+    settle,
+    reap,
+    blockers,
+    propagation,
+    complete,
+    cancel,
+    retry,
+    run_now,
+    delete,
+    prune,
+    pause,
+    reading,
+    listing,
+    history,
+    stats,
+    next_due,
+    events,
+    transactions,
+    wakeups,
+    races,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing that must be true of every store."""
+
+    topic: str
+    sentence: str
+    _body: Callable[[Ground], Coroutine[Any, Any, None]]
+
+    def __str__(self) -> str:
+        return f"{self.topic}: {self.sentence}"
+
+    def run(self, place: Place, mode: Mode) -> None:
+        """Run against the store at this empty place. Raises AssertionError where the contract is not kept."""
+        if mode is Mode.SYNC:
+            drive(self._run(place, mode))
+        else:
+            asyncio.run(self._run(place, mode))
+
+    async def _run(self, place: Place, mode: Mode) -> None:
+        ground = Ground(place, mode)
+        await ground.open()
+        try:
+            await self._body(ground)
+        finally:
+            await ground.close()
+
+
+def _cases() -> Iterator[Case]:
+    for module in TOPICS:
+        topic = module.__name__.rpartition(".")[2]
+        for name, body in vars(module).items():
+            if iscoroutinefunction(body) and body.__module__ == module.__name__ and not name.startswith("_"):
+                yield Case(topic, name.replace("_", " "), body)
+
+
+CASES: tuple[Case, ...] = tuple(_cases())

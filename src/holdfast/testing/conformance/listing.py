@@ -1,0 +1,182 @@
+"""Listings: newest first, page by page, without skipping or repeating a row."""
+
+from __future__ import annotations
+
+from holdfast.clock import SECOND
+from holdfast.job import Record, Status
+from holdfast.operations import Cancel, Delete, Filter, ListChains, ListJobs
+from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
+from holdfast.testing.conformance.ground import Ground
+
+
+async def jobs_and_chains_are_listed_newest_first(ground: Ground) -> None:
+    job = await ground.claimed()
+    second = await ground.started(new_job("other"))
+    third = next_job(job, "publish")
+    await ground.settled(continued(job, third))
+
+    assert [job.id for job in await ground.everything()] == [third.id, second.id, job.id]
+    chains = await ground.perform(ListChains(Filter(), limit=10))
+    assert [chain.first.id for chain in chains] == [second.id, job.id]
+    assert [chain.last.id for chain in chains] == [second.id, third.id]
+
+
+async def no_more_than_the_limit_are_listed(ground: Ground) -> None:
+    jobs = [await ground.started() for _ in range(5)]
+
+    assert await ground.perform(ListJobs(Filter(), limit=2)) == [jobs[4], jobs[3]]
+    assert [chain.first for chain in await ground.perform(ListChains(Filter(), limit=2))] == [jobs[4], jobs[3]]
+
+
+async def pages_over_rows_of_one_moment_skip_and_repeat_nothing_while_new_rows_arrive(ground: Ground) -> None:
+    wanted = [one.chain.first for one in await ground.start(*[new_job() for _ in range(25)])]
+    jobs: list[Record] = []
+    chains: list[Record] = []
+
+    while page := await ground.perform(ListJobs(Filter(), limit=4, before=jobs[-1].seq if jobs else None)):
+        jobs += page
+        last = chains[-1].seq if chains else None
+        chains += [chain.first for chain in await ground.perform(ListChains(Filter(), limit=4, before=last))]
+        await ground.start(new_job(), new_job())
+
+    assert {job.created_at for job in jobs} == {ground.clock()}
+    assert jobs == chains == wanted[::-1]
+
+
+async def pages_go_on_after_the_row_they_ended_with_is_gone(ground: Ground) -> None:
+    jobs = [await ground.started() for _ in range(6)]
+    page = await ground.perform(ListJobs(Filter(), limit=2))
+    await ground.perform(Delete((page[-1].id,)))
+
+    rest = await ground.perform(ListJobs(Filter(), limit=10, before=page[-1].seq))
+
+    assert rest == jobs[3::-1]
+
+
+async def pages_of_chains_hold_still_while_chains_move_on(ground: Ground) -> None:
+    started = [await ground.started() for _ in range(6)]
+    first = await ground.perform(ListChains(Filter(), limit=3))
+    for job in await ground.claim(limit=6):
+        await ground.settled(continued(job, next_job(job)))
+
+    second = await ground.perform(ListChains(Filter(), limit=10, before=first[-1].first.seq))
+
+    assert [chain.first.id for chain in first + second] == [job.id for job in reversed(started)]
+
+
+async def a_filtered_listing_pages_too(ground: Ground) -> None:
+    jobs = [await ground.started(new_job("ab"[number % 2])) for number in range(20)]
+    seen: list[Record] = []
+
+    while page := await ground.perform(ListJobs(Filter(types=("b",)), limit=3, before=seen[-1].seq if seen else None)):
+        seen += page
+
+    assert seen == jobs[::-2]
+
+
+async def rows_are_filtered_by_status(ground: Ground) -> None:
+    by_status = await _one_of_each(ground)
+
+    for status, job_id in by_status.items():
+        wanted = Filter(statuses=(status,))
+        assert [job.id for job in await ground.perform(ListJobs(wanted, limit=10))] == [job_id]
+        assert [chain.first.id for chain in await ground.perform(ListChains(wanted, limit=10))] == [job_id]
+    both = Filter(statuses=(Status.FAILED, Status.RUNNING))
+    assert {job.id for job in await ground.perform(ListJobs(both, limit=10))} == {
+        by_status[Status.FAILED],
+        by_status[Status.RUNNING],
+    }
+
+
+async def the_status_of_a_chain_is_that_of_its_last_job_and_the_rest_is_of_its_first(ground: Ground) -> None:
+    job = await ground.claimed(new_job("resize", key="k"))
+    ground.clock.advance(10)
+    await ground.settled(continued(job, next_job(job, "publish")))
+    since = Filter(since=ground.clock())
+
+    assert await _chains(ground, Filter(statuses=(Status.PENDING,), types=("resize",), key="k")) == [job.id]
+    assert await _chains(ground, Filter(statuses=(Status.COMPLETED,))) == []
+    assert await _chains(ground, Filter(types=("publish",))) == []
+    assert await _chains(ground, since) == []
+
+
+async def scheduled_means_pending_and_due_later(ground: Ground) -> None:
+    await ground.start(new_job())
+    later = await ground.started(new_job(delay=60))
+    blocker = await ground.started(new_job("other"))
+    await ground.start(new_job(delay=60, after=(blocker.id,)))
+    waiting = await ground.claimed(new_job("publish"))
+    await ground.settled(retrying(waiting, delay=60))
+    wanted = Filter(statuses=(Status.PENDING,), scheduled=True)
+
+    assert [job.id for job in await ground.perform(ListJobs(wanted, limit=10))] == [waiting.id, later.id]
+    assert await _chains(ground, wanted) == [waiting.id, later.id]
+    ground.clock.advance(60)
+    assert await ground.perform(ListJobs(wanted, limit=10)) == []
+
+
+async def rows_are_filtered_by_type_chain_and_key(ground: Ground) -> None:
+    one = await ground.claimed(new_job("a", key="k"))
+    await ground.settled(continued(one, next_job(one, "c")))
+    two, three = await ground.started(new_job("b", key="k")), await ground.started(new_job("b"))
+
+    assert await _jobs(ground, Filter(types=("a", "c"))) == [(await ground.chain(one.id)).last.id, one.id]
+    assert await _jobs(ground, Filter(chain_id=one.id)) == [(await ground.chain(one.id)).last.id, one.id]
+    assert await _jobs(ground, Filter(key="k")) == [two.id, one.id]
+    assert await _jobs(ground, Filter(key="k", types=("b",))) == [two.id]
+    assert await _jobs(ground, Filter(key="nobody's")) == []
+    assert await _chains(ground, Filter(types=("b", "c"))) == [three.id, two.id]
+    assert await _chains(ground, Filter(chain_id=two.id)) == [two.id]
+    assert await _chains(ground, Filter(key="k")) == [two.id, one.id]
+
+
+async def rows_are_filtered_by_creation_from_a_moment_until_before_another(ground: Ground) -> None:
+    jobs: list[Record] = []
+    for _ in range(4):
+        jobs.append(await ground.started())
+        ground.clock.advance(1)
+    wanted = Filter(since=jobs[1].created_at, until=jobs[3].created_at)
+
+    assert await _jobs(ground, wanted) == [jobs[2].id, jobs[1].id]
+    assert await _chains(ground, wanted) == [jobs[2].id, jobs[1].id]
+    assert await _jobs(ground, Filter(since=ground.clock() - SECOND)) == [jobs[3].id]
+
+
+async def all_jobs_of_a_chain_are_listed(ground: Ground) -> None:
+    job = await ground.claimed()
+    ids = [job.id]
+    for _ in range(3):
+        following = next_job(job, "resize")
+        await ground.settled(continued(job, following))
+        job = await ground.claim_one()
+        ids.append(following.id)
+
+    assert await _jobs(ground, Filter(chain_id=job.chain_id)) == ids[::-1]
+
+
+async def _one_of_each(ground: Ground) -> dict[Status, str]:
+    done = await ground.claimed()
+    await ground.settled(completed(done))
+    lost = await ground.claimed()
+    await ground.settled(failed(lost))
+    running = await ground.claimed()
+    blocked = await ground.started(new_job(after=(running.id,)))
+    dropped = await ground.started()
+    await ground.perform(Cancel((dropped.id,)))
+    pending = await ground.started()
+    return {
+        Status.COMPLETED: done.id,
+        Status.FAILED: lost.id,
+        Status.RUNNING: running.id,
+        Status.BLOCKED: blocked.id,
+        Status.CANCELLED: dropped.id,
+        Status.PENDING: pending.id,
+    }
+
+
+async def _jobs(ground: Ground, wanted: Filter) -> list[str]:
+    return [job.id for job in await ground.perform(ListJobs(wanted, limit=100))]
+
+
+async def _chains(ground: Ground, wanted: Filter) -> list[str]:
+    return [chain.first.id for chain in await ground.perform(ListChains(wanted, limit=100))]

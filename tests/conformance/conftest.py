@@ -1,0 +1,26 @@
+"""Every store that the suite knows, each with an empty place of its own per test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.register_assert_rewrite("holdfast.testing.conformance")
+
+from holdfast.stores.memory import MemoryStore  # noqa: E402  (assertions are rewritten before they are imported)
+from holdfast.testing.conformance import Place  # noqa: E402
+
+
+def memory(folder: Path) -> Place:
+    store = MemoryStore()
+    return lambda: store
+
+
+STORES: dict[str, Callable[[Path], Place]] = {"memory": memory}
+
+
+@pytest.fixture(params=STORES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return STORES[request.param](tmp_path)

@@ -1,0 +1,13 @@
+"""Each store keeps the contract, blocking and async."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.testing.conformance import CASES, Case, Mode, Place
+
+
+@pytest.mark.parametrize("mode", Mode, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_store_keeps_the_contract(case: Case, mode: Mode, place: Place) -> None:
+    case.run(place, mode)
