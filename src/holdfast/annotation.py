@@ -37,6 +37,8 @@ def resolve(function: Callable[..., Any]) -> dict[str, Any]:
 
 def members(annotation: Any) -> tuple[Any, ...]:
     """The members of a union, in order; the annotation itself if it is none."""
+    # What a `type X = ...` statement names; such statements are newer than the oldest Python we run on.
+    annotation = getattr(annotation, "__value__", annotation)
     if get_origin(annotation) is Annotated:
         inner = members(get_args(annotation)[0])
         return inner if len(inner) > 1 else (annotation,)

@@ -111,18 +111,20 @@ class JobType(Generic[P, Q, T_co]):
             self._attach(function, self.signature)
 
     @overload
-    def bind(self: JobType[P, Q, Coroutine[Any, Any, Bound[R]]], *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
+    def bind(self: JobType[P, Q, Coroutine[Any, Any, Bound[R]]], /, *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
 
     @overload
-    def bind(self: JobType[P, Q, Coroutine[Any, Any, R | Bound[R]]], *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
+    def bind(
+        self: JobType[P, Q, Coroutine[Any, Any, R | Bound[R]]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Bound[R]: ...
 
     @overload
-    def bind(self: JobType[P, Q, Bound[R]], *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
+    def bind(self: JobType[P, Q, Bound[R]], /, *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
 
     @overload
-    def bind(self: JobType[P, Q, R | Bound[R]], *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
+    def bind(self: JobType[P, Q, R | Bound[R]], /, *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
 
-    def bind(self, *args: Any, **kwargs: Any) -> Bound[Any]:
+    def bind(self, /, *args: Any, **kwargs: Any) -> Bound[Any]:
         """Describe a call. The arguments are checked against the signature, and written down, here and now.
 
         Raises WrongArguments for unknown, missing or ill-typed ones, PayloadRefused for values that no store could
@@ -134,7 +136,7 @@ class JobType(Generic[P, Q, T_co]):
         """The same from JSON text, as a person would write it: an object of arguments by name."""
         return Bound(self, self.signature.parse(text.encode() if isinstance(text, str) else text))
 
-    def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> T_co:
+    def __call__(self, /, *args: Q.args, **kwargs: Q.kwargs) -> T_co:
         """Call the function itself. No job is made."""
         if self.function is None:
             raise TypeError(f"{self.name} is only declared here; attach its function with @{self.__name__}.handler")

@@ -183,3 +183,10 @@ def test_types_not_known_here_give_plain_values() -> None:
     assert jobs.plain({"a": 1}) == b'{"a":1}'
     assert jobs.input("resize", b'{"image_id":1}') == {"image_id": 1, "width": 200}
     assert jobs.output("charge", b'{"payment":"p"}') == Receipt("p")
+
+
+def test_a_parameter_may_be_called_self() -> None:
+    @Jobs().job
+    def odd(self: int, args: int, kwargs: int) -> None: ...
+
+    assert odd.bind(self=1, args=2, kwargs=3).input == b'{"self":1,"args":2,"kwargs":3}'
