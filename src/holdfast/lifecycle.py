@@ -20,7 +20,7 @@ from holdfast.retry import Retry, Seconds, seconds
 DedupScope = Literal["incomplete", "any"]
 
 
-class NewJob(msgspec.Struct, frozen=True):
+class NewJob(msgspec.Struct, frozen=True, gc=False):
     """A job to be created: the first of a chain (index 0, id == chain_id) or a continuation.
 
     It is due at `at`, or `delay` after the store's now; past times are clamped to now.
@@ -46,7 +46,7 @@ class NewJob(msgspec.Struct, frozen=True):
     trace: str | None = None
 
 
-class Settlement(msgspec.Struct, frozen=True):
+class Settlement(msgspec.Struct, frozen=True, gc=False):
     """Where an attempt leaves its job: what a store writes under the claim, in one step.
 
     `outcome` is the word for the job's report. `continuation` and `starts` are created in the same step.

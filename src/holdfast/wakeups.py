@@ -99,17 +99,23 @@ class Alarm:
 
     def __init__(self) -> None:
         self._rung = threading.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._future: asyncio.Future[None] | None = None
+        self._thread = 0
 
     def ring(self) -> None:
+        if self._rung.is_set():
+            return
         self._rung.set()
-        loop = self._loop
-        if loop is not None and self._future is not None:
-            try:
-                loop.call_soon_threadsafe(self._wake)
-            except RuntimeError:  # the loop is closed, so nobody waits any more
-                return
+        future = self._future
+        if future is None:
+            return
+        if threading.get_ident() == self._thread:
+            _finish(future)
+            return
+        try:
+            future.get_loop().call_soon_threadsafe(_finish, future)
+        except RuntimeError:  # the loop is closed, so nobody waits any more
+            return
 
     def wait_sync(self, timeout: float) -> bool:
         """Wait for a ring; tells whether there was one."""
@@ -121,7 +127,8 @@ class Alarm:
         """Wait for a ring; tells whether there was one."""
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        self._loop, self._future = loop, future
+        self._thread = threading.get_ident()
+        self._future = future
         # The future is published before the look at the flag: a ring in between is seen by one of the two.
         handle = loop.call_later(timeout, _finish, future)
         try:
@@ -133,10 +140,6 @@ class Alarm:
         rung = self._rung.is_set()
         self._rung.clear()
         return rung
-
-    def _wake(self) -> None:
-        if self._future is not None:
-            _finish(self._future)
 
 
 def _finish(future: asyncio.Future[None]) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from contextvars import copy_context
 from functools import partial
 from typing import Any, Protocol
 
 from holdfast.job import Job
-from holdfast.jobs import AnyJobType, Jobs
+from holdfast.jobs import Jobs
 from holdfast.lifecycle import Settlement
 from holdfast.operations import Settle, Settled
 from holdfast.store import Store, SyncTransaction, Transaction
@@ -47,7 +48,6 @@ class AsyncCall:
     def __init__(
         self,
         holding: Holding,
-        job_type: AnyJobType,
         arguments: Arguments,
         *,
         store: Store,
@@ -55,7 +55,7 @@ class AsyncCall:
         blockers: tuple[Any, ...],
         middlewares: tuple[Middleware, ...],
     ) -> None:
-        self.work: Work[Transaction] = Work(holding.record, job_type)
+        self.work: Work[Transaction] = Work(holding.record, holding.type)
         self.attempt = Attempt(
             Job(holding.record, jobs),
             store=store,
@@ -65,7 +65,7 @@ class AsyncCall:
             blockers=blockers,
             middlewares=middlewares,
         )
-        self._type = job_type
+        self._type = holding.type
         self._arguments = arguments
 
     async def run(self) -> Any:
@@ -96,7 +96,6 @@ class ThreadCall:
     def __init__(
         self,
         holding: Holding,
-        job_type: AnyJobType,
         arguments: Arguments,
         *,
         store: Store,
@@ -105,7 +104,7 @@ class ThreadCall:
         middlewares: tuple[Middleware, ...],
         threads: Threads,
     ) -> None:
-        self.work: Work[SyncTransaction] = Work(holding.record, job_type)
+        self.work: Work[SyncTransaction] = Work(holding.record, holding.type)
         self.attempt = SyncAttempt(
             Job(holding.record, jobs),
             store=store,
@@ -116,9 +115,12 @@ class ThreadCall:
             middlewares=middlewares,
             loop=asyncio.get_running_loop(),
         )
-        self._type = job_type
+        self._type = holding.type
         self._arguments = arguments
         self._threads = threads
+        self._handover = threading.Lock()
+        self._in_thread = False
+        self._abandoned = False
 
     async def run(self) -> Any:
         # Context variables that middlewares set are seen in the thread.
@@ -128,16 +130,23 @@ class ThreadCall:
         return await self._threads.submit(partial(self._commit, settlement))
 
     async def roll_back(self) -> None:
-        # An aborted handler may still be using its transaction; it undoes it when it ends.
-        if not self.attempt.signal.aborted:
-            await self._threads.submit(self._roll_back)
+        # An aborted handler may still be using its transaction; it then undoes it itself, when it ends.
+        with self._handover:
+            self._abandoned = True
+            if self._in_thread:
+                return
+        await self._threads.submit(self._roll_back)
 
     def _call(self) -> Any:
+        self._in_thread = True
         try:
             value = self._type.call(self.attempt, self._arguments)
             self.work.check_return(value)
         finally:
-            if self.attempt.signal.aborted:
+            with self._handover:
+                self._in_thread = False
+                abandoned = self._abandoned or self.attempt.signal.aborted
+            if abandoned:
                 self._roll_back()
         return value
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from dataclasses import dataclass, field
 
 from holdfast.job import Claim, Record
 from holdfast.jobs import AnyJobType
@@ -18,27 +18,44 @@ def ticks() -> float:
     return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
 
 
-@dataclass(slots=True)
 class Holding:
-    """A claim that this worker holds, and how to tell its attempt that it no longer does."""
+    """A claim that this worker holds, with the task that runs its handler."""
 
-    record: Record
-    lease: float
-    """Seconds."""
-    type: AnyJobType
-    signal: Signal = field(default_factory=Signal)
-    renewed: float = field(default_factory=ticks)
-    """When the last renewal that succeeded was sent."""
-    ended: bool = False
-    """The handler is done: what is left is to write its outcome."""
+    __slots__ = ("begun", "ended", "lease", "record", "renewed", "signal", "task", "type")
+
+    def __init__(self, record: Record, type: AnyJobType, lease: float) -> None:
+        self.record = record
+        self.type = type
+        self.lease = lease
+        """Seconds."""
+        self.begun = ticks()
+        self.renewed = self.begun
+        """When the last renewal that succeeded was sent."""
+        self.signal = Signal()
+        self.task: asyncio.Task[None] | None = None
+        """While the handler runs."""
+        self.ended = False
+        """The handler is done: what is left is to write its outcome."""
 
     @property
     def claim(self) -> Claim:
         return self.record.claim
 
     def abort(self, reason: AbortReason) -> bool:
-        """Abort the attempt, unless its handler is done already."""
-        return not self.ended and self.signal.fire(reason)
+        """Abort the attempt, from any thread, unless its handler is done already. Tells whether this did it."""
+        if self.ended or not self.signal.fire(reason):
+            return False
+        if self.task is not None:
+            try:
+                self.task.get_loop().call_soon_threadsafe(self._interrupt)
+            except RuntimeError:  # the loop is closed, and the attempt ended with it
+                return False
+        return True
+
+    def _interrupt(self) -> None:
+        # On the loop, where handlers end: one that is done is not cancelled any more.
+        if not self.ended and self.task is not None:
+            self.task.cancel()
 
 
 class Holdings:

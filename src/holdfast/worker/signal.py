@@ -11,16 +11,18 @@ AbortReason = Literal[
     "taken_by_another_worker", "already_completed", "not_found", "cancelled", "timeout", "shutdown", "error"
 ]
 
+# One for all signals: it is held for a moment, and one per attempt would be made for nothing nearly always.
+_lock = threading.Lock()
+
 
 class Signal:
     """Tells a handler that its attempt is over before it ended. Async handlers are cancelled as well."""
 
-    __slots__ = ("_callbacks", "_lock", "_reason")
+    __slots__ = ("_callbacks", "_reason")
 
     def __init__(self) -> None:
         self._reason: AbortReason | None = None
-        self._callbacks: list[Callable[[], None]] = []
-        self._lock = threading.Lock()
+        self._callbacks: tuple[Callable[[], object], ...] = ()
 
     @property
     def aborted(self) -> bool:
@@ -39,44 +41,42 @@ class Signal:
         def wake() -> None:
             loop.call_soon_threadsafe(aborted.set)
 
-        self.on_abort(wake)
+        self._add(wake)
         try:
             await aborted.wait()
         finally:
-            self._forget(wake)
+            self._remove(wake)
         assert self._reason is not None
         return self._reason
 
     def wait_sync(self, timeout: float | None = None) -> AbortReason | None:
         """Wait in a plain function; None if the time passed first."""
         aborted = threading.Event()
-        self.on_abort(aborted.set)
+        self._add(aborted.set)
         try:
             aborted.wait(timeout)
         finally:
-            self._forget(aborted.set)
+            self._remove(aborted.set)
         return self._reason
 
     def fire(self, reason: AbortReason) -> bool:
         """Abort the attempt. The first reason stands; tells whether it is this one."""
-        with self._lock:
+        with _lock:
             if self._reason is not None:
                 return False
             self._reason = reason
-            callbacks, self._callbacks = self._callbacks, []
+            callbacks, self._callbacks = self._callbacks, ()
         for callback in callbacks:
             callback()
         return True
 
-    def on_abort(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called when the signal fires, at once if it has."""
-        with self._lock:
+    def _add(self, callback: Callable[[], object]) -> None:
+        with _lock:
             if self._reason is None:
-                self._callbacks.append(callback)
+                self._callbacks += (callback,)
                 return
         callback()
 
-    def _forget(self, callback: Callable[[], None]) -> None:
-        with self._lock:
-            if callback in self._callbacks:
-                self._callbacks.remove(callback)
+    def _remove(self, callback: Callable[[], object]) -> None:
+        with _lock:
+            self._callbacks = tuple(each for each in self._callbacks if each != callback)

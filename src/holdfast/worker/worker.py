@@ -78,6 +78,7 @@ class Worker:
         self._middlewares = tuple(middlewares)
         self._observers = Observers([*client.observers.heard_by, *observers])
         self._types = _chosen(client, types)
+        self._claim_terms = tuple(self._terms.of(job_type) for job_type in self._types.values())
         self._holdings = Holdings()
         self._alarm = Alarm()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -128,7 +129,7 @@ class Worker:
         threads = Threads(f"holdfast-{self.id}")
         self._runner = Runner(
             store=self._store, jobs=self._client.jobs, terms=self._terms, holdings=self._holdings, settler=settler,
-            threads=threads, observers=self._observers, middlewares=self._middlewares,
+            threads=threads, observers=self._observers, middlewares=self._middlewares, settled=self._settled,
         )  # fmt: skip
         unsubscribe = self._store.wakeups.subscribe(self._hear)
         unsubscribe_renewer = self._store.wakeups.subscribe(renewer.hear)
@@ -183,15 +184,15 @@ class Worker:
     async def _fill(self) -> bool:
         """Fill the free slots in one claim; tells whether there may be more due than slots."""
         free = self._free()
-        terms = tuple(self._terms.of(job_type) for job_type in self._types.values())
-        jobs = await self._store.perform(ClaimJobs(terms, free, self.id, new_token()))
+        jobs = await self._store.perform(ClaimJobs(self._claim_terms, free, self.id, new_token()))
         for record in jobs:
             self._begin(record)
         return len(jobs) >= free
 
     def _begin(self, record: Record) -> None:
-        waited = ((record.started_at or 0) - record.scheduled_at) / SECOND
-        self._observers.tell("claimed", record, waited=waited)
+        if self._observers.wants("claimed"):
+            waited = ((record.started_at or 0) - record.scheduled_at) / SECOND
+            self._observers.tell("claimed", record, waited=waited)
         holding = self._runner.hold(record)
         self._unsettled += 1
         task = asyncio.create_task(self._occupy(holding))
@@ -199,7 +200,7 @@ class Worker:
         task.add_done_callback(self._vacate)
 
     async def _occupy(self, holding: Holding) -> None:
-        await self._runner.run(holding, self._settled)
+        await self._runner.run(holding)
         if self._job_delay:
             await asyncio.sleep(self._job_delay)
 

@@ -1,0 +1,42 @@
+"""Tells observers how an attempt ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.clock import SECOND
+from holdfast.job import Chain, Status, read_error
+from holdfast.lifecycle import Settlement
+from holdfast.observer import Observers
+from holdfast.operations import Settled
+from holdfast.worker.holdings import Holding, ticks
+
+
+def tell_end(
+    observers: Observers,
+    holding: Holding,
+    settlement: Settlement | None,
+    answer: Settled,
+    started: list[Chain[Any]],
+) -> None:
+    """Tell how the attempt ended and what came of it: called when it is committed, or known to be lost."""
+    record = holding.record
+    if settlement is None or not answer.written:
+        observers.tell("lost", record, duration=ticks() - holding.begun, detail=answer.lost or str(answer.refused))
+        return
+    detail: str | None = None
+    match settlement.status:
+        case Status.COMPLETED if settlement.continuation is not None:
+            kind, detail = "continued", settlement.continuation.type
+        case Status.PENDING if settlement.outcome == "failed":
+            kind, detail = "retrying", f"again in {settlement.delay / SECOND:.1f} s"
+        case _:
+            kind = settlement.outcome
+    if observers.wants(kind):
+        duration, error = ticks() - holding.begun, read_error(settlement.error)
+        observers.tell(kind, record, duration=duration, error=error, detail=detail)
+    for chain in started:
+        if not chain.deduplicated:
+            observers.tell("created", chain.record.first)
+    for job_id, name in answer.unblocked:
+        observers.tell("unblocked", job_id=job_id, type=name)
