@@ -7,6 +7,7 @@ and whatever is stored can be read.
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -79,7 +80,8 @@ class TypeCodec:
         """Whether nothing about a payload needs a closer look."""
         traits = self._traits
         return (
-            len(payload) <= self.limit
+            traits.comparable
+            and len(payload) <= self.limit
             and not suspect(payload)
             and (traits.bounded or not too_deep(payload))
             and not (traits.dated and maybe_naive(payload))
@@ -140,6 +142,8 @@ class Traits:
     """Some class that writes itself may be inside, so the text tells nothing about its values."""
     bounded: bool = True
     """Values nest only as deep as the type does."""
+    comparable: bool = True
+    """`==` looks at every field."""
 
 
 def survey(annotation: Any) -> Traits:
@@ -165,6 +169,8 @@ def _survey(part: Any, traits: Traits, above: tuple[int, ...]) -> None:
             traits.bounded = False
         case inspect.DateTimeType():
             traits.dated = True
+        case inspect.DataclassType(cls=cls) if dataclasses.is_dataclass(cls):
+            traits.comparable = traits.comparable and all(each.compare for each in dataclasses.fields(cls))
         case inspect.CustomType(cls=cls):
             if cls is not object and not _is_model(cls):
                 raise TypeError(

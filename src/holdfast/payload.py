@@ -27,7 +27,7 @@ MAX_DEPTH = 64
 _DIGITS_TO_ZERO = bytes(ord("0") if chr(byte) in "123456789" else byte for byte in range(256))
 _LONG_RUN = b"0" * 19
 _NAIVE = re.compile(rb'T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"')
-_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 

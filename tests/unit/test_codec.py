@@ -86,6 +86,11 @@ class Unequal:
     at: datetime | None = None
 
 
+@dataclass
+class Noted:
+    note: str = field(compare=False)
+
+
 @attrs.define
 class Parcel:
     weight: float
@@ -164,6 +169,7 @@ EXACT: list[tuple[Any, Any]] = [
     (Movie, {"title": "Ran", "seen": NOON}),
     (Person, Person("Ada", Address("Main", date(1815, 12, 10)), frozenset({"x"}), NOON)),
     (list[Person | None], [None, Person("Ada", Address("Main"))]),
+    (Noted, Noted("x")),
     (Track, Track("Intro", timedelta(seconds=90.5), NOON)),
     (Tree, Tree([Tree(), Tree([Tree()])])),
     (Parcel, Parcel(1.5, NOON)),
@@ -244,6 +250,7 @@ def test_a_tuple_may_be_given_where_any_sequence_will_do() -> None:
         (str | UUID, 5, "expected str | UUID, got int"),
         (Colour, "green", "expected Colour"),
         (Unequal, Unequal(5), "at .value"),  # type: ignore[arg-type]
+        (list[Noted], [Noted(ID)], "at [0].note, UUID would come back as str"),  # type: ignore[arg-type]
         (Any, ID, "UUID is no plain JSON value"),
         (Any, [1, {"a": ID}], "at [1]['a'], UUID would come back as str"),
         (Any, object(), "object cannot be written as JSON"),
