@@ -17,7 +17,8 @@ from holdfast.failure import describe
 from holdfast.job import FOR_EVER, Claim, Record, Status
 from holdfast.retry import Retry, Seconds, seconds
 
-DedupScope = Literal["incomplete", "any"]
+DedupScope = Literal["incomplete", "successful", "any"]
+"""Which chains of a key count: unfinished ones; also completed ones that are not past their keep time; every one."""
 
 
 class NewJob(msgspec.Struct, frozen=True, gc=False):
@@ -59,6 +60,8 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
     error: bytes | None = None
     delay: Micros = 0
     at: Micros | None = None
+    keep: Micros | None = None
+    """Replaces the job's keep time, where given."""
     continuation: NewJob | None = None
     starts: tuple[NewJob, ...] = ()
     expected: tuple[str, ...] = ()

@@ -256,6 +256,17 @@ class Resume(Operation[None], frozen=True):
     types: tuple[str, ...]
 
 
+class Keep(Operation["list[bool | None]"], frozen=True):
+    """Keep finished chains for this long from now on; None is for ever. Answers, in order, whether it was done.
+
+    False for a chain that is not finished, None where there is no such chain, or it is past its keep time.
+    """
+
+    verb: ClassVar = "keep"
+    chain_ids: tuple[str, ...]
+    keep: Micros | None
+
+
 class Prune(Operation[list[str]], frozen=True):
     """Delete up to `limit` finished chains past their keep time, oldest first; answers their ids.
 

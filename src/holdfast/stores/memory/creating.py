@@ -8,7 +8,7 @@ import msgspec
 
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
 from holdfast.job import ChainRecord, Status
-from holdfast.lifecycle import NewJob, create
+from holdfast.lifecycle import DedupScope, NewJob, create
 from holdfast.operations import Preview, Start, Started
 from holdfast.stores.memory.state import State
 
@@ -100,10 +100,17 @@ def _by_key(state: State, made: list[NewJob], job: NewJob, key: str) -> ChainRec
         if (
             chain_id not in job.exclude
             and (job.window is None or chain.first.created_at > state.now() - job.window)
-            and (job.dedup == "any" or not chain.last.status.finished)
+            and _counts(state, job.dedup, chain)
         ):
             return chain
     return None
+
+
+def _counts(state: State, scope: DedupScope, chain: ChainRecord) -> bool:
+    """Whether a chain is in a dedup scope."""
+    if scope == "any" or not chain.last.status.finished:
+        return True
+    return scope == "successful" and chain.last.status is Status.COMPLETED and not state.expired(chain)
 
 
 def _to_be(job: NewJob) -> ChainRecord:

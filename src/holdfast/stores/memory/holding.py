@@ -122,6 +122,8 @@ def _settle(state: State, settlement: Settlement) -> Settled:
         return Settled() if written else Settled(lost=reason)
     assert job is not None
     settled_by = settlement.claim.token
+    if settlement.keep is not None:
+        job = replace(job, keep=settlement.keep)
     next_job = settlement.continuation
     refused = creating.check_starts(state, settlement.starts, settlement.expected) if settlement.starts else None
     if refused is None and next_job is not None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import heapq
 
+from msgspec.structs import replace
+
+from holdfast.clock import Micros
 from holdfast.errors import JobNotFound, NotPending, StillReferenced
 from holdfast.job import ChainRecord, Record, Status
-from holdfast.operations import Cancel, Delete, Pause, Prune, Resume, RetryJobs, RunNow
+from holdfast.operations import Cancel, Delete, Keep, Pause, Prune, Resume, RetryJobs, RunNow
 from holdfast.stores.memory.state import State
 
 
@@ -76,6 +79,24 @@ def pause(state: State, op: Pause) -> None:
 def resume(state: State, op: Resume) -> None:
     state.paused.difference_update(op.types)
     state.hints.due.update(op.types)
+
+
+def keep(state: State, op: Keep) -> list[bool | None]:
+    return [_keep(state, chain_id, op.keep) for chain_id in op.chain_ids]
+
+
+def _keep(state: State, chain_id: str, keep: Micros | None) -> bool | None:
+    chain = state.chain(chain_id)
+    if chain is None or state.expired(chain):
+        return None
+    finished = chain.last.finished_at
+    if finished is None:
+        return False
+    until = None if keep is None else state.now() - finished + keep
+    state.jobs[chain.last.id] = replace(chain.last, keep=until)
+    if until is not None:
+        heapq.heappush(state.expiring, (finished + until, chain_id))
+    return True
 
 
 def prune(state: State, op: Prune) -> list[str]:

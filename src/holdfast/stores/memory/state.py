@@ -63,6 +63,11 @@ class State:
             return None
         return chain.last.finished_at + chain.last.keep
 
+    def expired(self, chain: ChainRecord) -> bool:
+        """Whether a chain is past its keep time, pruned or not."""
+        expiry = self.expiry(chain.first.id)
+        return expiry is not None and expiry <= self.now()
+
     def change(self, record: Record, kind: str, /, **changes: Any) -> Record:
         """Replace a record, under the word for what happened to it."""
         record = msgspec.structs.replace(record, **changes)

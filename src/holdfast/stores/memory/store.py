@@ -24,7 +24,7 @@ VERBS: dict[str, Verb] = {
         creating: ("start", "preview"),
         holding: ("claim", "renew", "settle", "guard", "progress", "reap"),
         completing: ("lock", "complete"),
-        operating: ("cancel", "retry", "run_now", "delete", "pause", "resume", "prune"),
+        operating: ("cancel", "retry", "run_now", "delete", "pause", "resume", "keep", "prune"),
         reading: (
             "get_chains", "get_jobs", "get_blockers", "list_chains", "list_jobs", "get_history", "get_stats",
             "next_due", "listen", "unlisten", "read_events", "examine",
