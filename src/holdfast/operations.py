@@ -203,13 +203,15 @@ class Complete(Operation[Settled], frozen=True):
 class Cancel(Operation[list[ChainRecord]], frozen=True):
     """Cancel the current job of each chain; answers the chains as they stand afterwards.
 
-    A job that had not started never will; a running one can write nothing more. Finished chains are left alone.
+    A job that had not started never will; a running one can write nothing more, or is left alone where `spare_running`
+    says so. Finished chains are left alone.
     An unknown chain raises ChainNotFound and nothing is cancelled.
     """
 
     verb: ClassVar = "cancel"
     chain_ids: tuple[str, ...]
     reason: bytes | None = None
+    spare_running: bool = False
 
 
 class RetryJobs(Operation[list[Record]], frozen=True):

@@ -12,7 +12,7 @@ import msgspec
 from holdfast.payload import flaw
 from holdfast.retry import Retry, Seconds, seconds
 
-Dedup = Literal["incomplete", "successful", "any"]
+Dedup = Literal["incomplete", "any"]
 OnBlockerFailure = Literal["wait", "fail"]
 Executor = Literal["thread", "process"]
 

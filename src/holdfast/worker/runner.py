@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast, get_args
 
+from msgspec.structs import replace
+
 from holdfast.errors import ClaimLost, HoldfastError
 from holdfast.job import Chain, Record, Status
 from holdfast.jobs import Jobs
@@ -81,7 +83,7 @@ class Runner:
         elif outcome is None:  # the claim is gone, and with it the right to write
             self._lose(holding)
         else:
-            self._submit(holding, self._settle(holding, outcome))
+            self._submit(holding, self._settle(holding, outcome, call))
 
     async def _prepare(self, holding: Holding) -> Call:
         record, job_type = holding.record, holding.type
@@ -137,7 +139,7 @@ class Runner:
 
     async def _end_transaction(self, holding: Holding, call: Call, outcome: Outcome | None) -> None:
         """Commit the attempt's own transaction with its settlement in it, or roll it back and settle without it."""
-        settlement = None if outcome is None else self._settle(holding, outcome)
+        settlement = None if outcome is None else self._settle(holding, outcome, call)
         if settlement is None or settlement.status is not Status.COMPLETED:
             try:
                 await call.roll_back()
@@ -158,8 +160,11 @@ class Runner:
         else:
             self._submit(holding, settlement)
 
-    def _settle(self, holding: Holding, outcome: Outcome) -> Settlement:
-        return settle(holding.record, outcome, self._terms.retry(holding.type))
+    def _settle(self, holding: Holding, outcome: Outcome, call: Call | None = None) -> Settlement:
+        settlement = settle(holding.record, outcome, self._terms.retry(holding.type))
+        if call is not None and call.work.keep is not None:
+            settlement = replace(settlement, keep=call.work.keep)
+        return settlement
 
     def _submit(self, holding: Holding, settlement: Settlement) -> None:
         self._settler.submit(settlement, lambda answer: self._answered(holding, settlement, answer))

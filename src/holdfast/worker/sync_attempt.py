@@ -9,12 +9,13 @@ from datetime import datetime
 from typing import Any, ClassVar, TypeVar
 
 from holdfast.calls import new_chain
+from holdfast.clock import duration
 from holdfast.errors import ClaimLost
 from holdfast.job import Chain, Claim, Job
 from holdfast.jobs import Bound, Jobs
 from holdfast.operations import Guard, ReportProgress, Start
 from holdfast.options import After, Dedup, Exclude
-from holdfast.retry import Seconds
+from holdfast.retry import Seconds, seconds
 from holdfast.store import Store, SyncTransaction
 from holdfast.worker.middleware import Middleware, around
 from holdfast.worker.sessions import SyncSessionTransaction
@@ -81,6 +82,10 @@ class SyncAttempt:
     def claim(self) -> Claim:
         """Proof of holding the job. Its token, new for each attempt, serves as an idempotency key outside."""
         return self.job.record.claim
+
+    def keep(self, time: Seconds) -> None:
+        """Keep the chain for this long once it is finished, instead of what its type says."""
+        self._work.keep = duration(seconds(time))
 
     def prepare(
         self, mode: Mode = "staged", *, session: Callable[[], Any] | None = None

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
 from holdfast.calls import continuation
+from holdfast.clock import Micros
 from holdfast.job import Chain, Record
 from holdfast.jobs import AnyJobType, Bound, Jobs
 from holdfast.lifecycle import Continued, Outcome, Raised, Returned
@@ -25,13 +26,15 @@ class Work(Generic[Tx]):
     """What one attempt has done so far with its transactions. `tx` is the open one that will carry the completion."""
 
     __slots__ = (
-        "_completing", "_continuation", "_error", "_mode", "_output", "_returned", "_type", "record", "started", "tx",
+        "_completing", "_continuation", "_error", "_mode", "_output", "_returned", "_type", "keep", "record", "started", "tx",
     )  # fmt: skip
 
     def __init__(self, record: Record, job_type: AnyJobType) -> None:
         self.record = record
         self.tx: Tx | None = None
         self.started: list[Chain[Any]] = []
+        self.keep: Micros | None = None
+        """How long to keep the chain once it is finished, where the handler said so."""
         self._type = job_type
         self._mode: Mode | None = None
         self._completing = False

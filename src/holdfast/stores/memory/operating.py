@@ -16,7 +16,8 @@ from holdfast.stores.memory.state import State
 def cancel(state: State, op: Cancel) -> list[ChainRecord]:
     now = state.now()
     jobs = [state.need_chain(chain_id).last for chain_id in dict.fromkeys(op.chain_ids)]
-    jobs = [job for job in jobs if not job.status.finished]
+    spared = {Status.RUNNING} if op.spare_running else set[Status]()
+    jobs = [job for job in jobs if not job.status.finished and job.status not in spared]
     for job in jobs:
         if job.status is Status.RUNNING:
             state.end_attempt(job, "cancelled", op.reason)
