@@ -26,7 +26,8 @@ class Work(Generic[Tx]):
     """What one attempt has done so far with its transactions. `tx` is the open one that will carry the completion."""
 
     __slots__ = (
-        "_completing", "_continuation", "_error", "_mode", "_output", "_returned", "_type", "keep", "record", "started", "tx",
+        "_completing", "_continuation", "_error", "_mode", "_output", "_returned", "_type", "keep", "record", "started",
+        "tx",
     )  # fmt: skip
 
     def __init__(self, record: Record, job_type: AnyJobType) -> None:
