@@ -85,6 +85,36 @@ async def finished_chains_are_in_the_any_scope(ground: Ground) -> None:
         assert await _found(ground, new_job(key=settle.__name__, dedup="any")) == job.id
 
 
+async def the_successful_scope_sees_unfinished_and_completed_chains(ground: Ground) -> None:
+    job = await ground.claimed(new_job(key="k"))
+    assert await _found(ground, new_job(key="k", dedup="successful")) == job.id
+
+    await ground.settled(completed(job))
+    assert await _found(ground, new_job(key="k", dedup="successful")) == job.id
+
+    for settle in (failed, cancelled):
+        job = await ground.claimed(new_job(key=settle.__name__))
+        await ground.settled(settle(job))
+        assert not await _found(ground, new_job(key=settle.__name__, dedup="successful", delay=3600))
+
+
+async def the_successful_scope_forgets_what_is_past_its_keep_time(ground: Ground) -> None:
+    job = await ground.completed(new_job(key="k", keep=60))
+
+    ground.clock.advance(59.999999)
+    assert await _found(ground, new_job(key="k", dedup="successful")) == job.id
+    ground.clock.advance(0.000001)
+    assert not await _found(ground, new_job(key="k", dedup="successful"))
+
+
+async def the_successful_scope_looks_past_a_failure_to_an_older_success(ground: Ground) -> None:
+    done = await ground.completed(new_job(key="k"))
+    lost = await ground.claimed(new_job(key="k"))
+    await ground.settled(failed(lost))
+
+    assert await _found(ground, new_job(key="k", dedup="successful")) == done.id
+
+
 async def a_retried_chain_is_incomplete_again(ground: Ground) -> None:
     job = await ground.claimed(new_job(key="k"))
     await ground.settled(failed(job))

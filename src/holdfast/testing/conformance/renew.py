@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.clock import SECOND
+from holdfast.ids import new_id
 from holdfast.job import Claim
 from holdfast.operations import Cancel, Complete, Delete, Renew, Step
 from holdfast.testing.builders import new_job
@@ -62,7 +63,7 @@ async def the_answer_names_the_lost_claims_and_why_and_renews_the_others(ground:
     await ground.perform(Renew(((kept.claim, 30 * SECOND),)))
     ground.clock.advance(25)
     await ground.reap()
-    nobody = Claim("no-such-job", "t")
+    nobody = Claim(new_id(), "t")
 
     lost = await ground.perform(Renew((*[(job.claim, 30 * SECOND) for job in jobs], (nobody, SECOND))))
 
