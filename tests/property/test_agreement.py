@@ -1,0 +1,300 @@
+"""Each store agrees with memory on any sequence of verbs: answers, errors, and everything there is to read.
+
+HOLDFAST_PROPERTY_EXAMPLES sets how many sequences are tried.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest import TestCase
+from uuid import UUID
+
+import hypothesis.strategies as st
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from holdfast.job import Claim, Record, Status
+from holdfast.lifecycle import NewJob, Settlement
+from holdfast.operations import (
+    Cancel,
+    ClaimJobs,
+    Complete,
+    Delete,
+    Filter,
+    GetBlockers,
+    GetChains,
+    GetHistory,
+    GetStats,
+    Guard,
+    Keep,
+    Listen,
+    ListJobs,
+    LockChain,
+    NextDue,
+    Pause,
+    Preview,
+    Prune,
+    ReadEvents,
+    Reap,
+    Renew,
+    ReportProgress,
+    Resume,
+    RetryJobs,
+    RunNow,
+    Settle,
+    Start,
+    Step,
+    TypeTerms,
+    Unlisten,
+)
+from holdfast.store import Store
+from holdfast.stores.memory import MemoryStore
+from tests.property import drawing
+from tests.property.pair import Pair, comparable
+
+UNKNOWN = str(UUID(int=2**64))
+
+
+class Agreement(RuleBasedStateMachine):
+    """Every verb in any order, by several workers with good and stale claims, while time moves."""
+
+    @staticmethod
+    def make(folder: Path) -> Store:
+        """The store that should be like memory."""
+        raise NotImplementedError
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = TemporaryDirectory()
+        self.pair = Pair(MemoryStore(), self.make(Path(self.folder.name)))
+        self.ids: list[str] = []
+        self.held: list[Record] = []
+        """Every claim ever made; most are stale."""
+        self.sent: list[Settlement] = []
+        self.heard = [0, 0]
+
+    def teardown(self) -> None:
+        self.pair.close()
+        self.folder.cleanup()
+
+    # Creating
+
+    @rule(data=st.data(), size=st.integers(1, 4))
+    def start(self, data: st.DataObject, size: int) -> None:
+        self.pair.perform(Start(self._new_jobs(data, size)))
+
+    @rule(data=st.data(), size=st.integers(1, 3))
+    def preview(self, data: st.DataObject, size: int) -> None:
+        self.pair.perform(Preview(self._new_jobs(data, size)))
+
+    # Holding
+
+    @rule(
+        types=drawing.types,
+        limit=drawing.limits,
+        lease=drawing.leases,
+        worker=st.sampled_from(("one", "two")),
+        max_attempts=st.sampled_from((0, 1, 3)),
+    )
+    def claim(self, types: tuple[str, ...], limit: int, lease: int, worker: str, max_attempts: int) -> None:
+        terms = tuple(TypeTerms(type, lease, max_attempts) for type in types)
+        claimed = self.pair.perform(ClaimJobs(terms, limit, worker, f"token-{len(self.held)}"))
+        assert isinstance(claimed, list)
+        self.held += claimed
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), lease=drawing.leases)
+    def renew(self, data: st.DataObject, lease: int) -> None:
+        self.pair.perform(Renew(tuple((claim, lease) for claim in self._claims(data))))
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), size=st.integers(1, 3))
+    def settle(self, data: st.DataObject, size: int) -> None:
+        settlements: list[Settlement] = []
+        for _ in range(size):
+            job = data.draw(st.sampled_from(self.held[-6:]))
+            starts = self._new_jobs(data, data.draw(st.sampled_from((0, 0, 0, 1, 2))))
+            chains = [*self._chains(), *(start.id for start in starts)]
+            following = data.draw(drawing.next_jobs(job, self._id(), chains, UNKNOWN))
+            settlements.append(data.draw(drawing.settlements(job, following, starts, self.pair.clock())))
+        self.sent += settlements
+        self.pair.perform(Settle(tuple(settlements)))
+
+    @precondition(lambda self: self.sent)
+    @rule(data=st.data())
+    def settle_again(self, data: st.DataObject) -> None:
+        self.pair.perform(Settle((data.draw(st.sampled_from(self.sent)),)))
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), fraction=st.sampled_from((0.0, 0.25, 1.0)), note=st.sampled_from((None, "half")))
+    def progress(self, data: st.DataObject, fraction: float, note: str | None) -> None:
+        for claim in self._claims(data):
+            self.pair.perform(ReportProgress(claim, fraction, note))
+            self.pair.perform(Guard(claim))
+
+    @rule(data=st.data(), types=drawing.types, limit=drawing.limits)
+    def reap(self, data: st.DataObject, types: tuple[str, ...], limit: int) -> None:
+        held = self._claims(data) if self.held else ()
+        self.pair.perform(Reap(types, held, limit))
+
+    # Completing from outside
+
+    @rule(data=st.data(), count=st.integers(1, 3), ends=st.booleans())
+    def complete(self, data: st.DataObject, count: int, ends: bool) -> None:
+        chain_id = data.draw(st.sampled_from([*self._chains(), UNKNOWN]))
+        current = self.pair.perform(LockChain(chain_id))
+        if isinstance(current, Record):
+            starts = self._new_jobs(data, data.draw(st.sampled_from((0, 0, 1))))
+            chains = [*self._chains(), *(start.id for start in starts)]
+            steps: list[Step] = []
+            job: Record | NewJob = current
+            for _ in range(count - ends):
+                job = data.draw(drawing.next_jobs(job, self._id(), chains, UNKNOWN))
+                steps.append(Step(continuation=job))
+            if ends:
+                steps.append(Step(output=data.draw(drawing.outputs)))
+            job_id = data.draw(st.sampled_from((current.id, current.id, current.id, chain_id)))
+            expected = tuple(start.id for start in starts)
+            self.pair.perform(Complete(chain_id, job_id, tuple(steps), starts=starts, expected=expected))
+
+    # Operating
+
+    @rule(data=st.data(), reason=drawing.errors)
+    def cancel(self, data: st.DataObject, reason: bytes | None) -> None:
+        self.pair.perform(Cancel(data.draw(drawing.some(self._chains(), UNKNOWN)), reason))
+
+    @rule(data=st.data())
+    def retry(self, data: st.DataObject) -> None:
+        jobs = self._listed(Filter(statuses=(Status.FAILED, Status.CANCELLED)))
+        self.pair.perform(RetryJobs(data.draw(drawing.some(jobs or self.ids, UNKNOWN))))
+
+    @rule(data=st.data())
+    def run_now(self, data: st.DataObject) -> None:
+        jobs = self._listed(Filter(statuses=(Status.PENDING,)))
+        self.pair.perform(RunNow(data.draw(drawing.some(jobs or self.ids, UNKNOWN))))
+
+    @rule(data=st.data(), cascade=st.booleans())
+    def delete(self, data: st.DataObject, cascade: bool) -> None:
+        self.pair.perform(Delete(data.draw(drawing.some(self._chains(), UNKNOWN)), cascade))
+
+    @rule(types=drawing.types)
+    def pause(self, types: tuple[str, ...]) -> None:
+        self.pair.perform(Pause(types[:1]))
+
+    @rule(types=drawing.types)
+    def resume(self, types: tuple[str, ...]) -> None:
+        self.pair.perform(Resume(types))
+
+    @rule(limit=drawing.limits)
+    def prune(self, limit: int) -> None:
+        self.pair.perform(Prune(limit))
+
+    @rule(data=st.data(), keep=drawing.keeps)
+    def keep(self, data: st.DataObject, keep: int | None) -> None:
+        self.pair.perform(Keep(data.draw(drawing.some(self._chains(), UNKNOWN)), keep))
+
+    @rule(by=st.sampled_from((1e-6, 1, 5, 10, 30, 100)))
+    def let_time_pass(self, by: float) -> None:
+        self.pair.clock.advance(by)
+
+    # Reading
+
+    @rule(data=st.data(), limit=drawing.limits)
+    def page(self, data: st.DataObject, limit: int) -> None:
+        self.pair.page(data.draw(drawing.filters(self._chains(), self.pair.clock())), limit)
+
+    @rule(types=drawing.types)
+    def next_due(self, types: tuple[str, ...]) -> None:
+        self.pair.perform(NextDue(types))
+
+    @rule(listener=st.sampled_from(("me", "you")), lease=drawing.leases)
+    def listen(self, listener: str, lease: int) -> None:
+        self.heard = [store.perform_sync(Listen(listener, lease)) for store in (self.pair.model, self.pair.store)]
+
+    @rule(listener=st.sampled_from(("me", "you")))
+    def unlisten(self, listener: str) -> None:
+        self.pair.perform(Unlisten(listener))
+
+    @invariant()
+    def everything_there_is_to_read_is_the_same(self) -> None:
+        jobs = self.pair.perform(ListJobs(Filter(), 1000))
+        assert isinstance(jobs, list)
+        self.pair.perform(GetChains(tuple(self.ids)))
+        self.pair.perform(GetStats())
+        for job in jobs:
+            self.pair.perform(GetHistory(job.id))
+            self.pair.perform(GetBlockers(job.id))
+        told, other = [
+            Counter(map(repr, comparable(store.perform_sync(ReadEvents(after, 1000)))))
+            for store, after in zip((self.pair.model, self.pair.store), self.heard, strict=True)
+        ]
+        assert other == told
+
+    @invariant()
+    def the_jobs_hang_together(self) -> None:
+        jobs = self.pair.model.perform_sync(ListJobs(Filter(), 1000))[::-1]
+        by_chain: dict[str, list[Record]] = {}
+        for job in jobs:
+            by_chain.setdefault(job.chain_id, []).append(job)
+        for chain in by_chain.values():
+            assert [job.index for job in chain] == list(range(len(chain)))
+            assert all(job.status is Status.COMPLETED for job in chain[:-1])
+        for job in jobs:
+            assert (job.leased_until is None) == (job.status is not Status.RUNNING)
+            assert (job.finished_at is not None) == job.status.finished
+            if not job.status.finished:
+                blockers = self.pair.model.perform_sync(GetBlockers(job.id))
+                open_blockers = [chain for chain in blockers if chain.last.status is not Status.COMPLETED]
+                assert (len(blockers), len(open_blockers)) == (job.blockers, job.open_blockers)
+                assert bool(open_blockers) == (job.status is Status.BLOCKED)
+
+    def _id(self) -> str:
+        """A new id; ids sort by the order they were made in."""
+        self.ids.append(str(UUID(int=len(self.ids) + 1)))
+        return self.ids[-1]
+
+    def _new_jobs(self, data: st.DataObject, count: int) -> tuple[NewJob, ...]:
+        jobs: list[NewJob] = []
+        for _ in range(count):
+            again = bool(self.ids) and data.draw(st.integers(0, 9)) == 0
+            id = data.draw(st.sampled_from(self.ids)) if again else self._id()
+            chains = [*self._chains(), *(job.id for job in jobs)]
+            jobs.append(data.draw(drawing.jobs(id, chains, UNKNOWN, self.pair.clock())))
+        return tuple(jobs)
+
+    def _chains(self) -> list[str]:
+        """Every chain, the newest last."""
+        return [job.id for job in self.pair.model.perform_sync(ListJobs(Filter(), 1000))[::-1] if job.index == 0]
+
+    def _listed(self, wanted: Filter) -> list[str]:
+        return [job.id for job in self.pair.model.perform_sync(ListJobs(wanted, 1000))]
+
+    def _claims(self, data: st.DataObject) -> tuple[Claim, ...]:
+        jobs = data.draw(st.lists(st.sampled_from(self.held[-6:]), max_size=4))
+        return tuple(job.claim for job in jobs)
+
+
+class Memory(Agreement):
+    """The machine itself: memory agrees with memory."""
+
+    @staticmethod
+    def make(folder: Path) -> Store:
+        return MemoryStore()
+
+
+def _case(machine: type[Agreement], *, share: float) -> type[TestCase]:
+    examples = int(os.environ.get("HOLDFAST_PROPERTY_EXAMPLES", "60"))
+    case: type[TestCase] = machine.TestCase
+    case.settings = settings(  # type: ignore[attr-defined]
+        max_examples=max(1, round(examples * share)),
+        stateful_step_count=40,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+    )
+    return case
+
+
+TestMemory = _case(Memory, share=0.2)
