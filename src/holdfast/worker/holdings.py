@@ -23,14 +23,14 @@ class Holding:
 
     __slots__ = ("begun", "ended", "lease", "record", "renewed", "signal", "task", "type")
 
-    def __init__(self, record: Record, type: AnyJobType, lease: float) -> None:
+    def __init__(self, record: Record, type: AnyJobType, lease: float, renewed: float) -> None:
         self.record = record
         self.type = type
         self.lease = lease
         """Seconds."""
         self.begun = ticks()
-        self.renewed = self.begun
-        """When the last renewal that succeeded was sent."""
+        self.renewed = renewed
+        """When the claim, or the last renewal that succeeded, was sent: the lease may count from then."""
         self.signal = Signal()
         self.task: asyncio.Task[None] | None = None
         """While the handler runs."""

@@ -59,12 +59,17 @@ class Runner:
         self._middlewares = middlewares
         self._settled = settled
 
-    def hold(self, record: Record) -> Holding:
-        """Take note of a claimed job, so that its lease is renewed from now on."""
+    def hold(self, record: Record, sent: float) -> Holding:
+        """Take note of a job, claimed by a request sent at that time, so that its lease is renewed from now on."""
         job_type = self._jobs[record.type]
-        holding = Holding(record, job_type, self._terms.lease(job_type))
+        holding = Holding(record, job_type, self._terms.lease(job_type), sent)
         self._holdings.add(holding)
         return holding
+
+    def give_back(self, holding: Holding) -> None:
+        """Release a job whose handler was not even called."""
+        holding.ended = True
+        self._submit(holding, self._settle(holding, Released()))
 
     async def run(self, holding: Holding) -> None:
         """Run the handler; when this returns its slot is free. Once the outcome is written, `settled` is called."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
-import threading
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,7 +16,7 @@ from holdfast.clock import SECOND
 from holdfast.errors import HoldfastError, UnknownJobType
 from holdfast.events import Event
 from holdfast.ids import new_token
-from holdfast.job import Record
+from holdfast.job import Record, Status, read_error
 from holdfast.observer import Observer, Observers, log
 from holdfast.operations import ClaimJobs, NextDue, Reap
 from holdfast.retry import Retry, Seconds, seconds
@@ -29,6 +27,7 @@ from holdfast.worker.pruner import Pruner
 from holdfast.worker.renewer import Renewer
 from holdfast.worker.runner import Runner
 from holdfast.worker.settler import Settler
+from holdfast.worker.signals import on_signals
 from holdfast.worker.terms import Terms
 from holdfast.worker.threads import Threads
 from holdfast.worker.watchdog import Watchdog
@@ -41,7 +40,7 @@ SHORTEST_NAP = 0.05
 class Worker:
     """Runs jobs of a client's registry on its store.
 
-    The loop: fill the free slots in one claim; when idle, take back jobs whose workers stopped renewing; then sleep
+    The loop: every second, take back jobs whose workers stopped renewing; fill the free slots in one claim; then sleep
     until a wake-up, the next due time, the poll interval or a free slot. Job types without a handler here are left
     for a worker that has them.
     """
@@ -83,7 +82,10 @@ class Worker:
         self._alarm = Alarm()
         self._tasks: set[asyncio.Task[None]] = set()
         self._unsettled = 0
-        self._stopping = False
+        self._more = True
+        """There may be more due than the slots took."""
+        self._started = False
+        self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
         self._background: asyncio.Task[None] | None = None
         self._reaped = 0.0
@@ -93,10 +95,11 @@ class Worker:
     async def run(self) -> None:
         """Work until cancelled, stopped or signalled; then finish or give back what runs, within the grace period.
 
-        SIGTERM and SIGINT stop it when it runs in the main thread; a second one ends the grace period.
+        SIGTERM and SIGINT stop it when it runs in the main thread. A second one, or being cancelled again, ends the
+        grace period.
         """
-        with self._on_signals():
-            await self._work()
+        with on_signals(self.stop):
+            await self._see_through(asyncio.create_task(self._work(), name=f"holdfast-worker-{self.id}"))
 
     async def __aenter__(self) -> Self:
         self._background = asyncio.create_task(self._work(), name=f"holdfast-worker-{self.id}")
@@ -107,13 +110,13 @@ class Worker:
     ) -> None:
         self.stop()
         assert self._background is not None
-        await self._background
+        await self._see_through(self._background)
 
     def stop(self) -> None:
         """Stop claiming and wind down. Called again, it ends the grace period."""
-        if self._stopping:
+        if self._stopping.is_set():
             self._hurry.set()
-        self._stopping = True
+        self._stopping.set()
         self._alarm.ring()
 
     @property
@@ -121,7 +124,23 @@ class Worker:
         """How many handlers are running."""
         return len(self._tasks)
 
+    async def _see_through(self, work: asyncio.Task[None]) -> None:
+        """Await the work to its end. Being cancelled meanwhile stops it: what is claimed is not left lying."""
+        cancelled = False
+        while not work.done():
+            try:
+                await asyncio.wait([work])
+            except asyncio.CancelledError:
+                cancelled = True
+                self.stop()
+        work.result()
+        if cancelled:
+            raise asyncio.CancelledError
+
     async def _work(self) -> None:
+        if self._started:
+            raise RuntimeError("a worker runs once; make another one")
+        self._started = True
         loop = asyncio.get_running_loop()
         settler = Settler(self._store, self._observers, self._recovery, self.id)
         renewer = Renewer(self._store, self._holdings, self._observers, self.id, shortest=self._shortest_lease())
@@ -138,12 +157,8 @@ class Worker:
         settling = asyncio.create_task(settler.run(), name="holdfast-settler")
         pruning = asyncio.create_task(Pruner(self._store, self._observers, self.id).run(), name="holdfast-pruner")
         self._observers.tell("worker_started", worker=self.id, detail=", ".join(sorted(self._types)))
-        cancelled = False
         try:
-            try:
-                await self._loop()
-            except asyncio.CancelledError:
-                cancelled = True
+            await self._loop()
             await self._wind_down(settler)
         finally:
             unsubscribe()
@@ -154,47 +169,51 @@ class Worker:
             await asyncio.to_thread(_stop_threads, renewer, watchdog)
             threads.close()
             self._observers.tell("worker_stopped", worker=self.id)
-        if cancelled:
-            raise asyncio.CancelledError
 
     async def _loop(self) -> None:
         failures = 0
-        more = True
-        while not self._stopping:
+        while not self._stopping.is_set():
             try:
-                if more and self._free():
-                    more = await self._fill()
-                    continue
-                if more:
-                    await self._alarm.wait(self._poll_interval)
-                    continue
-                if await self._reap():
-                    more = True
-                    continue
-                rung = await self._sleep()
-                more = True
+                await self._turn()
                 failures = 0
-                if rung:
-                    self._observers.tell("woken", worker=self.id)
-            except HoldfastError as error:
+            except Exception as error:
+                if not isinstance(error, HoldfastError):
+                    log.exception("worker %s met an error that its store should have named, and goes on", self.id)
                 failures += 1
                 self._observers.tell("store_error", worker=self.id, detail=str(error))
                 await self._alarm.wait(self._recovery.delay(failures))
 
-    async def _fill(self) -> bool:
-        """Fill the free slots in one claim; tells whether there may be more due than slots."""
-        free = self._free()
-        jobs = await self._store.perform(ClaimJobs(self._claim_terms, free, self.id, new_token()))
-        for record in jobs:
-            self._begin(record)
-        return len(jobs) >= free
+    async def _turn(self) -> None:
+        """One turn of the loop. A worker that always has work reaps too: perhaps nobody else is idle either."""
+        if ticks() >= self._reaped + REAP_EVERY:
+            await self._reap()
+        if self._more and self._free():
+            await self._fill()
+        elif self._more:
+            await self._alarm.wait(self._poll_interval)
+        else:
+            rung = await self._sleep()
+            self._more = True
+            if rung:
+                self._observers.tell("woken", worker=self.id)
 
-    def _begin(self, record: Record) -> None:
+    async def _fill(self) -> None:
+        """Fill the free slots in one claim."""
+        free, sent = self._free(), ticks()
+        jobs = await self._store.perform(ClaimJobs(self._claim_terms, free, self.id, new_token()))
+        self._more = len(jobs) >= free
+        for record in jobs:
+            self._begin(record, sent)
+
+    def _begin(self, record: Record, sent: float) -> None:
         if self._observers.wants("claimed"):
             waited = ((record.started_at or 0) - record.scheduled_at) / SECOND
             self._observers.tell("claimed", record, waited=waited)
-        holding = self._runner.hold(record)
+        holding = self._runner.hold(record, sent)
         self._unsettled += 1
+        if self._stopping.is_set():  # claimed while the order to stop came in
+            self._runner.give_back(holding)
+            return
         task = asyncio.create_task(self._occupy(holding))
         self._tasks.add(task)
         task.add_done_callback(self._vacate)
@@ -202,7 +221,8 @@ class Worker:
     async def _occupy(self, holding: Holding) -> None:
         await self._runner.run(holding)
         if self._job_delay:
-            await asyncio.sleep(self._job_delay)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), self._job_delay)
 
     def _vacate(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -219,17 +239,17 @@ class Worker:
         """Slots to fill. Outcomes that wait to be written count too, lest a slow store pile them up."""
         return min(self._concurrency - len(self._tasks), 2 * self._concurrency - self._unsettled)
 
-    async def _reap(self) -> bool:
-        """Take back what other workers lost; tells whether there was anything."""
-        if ticks() < self._reaped + REAP_EVERY:
-            return False
+    async def _reap(self) -> None:
+        """Take back what other workers lost."""
         self._reaped = ticks()
         held = tuple(holding.claim for holding in self._holdings.all())
         reaped = await self._store.perform(Reap(tuple(self._types), held, REAP_BATCH))
         for each in reaped:
             detail = f"from worker {each.worker}"
             self._observers.tell("reaped", each.record, worker=self.id, detail=detail)
-        return bool(reaped)
+            if each.record.status is Status.FAILED:
+                self._observers.tell("failed", each.record, worker=self.id, error=read_error(each.record.error))
+        self._more = self._more or bool(reaped)
 
     async def _sleep(self) -> bool:
         """Sleep until there may be something to do; tells whether somebody rang."""
@@ -249,7 +269,6 @@ class Worker:
     # Stopping
 
     async def _wind_down(self, settler: Settler) -> None:
-        self._stopping = True
         self._observers.tell("worker_stopping", worker=self.id, detail=f"{len(self._tasks)} running")
         hurry = asyncio.create_task(self._hurry.wait())
         deadline = asyncio.get_running_loop().time() + self._grace
@@ -267,21 +286,6 @@ class Worker:
             # Not written in time, the leases run out: nothing depends on it.
             await asyncio.wait_for(settler.flush(), timeout=5)
 
-    @contextmanager
-    def _on_signals(self) -> Generator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        loop = asyncio.get_running_loop()
-        numbers = (signal.SIGTERM, signal.SIGINT)
-        for number in numbers:
-            loop.add_signal_handler(number, self.stop)
-        try:
-            yield
-        finally:
-            for number in numbers:
-                loop.remove_signal_handler(number)
-
     def _shortest_lease(self) -> float:
         return min(self._terms.lease(job_type) for job_type in self._types.values())
 
@@ -290,11 +294,10 @@ def _chosen(client: Client, types: Names | None) -> dict[str, Any]:
     """The job types to run: those named, or every one that has a handler."""
     jobs = client.jobs
     if types is None:
-        chosen = {job_type.name: job_type for job_type in jobs if job_type.function is not None}
-        if not chosen:
-            raise ValueError("there is nothing to run: no job type of this client has a handler")
-        return chosen
+        types = [job_type for job_type in jobs if job_type.function is not None]
     names = type_names(types)
+    if not names:
+        raise ValueError("there is nothing to run: no job type of this client has a handler, or none was named")
     for name in names:
         if (job_type := jobs.get(name)) is None:
             raise UnknownJobType(name, (each.name for each in jobs))

@@ -1,0 +1,106 @@
+"""A store that fails when a test wants it to: before it did what was asked, or after, so that nobody knows."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Literal, TypeVar
+
+from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
+from holdfast.errors import StoreUnavailable
+from holdfast.operations import Operation
+from holdfast.store import Store
+from holdfast.stores.memory import MemoryStore
+
+R = TypeVar("R")
+
+When = Literal["before", "after"]
+
+
+class Fault:
+    """An error raised for some verbs, a number of times or (None) until it ends."""
+
+    def __init__(self, verbs: tuple[str, ...], when: When, times: int | None, error: Exception) -> None:
+        self.verbs = verbs
+        self.when = when
+        self.met = 0
+        self.error = error
+        self._left = times
+        self._lock = threading.Lock()
+
+    def end(self) -> None:
+        """The store works again."""
+        self._left = 0
+
+    def strike(self, operation: Operation[Any], when: When) -> None:
+        with self._lock:
+            if when != self.when or (self.verbs and operation.verb not in self.verbs) or self._left == 0:
+                return
+            self.met += 1
+            self._left = None if self._left is None else self._left - 1
+        raise self.error
+
+
+class FaultyStore(Store):
+    """A memory store behind a bad connection. `performed` is what really happened on it."""
+
+    def __init__(self, inner: MemoryStore) -> None:
+        self.inner = inner
+        self.name = "faulty://"
+        self.wakeups = inner.wakeups
+        self.performed: list[Operation[Any]] = []
+        self.hold = threading.Event()
+        """While it is clear, blocking calls hang."""
+        self.hold.set()
+        self._faults: list[Fault] = []
+
+    def fail(self, *verbs: str, when: When = "before", times: int | None = 1, error: Exception | None = None) -> Fault:
+        """Fail these verbs (all, if none is named) from now on."""
+        fault = Fault(verbs, when, times, error or StoreUnavailable(self.name, "the cable is cut"))
+        self._faults.append(fault)
+        return fault
+
+    def count(self, verb: str) -> int:
+        """How often a verb was really performed."""
+        return sum(operation.verb == verb for operation in list(self.performed))
+
+    def perform_sync(self, operation: Operation[R], /) -> R:
+        self.hold.wait()
+        return self._perform(operation)
+
+    async def perform(self, operation: Operation[R], /) -> R:
+        return self._perform(operation)
+
+    def _perform(self, operation: Operation[R]) -> R:
+        for fault in self._faults:
+            fault.strike(operation, "before")
+        answer = self.inner.perform_sync(operation)
+        self.performed.append(operation)
+        for fault in self._faults:
+            fault.strike(operation, "after")
+        return answer
+
+    async def begin(self) -> DeferredTransaction:
+        return DeferredTransaction(self)
+
+    def begin_sync(self) -> DeferredSyncTransaction:
+        return DeferredSyncTransaction(self)
+
+    def join(self, tx: Any) -> DeferredTransaction:
+        return self.inner.join(tx)
+
+    def join_sync(self, tx: Any) -> DeferredSyncTransaction:
+        return self.inner.join_sync(tx)
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    def open_sync(self) -> None: ...
+
+    def close_sync(self) -> None: ...
+
+    async def migrate(self) -> list[str]:
+        return []
+
+    def migrate_sync(self) -> list[str]:
+        return []

@@ -1,0 +1,105 @@
+"""What a worker test stands on: a memory store, a clock to move, a client, and an ear for everything that happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from holdfast import Bound, Chain, Client, Event, Job, Jobs, Report, Retry, Store, Worker
+from holdfast.testing.clock import ManualClock
+
+T = TypeVar("T")
+
+PATIENCE = 10.0
+"""Seconds of real time before what has not happened counts as never happening."""
+POLL = 0.02
+LEASE = 0.6
+"""Renewed every 0.2 s of real time. It runs out only when a test moves the clock."""
+QUICK = Retry(initial=0.01, maximum=0.02, jitter=0, max_attempts=None)
+"""For a main loop that has to recover within a test."""
+ENDS = {"completed", "continued", "retrying", "rescheduled", "released", "failed", "cancelled", "lost"}
+
+
+class Ear:
+    """An observer that keeps every event, and lets a test wait until it has heard enough."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._loop = asyncio.get_running_loop()
+        self._news = asyncio.Event()
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+        self._loop.call_soon_threadsafe(self._news.set)
+
+    async def until(self, condition: Callable[[], T]) -> T:
+        """Wait until the condition, looked at after every event, is true; answers what it gave."""
+        async with asyncio.timeout(PATIENCE):
+            while not (answer := condition()):
+                self._news.clear()
+                await self._news.wait()
+        return answer
+
+    async def hear(self, *kinds: str, times: int = 1, **about: Any) -> Event:
+        """Wait until such an event was heard so often, before or now; answers the last of them."""
+        found = await self.until(lambda: matching[times - 1 :] if (matching := self.find(*kinds, **about)) else [])
+        return found[0]
+
+    def find(self, *kinds: str, **about: Any) -> list[Event]:
+        """The events of these kinds so far whose fields have these values."""
+        return [
+            event
+            for event in list(self.events)
+            if event.kind in kinds and all(getattr(event, name) == value for name, value in about.items())
+        ]
+
+    def kinds(self, job_id: str) -> list[str]:
+        """What was heard of one job, in order."""
+        return [event.kind for event in list(self.events) if event.job_id == job_id]
+
+
+class Stage:
+    """A client on a store, with workers to put on it."""
+
+    def __init__(self, store: Store, clock: ManualClock) -> None:
+        self.store = store
+        self.clock = clock
+        self.jobs = Jobs()
+        self.ear = Ear()
+        self.client = Client(store, self.jobs, observers=[self.ear])
+
+    def worker(self, **options: Any) -> Worker:
+        """A worker that polls quickly, so that every test also passes without wake-ups."""
+        options = {"poll_interval": POLL, "lease": LEASE, "recovery": QUICK} | options
+        return Worker(self.client, **options)
+
+    async def start(self, bound: Bound[T], **options: Any) -> Chain[T]:
+        return await self.client.start(bound, **options)
+
+    async def ended(self, chain: Chain[Any], *, times: int = 1) -> Event:
+        """Wait until so many attempts at the chain's first job have ended; answers how the last did."""
+        return await self.ear.hear(*ENDS, times=times, job_id=chain.id)
+
+    async def job(self, chain: Chain[Any] | str) -> Job:
+        """The chain's first job, or the job with this id, as it is now."""
+        job = await self.client.get_job(chain if isinstance(chain, str) else chain.id)
+        assert job is not None
+        return job
+
+    async def chain(self, chain: Chain[T]) -> Chain[T]:
+        """The chain as it is now."""
+        found = await self.client.get(chain)
+        assert found is not None
+        return found
+
+    async def report(self, chain: Chain[Any]) -> Report:
+        report = await self.client.report(chain.id)
+        assert report is not None
+        return report
+
+
+async def soon(awaitable: Any) -> Any:
+    """Await something that must happen."""
+    async with asyncio.timeout(PATIENCE):
+        return await awaitable
