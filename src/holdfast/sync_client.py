@@ -12,7 +12,7 @@ from holdfast.calls import Calls, Names, Stats, Statuses, chain_id, no_trace, te
 from holdfast.completing import SyncCompleting
 from holdfast.events import Event
 from holdfast.following import follow_sync
-from holdfast.job import Chain, Job, Page, Report
+from holdfast.job import Chain, Job, Page, Report, Status
 from holdfast.jobs import Bound, Jobs
 from holdfast.observer import Observer, Observers
 from holdfast.operations import Examine, Finding, Operation, Pause, Prune, Resume
@@ -193,19 +193,32 @@ class SyncClient:
 
         A job that has not started never will; a running one is signalled and can write nothing more.
         """
-        return self._run(self._calls.cancel(chain_id(chain), reason), tx)
+        cancelled = self._run(self._calls.cancel(chain_id(chain), reason), tx)
+        if tx is None and cancelled.status is Status.CANCELLED:
+            self.observers.tell("cancelled", cancelled.record.last)
+        return cancelled
 
     def retry(self, job: Job | Chain[Any] | str, *, tx: Any = None) -> Job:
         """Let a failed or cancelled job run again, with its attempts granted anew."""
-        return self._run(self._calls.retry(job), tx)
+        retried = self._run(self._calls.retry(job), tx)
+        if tx is None:
+            self.observers.tell("retried", retried.record)
+        return retried
 
     def run_now(self, job: Job | Chain[Any] | str, *, tx: Any = None) -> Job:
         """Make a scheduled job due at once."""
-        return self._run(self._calls.run_now(job), tx)
+        hurried = self._run(self._calls.run_now(job), tx)
+        if tx is None:
+            self.observers.tell("hurried", hurried.record)
+        return hurried
 
     def delete(self, chains: Iterable[Chain[Any] | str], *, cascade: bool = False, tx: Any = None) -> list[str]:
         """Delete chains, all or none, and answer the ids that were there; `cascade` takes their blockers along."""
-        return self._run(self._calls.delete(chains, cascade), tx)
+        deleted = self._run(self._calls.delete(chains, cascade), tx)
+        if tx is None:
+            for each in deleted:
+                self.observers.tell("deleted", chain_id=each)
+        return deleted
 
     def pause(self, types: Names) -> None:
         """Hand out no jobs of these types until they are resumed. Running ones go on."""
