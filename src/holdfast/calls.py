@@ -169,10 +169,12 @@ def new_chain(bound: Bound[Any], trace: str | None = None) -> NewJob:
 def continuation(bound: Bound[Any], after: Record) -> NewJob:
     """The job that follows `after` in its chain."""
     options = bound.start_options
-    if options.key is not None:
-        raise ValueError(f"{bound.type.name}: a continuation takes no key: a key names a chain, and this one has begun")
-    job_id = options.id or new_id()
-    return _new_job(bound, options, job_id=job_id, chain_id=after.chain_id, index=after.index + 1, trace=after.trace)
+    for option, given in (("key", options.key), ("id", options.id)):
+        if given is not None:
+            raise ValueError(
+                f"{bound.type.name}: a continuation takes no {option}: it names a chain, and this has begun"
+            )
+    return _new_job(bound, options, job_id=new_id(), chain_id=after.chain_id, index=after.index + 1, trace=after.trace)
 
 
 def _new_job(

@@ -71,8 +71,8 @@ class Stage:
 
     def worker(self, **options: Any) -> Worker:
         """A worker that polls quickly, so that every test also passes without wake-ups."""
-        options = {"poll_interval": POLL, "lease": LEASE, "recovery": QUICK} | options
-        return Worker(self.client, **options)
+        defaults: dict[str, Any] = {"poll_interval": POLL, "lease": LEASE, "recovery": QUICK}
+        return Worker(self.client, **(defaults | options))
 
     async def start(self, bound: Bound[T], **options: Any) -> Chain[T]:
         return await self.client.start(bound, **options)

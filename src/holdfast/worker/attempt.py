@@ -12,14 +12,14 @@ from holdfast.clock import duration
 from holdfast.errors import ClaimLost
 from holdfast.job import Chain, Claim, Job
 from holdfast.jobs import Bound, Jobs
-from holdfast.operations import Guard, ReportProgress, Start
+from holdfast.operations import Guard, Start
 from holdfast.options import After, Dedup, Exclude
 from holdfast.retry import Seconds, seconds
 from holdfast.store import Store, Transaction
 from holdfast.worker.middleware import Middleware, around
 from holdfast.worker.sessions import SessionTransaction
 from holdfast.worker.signal import Signal
-from holdfast.worker.work import Ending, Mode, Work
+from holdfast.worker.work import Ending, Mode, Work, progress_of
 
 T = TypeVar("T")
 
@@ -106,7 +106,7 @@ class Attempt:
 
     async def progress(self, fraction: float, note: str | None = None) -> None:
         """Note how far the work has come, from 0 to 1. Raises ClaimLost if the job is no longer held."""
-        reason = await self._store.perform(ReportProgress(self.claim, float(fraction), note))
+        reason = await self._store.perform(progress_of(self.claim, fraction, note))
         if reason is not None:
             raise ClaimLost(self.job.id, reason)
 

@@ -41,6 +41,11 @@ class Holding:
     def claim(self) -> Claim:
         return self.record.claim
 
+    def enter(self, task: asyncio.Task[None]) -> bool:
+        """The handler runs in this task from now on. Tells whether it should: it may have been aborted before."""
+        self.task = task
+        return not self.signal.aborted
+
     def abort(self, reason: AbortReason) -> bool:
         """Abort the attempt, from any thread, unless its handler is done already. Tells whether this did it."""
         if self.ended or not self.signal.fire(reason):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast, get_args
 
 from msgspec.structs import replace
@@ -108,17 +109,19 @@ class Runner:
     async def _outcome(self, holding: Holding, call: Call) -> Outcome | None:
         """What the attempt came to; None if its claim was lost on the way."""
         task = cast("asyncio.Task[None]", asyncio.current_task())
-        holding.task = task
+        if not holding.enter(task):
+            return self._aborted(holding, Released(), None)
         timeout = self._terms.timeout(holding.type, holding.record)
         timer = None if timeout is None else task.get_loop().call_later(timeout, holding.abort, "timeout")
         outcome: Outcome
         try:
             run = onion(self._middlewares, call.attempt, call.run) if self._middlewares else call.run
             outcome = call.work.outcome(await run())
-        except asyncio.CancelledError:
-            holding.signal.fire("shutdown")
-            outcome = Released()
-        except ClaimLost:
+        except asyncio.CancelledError as error:
+            # Unless we did it, the handler awaited something that was cancelled: an error like any other.
+            outcome = Released() if holding.signal.aborted else Raised(error)
+        except ClaimLost as error:
+            holding.signal.fire(cast("LostReason", error.reason))
             return None
         except (KeyboardInterrupt, GeneratorExit):
             raise
@@ -128,12 +131,14 @@ class Runner:
             holding.ended = True
             if timer is not None:
                 timer.cancel()
-        if (reason := holding.signal.reason) is None:
-            return outcome
-        while task.cancelling():
-            task.uncancel()
-        match reason:
-            case "shutdown":
+        if task.cancelling():
+            await _take_back_cancels(task)
+        return self._aborted(holding, outcome, timeout)
+
+    def _aborted(self, holding: Holding, outcome: Outcome, timeout: float | None) -> Outcome | None:
+        """What an attempt came to whose signal may have fired meanwhile."""
+        match holding.signal.reason:
+            case None | "shutdown":
                 return outcome
             case "timeout":
                 return Raised(AttemptTimeout(f"the attempt took longer than {timeout:g} s"))
@@ -191,3 +196,11 @@ class Runner:
         self._holdings.remove(holding)
         tell_end(self._observers, holding, None, Settled(lost=lost), [])
         self._settled()
+
+
+async def _take_back_cancels(task: asyncio.Task[None]) -> None:
+    """The slot goes on. One that was requested and not yet delivered is met here, and ends here."""
+    while task.cancelling():
+        task.uncancel()
+    with suppress(asyncio.CancelledError):
+        await asyncio.sleep(0)

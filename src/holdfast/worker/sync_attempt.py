@@ -13,14 +13,14 @@ from holdfast.clock import duration
 from holdfast.errors import ClaimLost
 from holdfast.job import Chain, Claim, Job
 from holdfast.jobs import Bound, Jobs
-from holdfast.operations import Guard, ReportProgress, Start
+from holdfast.operations import Guard, Start
 from holdfast.options import After, Dedup, Exclude
 from holdfast.retry import Seconds, seconds
 from holdfast.store import Store, SyncTransaction
 from holdfast.worker.middleware import Middleware, around
 from holdfast.worker.sessions import SyncSessionTransaction
 from holdfast.worker.signal import Signal
-from holdfast.worker.work import Ending, Mode, Work
+from holdfast.worker.work import Ending, Mode, Work, progress_of
 
 T = TypeVar("T")
 
@@ -99,7 +99,7 @@ class SyncAttempt:
 
     def progress(self, fraction: float, note: str | None = None) -> None:
         """Note how far the work has come, from 0 to 1. Raises ClaimLost if the job is no longer held."""
-        reason = self._store.perform_sync(ReportProgress(self.claim, float(fraction), note))
+        reason = self._store.perform_sync(progress_of(self.claim, fraction, note))
         if reason is not None:
             raise ClaimLost(self.job.id, reason)
 

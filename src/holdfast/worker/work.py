@@ -7,10 +7,10 @@ from typing import Any, Generic, Literal, TypeVar
 
 from holdfast.calls import continuation
 from holdfast.clock import Micros
-from holdfast.job import Chain, Record
+from holdfast.job import Chain, Claim, Record
 from holdfast.jobs import AnyJobType, Bound, Jobs
 from holdfast.lifecycle import Continued, Outcome, Raised, Returned
-from holdfast.operations import Started
+from holdfast.operations import ReportProgress, Started
 from holdfast.options import After
 from holdfast.retry import Seconds
 
@@ -18,6 +18,8 @@ T = TypeVar("T")
 Tx = TypeVar("Tx")
 
 Mode = Literal["staged", "atomic"]
+
+NOTE_LIMIT = 1000
 
 _NOTHING: Any = object()
 
@@ -105,6 +107,15 @@ class Work(Generic[Tx]):
 def blocker_outputs(chains: list[Any], jobs: Jobs) -> tuple[Any, ...]:
     """The outputs of a job's blockers, in order."""
     return tuple(Chain[Any](chain, jobs).output for chain in chains)
+
+
+def progress_of(claim: Claim, fraction: float, note: str | None) -> ReportProgress:
+    """How far an attempt has come, in a form that every store can keep."""
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"progress lies between 0 and 1, not {fraction}")
+    if note is not None:
+        note = note[:NOTE_LIMIT].encode("utf-8", "replace").decode().replace("\0", "")
+    return ReportProgress(claim, float(fraction), note)
 
 
 class Ending:

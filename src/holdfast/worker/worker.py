@@ -219,7 +219,13 @@ class Worker:
         task.add_done_callback(self._vacate)
 
     async def _occupy(self, holding: Holding) -> None:
-        await self._runner.run(holding)
+        try:
+            await self._runner.run(holding)
+        except BaseException:
+            # Nobody will settle it. No longer renewed, its lease runs out and it is taken back.
+            self._holdings.remove(holding)
+            self._settled()
+            raise
         if self._job_delay:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), self._job_delay)
@@ -228,7 +234,6 @@ class Worker:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("an attempt broke in the engine itself", exc_info=error)
-            self._unsettled -= 1
         self._alarm.ring()
 
     def _settled(self) -> None:

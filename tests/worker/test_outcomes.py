@@ -1,0 +1,416 @@
+"""What becomes of an attempt: returned, raised, or ended in some unusual way."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from holdfast import Attempt, Bound, Cancel, Fail, Reschedule, Retry, SyncAttempt
+from holdfast.operations import Start
+from holdfast.testing.builders import new_job
+from tests.worker.stage import Stage
+
+
+async def test_an_error_is_retried_after_the_backoff(stage: Stage) -> None:
+    @stage.jobs.job(retry=Retry(initial=10, multiplier=3, maximum=50, jitter=0, max_attempts=5))
+    async def flaky() -> None:
+        raise ValueError("not today")
+
+    chain = await stage.start(flaky.bind())
+    delays: list[float] = []
+    async with stage.worker():
+        for attempt in range(1, 5):
+            event = await stage.ended(chain, times=attempt)
+            assert (event.kind, event.attempt) == ("retrying", attempt)
+            job = await stage.job(chain)
+            delay = (job.scheduled_at - _now(stage)).total_seconds()
+            delays.append(delay)
+            stage.clock.advance(delay)
+        event = await stage.ended(chain, times=5)
+
+    job = await stage.job(chain)
+    assert delays == [10, 30, 50, 50]
+    assert (event.kind, job.status, job.attempt) == ("failed", "failed", 5)
+    assert job.error is not None
+    assert str(job.error) == "ValueError: not today"
+    assert "flaky" in job.error.traceback
+    report = await stage.report(chain)
+    assert [(each.number, each.outcome) for each in report.attempts] == [(n, "failed") for n in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "spread", "delay"),
+    [(1, 0.5, 10), (2, 0.5, 20), (6, 0.5, 300), (9, 0.5, 300), (1, 0, 9), (6, 0, 270), (6, 1, 330), (10_000, 0.5, 300)],
+)
+def test_the_backoff_doubles_up_to_its_cap_and_is_spread_after_it(attempt: int, spread: float, delay: float) -> None:
+    assert Retry().delay(attempt, spread=lambda: spread) == pytest.approx(delay)
+
+
+def test_no_jitter_means_none() -> None:
+    assert {Retry(jitter=0).delay(1) for _ in range(100)} == {10}
+
+
+def test_jitter_keeps_its_bounds() -> None:
+    delays = [Retry(initial=100, maximum=100, jitter=0.1).delay(3) for _ in range(1000)]
+
+    assert 90 <= min(delays) < 92
+    assert 108 < max(delays) <= 110
+
+
+async def test_for_ever_means_for_ever(stage: Stage) -> None:
+    @stage.jobs.job(retry=Retry(initial=0, jitter=0, max_attempts=None))
+    async def flaky(attempt: Attempt) -> int:
+        if attempt.job.attempt < 40:
+            raise ValueError
+        return attempt.job.attempt
+
+    chain = await stage.start(flaky.bind())
+    async with stage.worker():
+        await stage.ear.hear("completed", job_id=chain.id)
+
+    assert (await stage.job(chain)).output == 40
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
+async def test_reschedule_by_delay_or_at_a_time(stage: Stage, plain: bool) -> None:
+    tomorrow = _now(stage) + timedelta(days=1)
+
+    def decide(attempt: int) -> str:
+        if attempt == 1:
+            raise Reschedule(delay=30)
+        if attempt == 2:
+            raise Reschedule(at=tomorrow)
+        return "at last"
+
+    job_type = _declare(stage, decide, plain=plain)
+    chain = await stage.start(job_type.bind())
+    async with stage.worker():
+        assert (await stage.ended(chain)).kind == "rescheduled"
+        first = await stage.job(chain)
+        stage.clock.advance(30)
+        assert (await stage.ended(chain, times=2)).kind == "rescheduled"
+        second = await stage.job(chain)
+        stage.clock.move_to(int(tomorrow.timestamp() * 1e6))
+        await stage.ear.hear("completed", job_id=chain.id)
+
+    assert (first.status, first.scheduled_at) == ("pending", datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC))
+    assert second.scheduled_at == tomorrow
+    assert (await stage.job(chain)).attempt == 3
+
+
+async def test_reschedule_keeps_its_cause_as_the_error(stage: Stage) -> None:
+    @stage.jobs.job
+    async def polite() -> None:
+        try:
+            raise ConnectionError("busy")
+        except ConnectionError as error:
+            raise Reschedule(delay=5) from error
+
+    chain = await stage.start(polite.bind())
+    async with stage.worker():
+        await stage.ended(chain)
+
+    assert str((await stage.job(chain)).error) == "ConnectionError: busy"
+
+
+async def test_a_reschedule_counts_as_an_attempt(stage: Stage) -> None:
+    @stage.jobs.job
+    async def hesitant() -> None:
+        raise Reschedule(delay=0)
+
+    chain = await stage.start(hesitant.bind(), max_attempts=3)
+    async with stage.worker():
+        await stage.ear.hear("failed", job_id=chain.id)
+
+    assert (await stage.job(chain)).attempt == 3
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
+@pytest.mark.parametrize(
+    ("error", "status"), [(Fail("no use"), "failed"), (Cancel("no need"), "cancelled")], ids=["fail", "cancel"]
+)
+async def test_fail_and_cancel_end_the_job_at_once(stage: Stage, error: Exception, status: str, plain: bool) -> None:
+    def decide(attempt: int) -> str:
+        raise error
+
+    chain = await stage.start(_declare(stage, decide, plain=plain).bind())
+    async with stage.worker():
+        assert (await stage.ended(chain)).kind == status
+
+    job = await stage.job(chain)
+    assert (job.status, job.attempt) == (status, 1)
+    assert str(error) in str(job.error)
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
+@pytest.mark.parametrize("error", [SystemExit(3), StopIteration(5), asyncio.CancelledError()])
+async def test_whatever_a_handler_raises_is_a_failed_attempt(stage: Stage, error: BaseException, plain: bool) -> None:
+    """An attempt that is released instead would run again at once, uncounted, for ever."""
+
+    def decide(attempt: int) -> str:
+        raise error
+
+    job_type = _declare(stage, decide, plain=plain)
+    chain = await stage.start(job_type.bind(), max_attempts=1)
+    async with stage.worker():
+        await stage.ended(chain)
+        await stage.ended(await stage.start(job_type.bind(), max_attempts=1))
+
+    job = await stage.job(chain)
+    assert (job.status, job.attempt) == ("failed", 1)
+    assert type(error).__name__ in str(job.error)
+
+
+async def test_a_handler_that_awaits_something_cancelled_fails_and_backs_off(stage: Stage) -> None:
+    @stage.jobs.job
+    async def unlucky() -> None:
+        future = asyncio.get_running_loop().create_future()
+        future.cancel()
+        await future
+
+    chain = await stage.start(unlucky.bind())
+    async with stage.worker():
+        event = await stage.ended(chain)
+
+    assert event.kind == "retrying"
+    assert (await stage.job(chain)).attempt == 1
+
+
+async def test_a_handler_that_cancels_itself_fails_and_leaves_its_slot_usable(stage: Stage) -> None:
+    @stage.jobs.job
+    async def suicidal() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(1)
+
+    chain = await stage.start(suicidal.bind(), max_attempts=2)
+    async with stage.worker(concurrency=1):
+        assert (await stage.ended(chain)).kind == "retrying"
+        stage.clock.advance(100)
+        assert (await stage.ended(chain, times=2)).kind == "failed"
+
+
+async def test_a_handler_that_never_completes_leaves_no_zombie(stage: Stage) -> None:
+    @stage.jobs.job
+    async def forgetful(attempt: Attempt) -> str:
+        async with attempt.complete():
+            pass
+        return "something"
+
+    chain = await stage.start(forgetful.bind(), max_attempts=1)
+    async with stage.worker():
+        await stage.ended(chain)
+
+    job = await stage.job(chain)
+    assert job.status == "failed"
+    assert "without done.output" in str(job.error)
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
+@pytest.mark.parametrize(
+    "output", [object(), 2**63, float("nan"), "\0", "x" * 2_000_000], ids=["type", "int", "nan", "nul", "size"]
+)
+async def test_an_output_that_cannot_be_kept_exactly_fails_the_attempt(stage: Stage, output: Any, plain: bool) -> None:
+    if plain:
+
+        @stage.jobs.job(name="odd")
+        def odd() -> Any:
+            return output
+
+    else:
+
+        @stage.jobs.job(name="odd")
+        async def odd_async() -> Any:
+            return output
+
+    chain = await stage.start(stage.jobs["odd"].bind(), max_attempts=1)
+    async with stage.worker():
+        await stage.ended(chain)
+
+    job = await stage.job(chain)
+    assert job.status == "failed"
+    assert "PayloadRefused" in str(job.error)
+
+
+async def test_an_output_of_the_wrong_type_fails_the_attempt(stage: Stage) -> None:
+    @stage.jobs.job
+    async def liar() -> int:
+        return "seven"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+
+    chain = await stage.start(liar.bind(), max_attempts=1)
+    async with stage.worker():
+        await stage.ended(chain)
+
+    assert "liar: its output" in str((await stage.job(chain)).error)
+
+
+@pytest.mark.parametrize("stored", [b"{", b"[]", b"{}", b'{"number":"x"}'], ids=["broken", "list", "missing", "type"])
+async def test_an_input_that_does_not_fit_fails_the_attempt_and_backs_off(stage: Stage, stored: bytes) -> None:
+    @stage.jobs.job
+    async def double(number: int) -> int:
+        return number * 2
+
+    job = new_job("double", input=stored)
+    await stage.store.perform(Start((job,)))
+    async with stage.worker():
+        event = await stage.ear.hear("retrying", job_id=job.id)
+
+    assert event.error is not None
+    assert (await stage.job(job.id)).attempt == 1
+
+
+async def test_a_continuation_that_cannot_be_written_fails_the_attempt(stage: Stage) -> None:
+    @stage.jobs.job
+    async def after_nothing() -> Bound[int]:
+        return double.bind(1).options(after=["no such chain"])
+
+    @stage.jobs.job
+    async def double(number: int) -> int:
+        return number * 2
+
+    chain = await stage.start(after_nothing.bind(), max_attempts=1)
+    async with stage.worker():
+        await stage.ended(chain)
+
+    assert "no such chain" in str((await stage.job(chain)).error)
+
+
+@pytest.mark.parametrize("option", ["key", "id"])
+async def test_a_continuation_takes_no_key_and_no_id(stage: Stage, option: str) -> None:
+    @stage.jobs.job
+    async def bystander() -> None: ...
+
+    @stage.jobs.job
+    async def greedy() -> Bound[int]:
+        return double.bind(1).options(**{option: other.id})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+    @stage.jobs.job
+    async def double(number: int) -> int:
+        return number * 2
+
+    other = await stage.start(bystander.bind(), delay=1000)
+    chain = await stage.start(greedy.bind(), max_attempts=1)
+    async with stage.worker():
+        await stage.ended(chain)
+
+    assert f"takes no {option}" in str((await stage.job(chain)).error)
+    assert (await stage.job(other)).type == "bystander"
+
+
+async def test_an_error_with_an_unspeakable_message_still_fails_its_job(stage: Stage) -> None:
+    class Unspeakable(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    @stage.jobs.job
+    async def odd() -> None:
+        raise Unspeakable
+
+    @stage.jobs.job
+    async def long() -> None:
+        raise ValueError("\0\ud800" + "x" * 1_000_000)
+
+    chains = [await stage.start(job_type.bind(), max_attempts=1) for job_type in (odd, long)]
+    async with stage.worker():
+        for chain in chains:
+            assert (await stage.ended(chain)).kind == "failed"
+
+    record = (await stage.job(chains[1])).record
+    assert record.error is not None
+    assert len(record.error) < 40_000
+
+
+async def test_deep_recursion_in_a_handler_is_a_failed_attempt(stage: Stage) -> None:
+    def recurse(depth: int) -> int:
+        return recurse(depth + 1)
+
+    @stage.jobs.job
+    async def deep() -> int:
+        return recurse(0)
+
+    chain = await stage.start(deep.bind(), max_attempts=1)
+    async with stage.worker():
+        await stage.ended(chain)
+
+    assert "RecursionError" in str((await stage.job(chain)).error)
+    assert sys.getrecursionlimit() > 0
+
+
+async def test_progress_is_seen_while_the_job_runs(stage: Stage) -> None:
+    seen = asyncio.Event()
+
+    @stage.jobs.job
+    async def long(attempt: Attempt) -> None:
+        await attempt.progress(0.4, "resizing")
+        await seen.wait()
+
+    @stage.jobs.job
+    def long_plain(attempt: SyncAttempt) -> None:
+        attempt.progress(1)
+
+    chain = await stage.start(long.bind())
+    async with stage.worker():
+        await stage.ended(await stage.start(long_plain.bind()))
+        job = await stage.job(chain)
+        seen.set()
+
+    assert (job.progress, job.progress_note) == (0.4, "resizing")
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.1, float("nan")])
+async def test_progress_lies_between_0_and_1(stage: Stage, fraction: float) -> None:
+    @stage.jobs.job
+    async def boastful(attempt: Attempt) -> None:
+        await attempt.progress(fraction)
+
+    @stage.jobs.job
+    def boastful_plain(attempt: SyncAttempt) -> None:
+        attempt.progress(fraction)
+
+    chains = [await stage.start(job_type.bind(), max_attempts=1) for job_type in (boastful, boastful_plain)]
+    async with stage.worker():
+        for chain in chains:
+            await stage.ended(chain)
+            assert "between 0 and 1" in str((await stage.job(chain)).error)
+
+
+async def test_a_note_of_progress_is_kept_short_and_clean(stage: Stage) -> None:
+    @stage.jobs.job
+    async def chatty(attempt: Attempt) -> None:
+        await attempt.progress(0.5, "\0\ud800" + "x" * 100_000)
+
+    chain = await stage.start(chatty.bind())
+    async with stage.worker():
+        await stage.ended(chain)
+
+    note = (await stage.job(chain)).progress_note
+    assert note is not None
+    assert len(note) <= 1000
+    note.encode()
+    assert "\0" not in note
+
+
+def _declare(stage: Stage, decide: Any, *, plain: bool) -> Any:
+    """A job type, async or plain, that does what `decide` says about the attempt of this number."""
+    if plain:
+
+        @stage.jobs.job(name="undecided")
+        def undecided(attempt: SyncAttempt) -> str:
+            return decide(attempt.job.attempt)  # type: ignore[no-any-return]
+
+    else:
+
+        @stage.jobs.job(name="undecided")
+        async def undecided_async(attempt: Attempt) -> str:
+            return decide(attempt.job.attempt)  # type: ignore[no-any-return]
+
+    return stage.jobs["undecided"]
+
+
+def _now(stage: Stage) -> datetime:
+    return datetime.fromtimestamp(stage.clock() / 1e6, UTC)
