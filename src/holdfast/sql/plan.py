@@ -53,6 +53,15 @@ class Turn:
             self.events.append((self.now, kind, job_id, chain_id, type, attempt, worker))
 
 
+def gather(into: Hints, hints: Hints) -> None:
+    """Add what one turn tells to what its transaction tells."""
+    into.due |= hints.due
+    into.finished |= hints.finished
+    into.lost |= hints.lost
+    into.recorded |= hints.recorded
+    into.anything |= hints.anything
+
+
 def run(plan: Plan[R], execute: Callable[[Statement | Many], list[Row]]) -> R:
     """Run a plan, blocking on each statement. An error ends the plan: what it wrote is the transaction's to undo."""
     try:

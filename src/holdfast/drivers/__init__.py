@@ -1,0 +1,1 @@
+"""Connections that an application has already, as drivers for plans. Each is imported when such a connection is met."""

@@ -1,0 +1,36 @@
+"""A plan on an `aiosqlite.Connection`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from holdfast.sql.plan import Many, Row, Statement
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+
+class AioSqliteDriver:
+    """Nothing tells of this connection's commit; whoever watches the file notices."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._connection = connection
+
+    async def execute(self, step: Statement | Many, /) -> list[Row]:
+        async with self._connection.cursor() as cursor:
+            # The application may have set a factory that makes rows into something else.
+            cursor.row_factory = None
+            match step:
+                case Statement(sql, parameters):
+                    await cursor.execute(sql, parameters)
+                    return [tuple(row) for row in await cursor.fetchall()]
+                case Many(sql, parameters):
+                    await cursor.executemany(sql, parameters)
+                    return []
+
+    async def connection(self) -> aiosqlite.Connection:
+        return self._connection
+
+    def after_commit(self, tell: Callable[[], None], /) -> bool:
+        return False

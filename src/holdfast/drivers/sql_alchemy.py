@@ -1,0 +1,92 @@
+"""A plan on SQLAlchemy's sessions and connections, blocking and async."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection, event
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, async_scoped_session
+from sqlalchemy.orm import Session, scoped_session
+
+from holdfast.sql.plan import Many, Row, Statement
+
+_CALLBACKS = "holdfast.after_commit"
+
+
+def blocking(tx: Any) -> SqlAlchemyDriver | None:
+    """A driver for a blocking session or connection; None for anything else of SQLAlchemy's."""
+    if isinstance(tx, scoped_session):
+        tx = tx()
+    return SqlAlchemyDriver(tx) if isinstance(tx, Session | Connection) else None
+
+
+def asynchronous(tx: Any) -> AsyncSqlAlchemyDriver | None:
+    """A driver for an async session or connection; None for anything else of SQLAlchemy's."""
+    if isinstance(tx, async_scoped_session):
+        tx = tx()
+    return AsyncSqlAlchemyDriver(tx) if isinstance(tx, AsyncSession | AsyncConnection) else None
+
+
+class SqlAlchemyDriver:
+    """A session tells of its commit, a connection only beforehand, which is of no use to us."""
+
+    def __init__(self, tx: Session | Connection) -> None:
+        self._tx = tx
+
+    def execute(self, step: Statement | Many, /) -> list[Row]:
+        connection = self._alchemy()
+        match step:
+            case Statement(sql, parameters):
+                result = connection.exec_driver_sql(sql, dict(parameters))
+                return [tuple(row) for row in result] if result.returns_rows else []
+            case Many(sql, parameters):
+                if parameters:
+                    connection.exec_driver_sql(sql, list(parameters))
+                return []
+
+    def connection(self) -> Any:
+        return self._alchemy().connection.driver_connection
+
+    def after_commit(self, tell: Callable[[], None], /) -> bool:
+        if not isinstance(self._tx, Session):
+            return False
+        callbacks = self._tx.info.get(_CALLBACKS)
+        if callbacks is None:
+            callbacks = self._tx.info[_CALLBACKS] = []
+            event.listen(self._tx, "after_commit", _tell)
+            event.listen(self._tx, "after_rollback", _forget)
+        callbacks.append(tell)
+        return True
+
+    def _alchemy(self) -> Connection:
+        return self._tx.connection() if isinstance(self._tx, Session) else self._tx
+
+
+class AsyncSqlAlchemyDriver:
+    """The blocking driver, run where SQLAlchemy runs blocking code for async sessions."""
+
+    def __init__(self, tx: AsyncSession | AsyncConnection) -> None:
+        self._tx = tx
+        self._blocking = SqlAlchemyDriver(tx.sync_session if isinstance(tx, AsyncSession) else tx.sync_connection)  # type: ignore[arg-type]
+
+    async def execute(self, step: Statement | Many, /) -> list[Row]:
+        return await self._tx.run_sync(lambda _: self._blocking.execute(step))
+
+    async def connection(self) -> Any:
+        return await self._tx.run_sync(lambda _: self._blocking.connection())
+
+    def after_commit(self, tell: Callable[[], None], /) -> bool:
+        return self._blocking.after_commit(tell)
+
+
+def _tell(session: Session) -> None:
+    # Releasing a savepoint is called a commit, too.
+    if not session.in_nested_transaction():
+        callbacks, session.info[_CALLBACKS] = session.info[_CALLBACKS], []
+        for tell in callbacks:
+            tell()
+
+
+def _forget(session: Session) -> None:
+    session.info[_CALLBACKS] = []

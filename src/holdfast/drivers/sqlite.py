@@ -1,0 +1,35 @@
+"""A plan on a `sqlite3.Connection`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+from holdfast.sql.plan import Many, Row, Statement
+
+
+class SqliteDriver:
+    """Nothing tells of this connection's commit; whoever watches the file notices."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, step: Statement | Many, /) -> list[Row]:
+        cursor = self._connection.cursor()
+        # The application may have set a factory that makes rows into something else.
+        cursor.row_factory = None
+        try:
+            match step:
+                case Statement(sql, parameters):
+                    return cursor.execute(sql, parameters).fetchall()
+                case Many(sql, parameters):
+                    cursor.executemany(sql, parameters)
+                    return []
+        finally:
+            cursor.close()
+
+    def connection(self) -> sqlite3.Connection:
+        return self._connection
+
+    def after_commit(self, tell: Callable[[], None], /) -> bool:
+        return False

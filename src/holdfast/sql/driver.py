@@ -1,0 +1,32 @@
+"""What a plan needs of a connection: a driver is a page of code for each kind there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from holdfast.sql.plan import Many, Row, Statement
+
+
+class Driver(Protocol):
+    """Runs statements on a blocking connection that the application gave us, inside its transaction."""
+
+    def execute(self, step: Statement | Many, /) -> list[Row]: ...
+
+    def connection(self) -> Any:
+        """The driver's own connection object, to ask about its state. May connect, never begins or commits."""
+        ...
+
+    def after_commit(self, tell: Callable[[], None], /) -> bool:
+        """Have `tell` called once, after the transaction committed. False where nothing tells of a commit."""
+        ...
+
+
+class AsyncDriver(Protocol):
+    """The same on an async connection."""
+
+    async def execute(self, step: Statement | Many, /) -> list[Row]: ...
+
+    async def connection(self) -> Any: ...
+
+    def after_commit(self, tell: Callable[[], None], /) -> bool: ...

@@ -1,0 +1,109 @@
+"""The application's own transaction as one of ours. We run statements in it, and never begin, commit or roll back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeVar
+
+from holdfast.operations import Operation
+from holdfast.sql.driver import AsyncDriver, Driver
+from holdfast.sql.plan import Plan, Turn, gather, run, run_async
+from holdfast.wakeups import Hints
+
+R = TypeVar("R")
+
+REFUSAL = "this transaction is the application's own: commit or roll it back there"
+
+
+class Joins(Protocol):
+    """What a SQL store says about transactions that are not its own."""
+
+    def turn(self) -> Turn:
+        """A new turn, now."""
+        ...
+
+    def plan_joined(self, operation: Operation[R], turn: Turn, connection: Any, /) -> Plan[R]:
+        """The plan of an operation, preceded by whatever a connection of the application's needs.
+
+        Raises ValueError where the connection is not one to this store, or commits each statement by itself.
+        """
+        ...
+
+    def translated(self) -> AbstractContextManager[None]:
+        """Turns the database's errors into ours."""
+        ...
+
+    def send(self, hints: Hints, /) -> None:
+        """Wake whoever has something to do after a commit."""
+        ...
+
+
+class _Telling:
+    """Gathers hints, to be sent once after the commit, where the driver tells of it."""
+
+    def __init__(self, store: Joins, after_commit: Callable[[Callable[[], None]], bool]) -> None:
+        self._store = store
+        self._after_commit = after_commit
+        self._hints: Hints | None = None
+
+    def gather(self, hints: Hints) -> None:
+        if not hints:
+            return
+        if self._hints is None:
+            self._hints = Hints()
+            self._after_commit(self._tell)
+        gather(self._hints, hints)
+
+    def _tell(self) -> None:
+        hints, self._hints = self._hints, None
+        if hints:
+            self._store.send(hints)
+
+
+class JoinedSyncTransaction:
+    """The application's transaction in blocking code."""
+
+    def __init__(self, store: Joins, driver: Driver, native: Any) -> None:
+        self.native = native
+        self._store = store
+        self._driver = driver
+        self._telling = _Telling(store, driver.after_commit)
+
+    def perform(self, operation: Operation[R], /) -> R:
+        turn = self._store.turn()
+        with self._store.translated():
+            plan = self._store.plan_joined(operation, turn, self._driver.connection())
+            answer = run(plan, self._driver.execute)
+        self._telling.gather(turn.hints)
+        return answer
+
+    def commit(self) -> None:
+        raise RuntimeError(REFUSAL)
+
+    def rollback(self) -> None:
+        raise RuntimeError(REFUSAL)
+
+
+class JoinedTransaction:
+    """The application's transaction in async code."""
+
+    def __init__(self, store: Joins, driver: AsyncDriver, native: Any) -> None:
+        self.native = native
+        self._store = store
+        self._driver = driver
+        self._telling = _Telling(store, driver.after_commit)
+
+    async def perform(self, operation: Operation[R], /) -> R:
+        turn = self._store.turn()
+        with self._store.translated():
+            plan = self._store.plan_joined(operation, turn, await self._driver.connection())
+            answer = await run_async(plan, self._driver.execute)
+        self._telling.gather(turn.hints)
+        return answer
+
+    async def commit(self) -> None:
+        raise RuntimeError(REFUSAL)
+
+    async def rollback(self) -> None:
+        raise RuntimeError(REFUSAL)

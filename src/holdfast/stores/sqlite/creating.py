@@ -1,0 +1,212 @@
+"""Start chains and add continuations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from holdfast.errors import ChainNotFound, Conflict, HoldfastError
+from holdfast.job import FINISHED, ChainRecord, Status
+from holdfast.lifecycle import NewJob, create
+from holdfast.operations import Preview, Start, Started
+from holdfast.sql.plan import Many, Plan, Row, Statement, Turn
+from holdfast.stores.sqlite import chains
+from holdfast.stores.sqlite.rows import SQL, as_json
+
+_FIND_IDS = SQL["find_ids"]
+_FIND_KEY = SQL["find_key"]
+_STATUSES = SQL["chain_statuses"]
+_LAST_SEQ = SQL["last_seq"]
+_INSERT = SQL["insert_job"]
+_INSERT_BLOCKER = SQL["insert_blocker"]
+_COUNT_UP = SQL["count_up"]
+
+_EARLIEST = -(1 << 63)
+"""Before every creation time."""
+
+
+def start(turn: Turn, op: Start) -> Plan[list[Started]]:
+    found = yield from _find(turn, op.jobs)
+    yield from _check_blockers(op.jobs, found)
+    return (yield from _create(turn, op.jobs, found))
+
+
+def preview(turn: Turn, op: Preview) -> Plan[list[ChainRecord | None]]:
+    found = yield from _find(turn, op.jobs)
+    stored = yield from chains.read({chain_id for chain_id in found if chain_id is not None})
+    to_be = {job.id: create(job) for job, chain_id in zip(op.jobs, found, strict=True) if chain_id is None}
+    return [
+        None if chain_id is None else stored.get(chain_id) or ChainRecord(to_be[chain_id], to_be[chain_id])
+        for chain_id in found
+    ]
+
+
+def check_starts(turn: Turn, jobs: Sequence[NewJob], expected: Sequence[str]) -> Plan[HoldfastError | None]:
+    """Why these starts cannot be written as their transaction was told; None if they can."""
+    if not jobs and not expected:
+        return None
+    found = yield from _find(turn, jobs)
+    for job, chain_id, told in zip(jobs, found, expected, strict=True):
+        if (chain_id or job.id) != told:
+            return Conflict(f"key {job.key!r} of {job.type!r} was started or finished by another at the same time")
+    try:
+        yield from _check_blockers(jobs, found)
+    except ChainNotFound as error:
+        return error
+    return None
+
+
+def missing_blocker(job: NewJob) -> Plan[ChainNotFound | None]:
+    """The first of a job's blockers that does not exist."""
+    if not job.after:
+        return None
+    statuses = yield from _statuses(job.after)
+    return next((ChainNotFound(chain_id) for chain_id in job.after if chain_id not in statuses), None)
+
+
+def add(turn: Turn, job: NewJob) -> Plan[None]:
+    """Create a job, blocked where a blocker is still open."""
+    if job.after:
+        yield from _add_blocked(turn, job, None)
+    else:
+        yield from add_plain(turn, [job])
+
+
+def add_plain(turn: Turn, jobs: Sequence[NewJob], first_seq: int | None = None) -> Plan[None]:
+    """Create jobs that wait for nothing."""
+    if first_seq is None:
+        rows = [_row(turn, job, None) for job in jobs]
+    else:
+        rows = [_row(turn, job, seq) for seq, job in enumerate(jobs, first_seq)]
+    yield Many(_INSERT, rows)
+    counts = Counter(job.type for job in jobs)
+    turn.hints.due.update(counts)
+    for type, number in counts.items():
+        yield Statement(_COUNT_UP, {"type": type, "jobs": number})
+    if turn.listening:
+        for job in jobs:
+            turn.record("created", job.id, job.chain_id, job.type, 0)
+
+
+def _find(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
+    """For each job, the chain it would find: made earlier in the same batch, or in the store."""
+    rows = yield Statement(_FIND_IDS, {"ids": as_json([job.id for job in jobs])})
+    known: dict[str, str] = dict(rows)
+    keyed: dict[tuple[str, str], list[str]] = {}
+    found: list[str | None] = []
+    for job in jobs:
+        match = known.get(job.id)
+        if match is None and job.key is not None:
+            made = keyed.setdefault((job.type, job.key), [])
+            match = yield from _find_key(turn, job, made)
+            if match is None:
+                made.append(job.id)
+        if match is None:
+            known[job.id] = job.id
+        found.append(match)
+    return found
+
+
+def _find_key(turn: Turn, job: NewJob, made: list[str]) -> Plan[str | None]:
+    """The newest chain in the job's dedup scope."""
+    if job.window is None or job.window > 0:
+        for chain_id in reversed(made):
+            if chain_id not in job.exclude:
+                return chain_id
+    rows = yield Statement(
+        _FIND_KEY,
+        {
+            "key": job.key,
+            "type": job.type,
+            "since": _EARLIEST if job.window is None else turn.now - job.window,
+            "exclude": as_json(job.exclude),
+            "any": job.dedup == "any",
+        },
+    )
+    return rows[0][0] if rows else None
+
+
+def _check_blockers(jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[None]:
+    named = {chain_id for job in jobs if job.after for chain_id in job.after}
+    if not named:
+        return
+    known = set((yield from _statuses(named)))
+    for job, chain_id in zip(jobs, found, strict=True):
+        if chain_id is None:
+            for blocker in job.after:
+                if blocker not in known:
+                    raise ChainNotFound(blocker)
+            known.add(job.id)
+
+
+def _create(turn: Turn, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[list[Started]]:
+    [(last_seq,)] = yield Statement(_LAST_SEQ)
+    made: dict[str, ChainRecord] = {}
+    plain: list[NewJob] = []
+    first_seq = seq = last_seq + 1
+    for job, chain_id in zip(jobs, found, strict=True):
+        if chain_id is not None:
+            continue
+        if job.after:
+            if plain:
+                yield from add_plain(turn, plain, first_seq)
+                plain = []
+            yield from _add_blocked(turn, job, seq)
+            first_seq = seq + 1
+        else:
+            plain.append(job)
+            record = create(job, turn.now, seq)
+            made[job.id] = ChainRecord(record, record)
+        seq += 1
+    if plain:
+        yield from add_plain(turn, plain, first_seq)
+    # What was found, and what may have been unblocked or failed meanwhile, is read as it stands now.
+    roots = [chain_id or job.id for job, chain_id in zip(jobs, found, strict=True)]
+    if len(made) < len(set(roots)):
+        made |= yield from chains.read({root for root in roots if root not in made})
+    return [Started(made[root], chain_id is not None) for root, chain_id in zip(roots, found, strict=True)]
+
+
+def _add_blocked(turn: Turn, job: NewJob, seq: int | None) -> Plan[None]:
+    statuses = yield from _statuses(job.after)
+    open_blockers = [chain_id for chain_id in job.after if statuses[chain_id] != Status.COMPLETED]
+    yield Many(_INSERT, [_row(turn, job, seq, len(open_blockers))])
+    yield Many(_INSERT_BLOCKER, [(job.id, position, chain_id) for position, chain_id in enumerate(job.after)])
+    yield Statement(_COUNT_UP, {"type": job.type, "jobs": 1})
+    if not open_blockers:
+        turn.hints.due.add(job.type)
+    turn.record("created", job.id, job.chain_id, job.type, 0)
+    if job.on_blocker_failure == "fail":
+        for chain_id in open_blockers:
+            if statuses[chain_id] in FINISHED:
+                yield from chains.broken(turn, chain_id)
+
+
+def _statuses(chain_ids: Iterable[str]) -> Plan[dict[str, str]]:
+    rows = yield Statement(_STATUSES, {"ids": as_json(chain_ids)})
+    return dict(rows)
+
+
+def _row(turn: Turn, job: NewJob, seq: int | None, open_blockers: int = 0) -> Row:
+    now = turn.now
+    due = now + job.delay if job.at is None else job.at
+    return (
+        seq,
+        job.id,
+        job.type,
+        job.chain_id,
+        job.index,
+        "blocked" if open_blockers else "pending",
+        job.priority,
+        job.max_attempts,
+        job.key,
+        now,
+        due if due > now else now,
+        job.timeout,
+        job.keep,
+        job.trace,
+        len(job.after),
+        open_blockers,
+        job.on_blocker_failure,
+        job.input,
+    )

@@ -1,0 +1,21 @@
+"""Run the statements of a plan on a connection of ours."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+from holdfast.sql.plan import Many, Row, Statement
+
+
+def executor(connection: sqlite3.Connection) -> Callable[[Statement | Many], list[Row]]:
+    """What `run` asks to execute each statement."""
+    execute, executemany = connection.execute, connection.executemany
+
+    def run(step: Statement | Many) -> list[Row]:
+        if type(step) is Statement:
+            return execute(step[0], step[1]).fetchall()
+        executemany(step[0], step[1])
+        return []
+
+    return run

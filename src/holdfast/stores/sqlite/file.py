@@ -1,0 +1,84 @@
+"""A store's file, opened: connections to it, and the order in which they write."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import TypeVar
+
+from holdfast.clock import Micros
+from holdfast.errors import StoreUnavailable
+from holdfast.stores.sqlite import migrating, place
+from holdfast.stores.sqlite.address import SqliteAddress
+from holdfast.stores.sqlite.connecting import connect
+from holdfast.stores.sqlite.gate import Gate
+from holdfast.stores.sqlite.turnstile import Turnstile, turnstile
+
+C = TypeVar("C", bound=sqlite3.Connection)
+
+_READ_PATIENCE = 5.0
+"""A reader waits only while the log is being recovered or removed, which is over in moments; in seconds."""
+
+
+class File:
+    """Belongs to the process that opened it: a connection does not survive a fork."""
+
+    def __init__(self, address: SqliteAddress) -> None:
+        if sqlite3.sqlite_version_info < migrating.OLDEST:
+            oldest = ".".join(map(str, migrating.OLDEST))
+            raise StoreUnavailable(address.name, f"SQLite {oldest} or newer is needed, not {sqlite3.sqlite_version}")
+        try:
+            self.path: Path = place.prepare(address.path)
+        except OSError as error:
+            raise StoreUnavailable(address.name, str(error)) from error
+        self.name = address.name
+        self.timeout = address.timeout
+        self._synchronous = address.synchronous
+        self._pid = os.getpid()
+        self.turnstile: Turnstile = turnstile(self.path)
+        self.gate = Gate(self.path)
+
+    def close(self) -> None:
+        self.gate.close()
+
+    def check_process(self) -> None:
+        """Refuse use after a fork."""
+        if os.getpid() != self._pid:
+            raise RuntimeError(
+                f"{self.name} was opened before this process was forked, and SQLite connections do not survive "
+                "that; open a new client or store in the child"
+            )
+
+    def connect(self) -> sqlite3.Connection:
+        """A connection that writes. It never waits by itself: that is the gate's part."""
+        return self.connect_as(sqlite3.Connection)
+
+    def connect_as(self, factory: type[C]) -> C:
+        return connect(self.path, factory, synchronous=self._synchronous)
+
+    def connect_reader(self) -> sqlite3.Connection:
+        """A connection that only reads, and so waits for nobody who writes."""
+        connection = connect(self.path, sqlite3.Connection, synchronous=self._synchronous, patience=_READ_PATIENCE)
+        connection.execute("pragma query_only=1")
+        return connection
+
+    def migrate(self, now: Micros) -> list[str]:
+        """Make the tables, as far as they are missing."""
+        connection = self.connect()
+        try:
+            migrating.use_wal(connection, self.timeout)
+            return migrating.migrate(connection, self.gate, now=now, timeout=self.timeout)
+        finally:
+            connection.close()
+
+    def blocked(self) -> StoreUnavailable:
+        """What to say to one whose turn to write did not come."""
+        if self.turnstile.in_transaction:
+            detail = (
+                f"a transaction of this very program has been open for more than {self.timeout:g} s; pass it as tx=, "
+                "or end it first"
+            )
+        else:
+            detail = f"others of this program have been writing for more than {self.timeout:g} s"
+        return StoreUnavailable(self.name, detail)

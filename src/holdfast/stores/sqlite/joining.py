@@ -1,0 +1,115 @@
+"""Which of the application's connections may carry our statements, and on what terms."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any, TypeVar
+
+from holdfast.operations import Operation
+from holdfast.sql.driver import AsyncDriver, Driver
+from holdfast.sql.plan import Plan, Statement, Turn
+from holdfast.stores.sqlite.connecting import SAFE_WAL
+from holdfast.stores.sqlite.rows import SQL
+from holdfast.stores.sqlite.verbs import plan
+
+R = TypeVar("R")
+
+_TAKE_WRITE_LOCK = SQL["take_write_lock"]
+
+_BLOCKING = "a sqlite3.Connection, or a SQLAlchemy Session or Connection"
+_ASYNC = "an aiosqlite.Connection, or a SQLAlchemy AsyncSession or AsyncConnection"
+
+_LEGACY = -1
+"""sqlite3.LEGACY_TRANSACTION_CONTROL, which Python 3.11 has not."""
+
+
+def blocking_driver(tx: Any) -> Driver:
+    """A driver for the application's blocking connection. TypeError says what is taken."""
+    if isinstance(tx, sqlite3.Connection):
+        from holdfast.drivers.sqlite import SqliteDriver
+
+        _refuse_autocommit(tx)
+        return SqliteDriver(tx)
+    if _comes_from(tx, "sqlalchemy"):
+        from holdfast.drivers import sql_alchemy
+
+        if (driver := sql_alchemy.blocking(tx)) is not None:
+            return driver
+    if _is_async(tx):
+        raise TypeError(f"{_kind(tx)} is async: it belongs to Client. SyncClient takes {_BLOCKING}")
+    raise TypeError(f"tx is {_kind(tx)}; this store takes {_BLOCKING}")
+
+
+def async_driver(tx: Any) -> AsyncDriver:
+    """A driver for the application's async connection. TypeError says what is taken."""
+    if _comes_from(tx, "aiosqlite"):
+        from holdfast.drivers.aio_sqlite import AioSqliteDriver
+
+        _refuse_autocommit(tx)
+        return AioSqliteDriver(tx)
+    if _comes_from(tx, "sqlalchemy"):
+        from holdfast.drivers import sql_alchemy
+
+        if (driver := sql_alchemy.asynchronous(tx)) is not None:
+            return driver
+        if sql_alchemy.blocking(tx) is not None:
+            raise TypeError(f"{_kind(tx)} is blocking: it belongs to SyncClient. Client takes {_ASYNC}")
+    if isinstance(tx, sqlite3.Connection):
+        raise TypeError(f"{_kind(tx)} is blocking: it belongs to SyncClient. Client takes {_ASYNC}")
+    raise TypeError(f"tx is {_kind(tx)}; this store takes {_ASYNC}")
+
+
+def joined(operation: Operation[R], turn: Turn, connection: Any, path: Path) -> Plan[R]:
+    """An operation as part of the application's transaction."""
+    _refuse_foreign(connection)
+    _refuse_autocommit(connection)
+    yield from _check_file(path)
+    if not SAFE_WAL:
+        # Its commit must not checkpoint; our own connections do that.
+        yield Statement("pragma wal_autocheckpoint=0")
+    if operation.writes:
+        yield Statement(_TAKE_WRITE_LOCK)
+        if not connection.in_transaction:
+            raise _autocommits()
+    return (yield from plan(operation, turn))
+
+
+def _check_file(path: Path) -> Plan[None]:
+    rows = yield Statement("pragma database_list")
+    [file] = [file for _, name, file in rows if name == "main"]
+    if not file or not Path(file).samefile(path):
+        other = file or "in memory"
+        raise ValueError(f"tx is a connection to another database ({other}) than the store's ({path})")
+
+
+def _refuse_foreign(connection: Any) -> None:
+    if not hasattr(connection, "in_transaction"):
+        raise ValueError(f"tx leads to {_kind(connection)}, which is not a connection to a SQLite database")
+
+
+def _refuse_autocommit(connection: Any) -> None:
+    if connection.in_transaction:
+        return
+    autocommit = getattr(connection, "autocommit", _LEGACY)
+    if autocommit is True or (autocommit == _LEGACY and connection.isolation_level is None):
+        raise _autocommits()
+
+
+def _autocommits() -> ValueError:
+    return ValueError(
+        "tx would commit each statement by itself: begin a transaction on it first, with BEGIN IMMEDIATE, "
+        "or leave tx out"
+    )
+
+
+def _comes_from(tx: Any, package: str) -> bool:
+    return any(kind.__module__.partition(".")[0] == package for kind in type(tx).__mro__)
+
+
+def _is_async(tx: Any) -> bool:
+    return _comes_from(tx, "aiosqlite") or any(kind.__name__.lower().startswith("async") for kind in type(tx).__mro__)
+
+
+def _kind(tx: Any) -> str:
+    return f"{type(tx).__module__.partition('.')[0]}'s {type(tx).__qualname__}"

@@ -1,0 +1,108 @@
+-- 0001_jobs: the tables of the first release.
+-- Times are microseconds since 1970. Payloads are the exact bytes that the codec wrote.
+
+-- The large columns come last: SQLite reads a row from the front, and what lies behind a payload is slow to reach.
+create table holdfast_job (
+    seq integer primary key autoincrement,
+    id text not null unique,
+    type text not null,
+    chain_id text not null,
+    chain_index integer not null,
+    status text not null,
+    priority integer not null,
+    attempt integer not null default 0,
+    max_attempts integer,
+    key text,
+    worker text,
+    token text,
+    leased_until integer,
+    renewed_at integer,
+    progress real,
+    progress_note text,
+    created_at integer not null,
+    scheduled_at integer not null,
+    started_at integer,
+    finished_at integer,
+    timeout integer,
+    keep integer,
+    trace text,
+    blockers integer not null default 0,
+    open_blockers integer not null default 0,
+    on_blocker_failure text not null,
+    -- Of the last job of a finished chain only: when the chain may be pruned.
+    expires_at integer,
+    input blob not null,
+    output blob,
+    error blob
+);
+
+-- Few indexes, and most of them partial: each costs time for every job that is started.
+-- Equal entries are in the order of seq, as in every index of SQLite.
+create index holdfast_job_due on holdfast_job (type, priority desc, scheduled_at) where status = 'pending';
+create index holdfast_job_leased on holdfast_job (type, leased_until) where status = 'running';
+create unique index holdfast_job_step on holdfast_job (chain_id, chain_index) where chain_index > 0;
+create index holdfast_job_key on holdfast_job (key, type) where key is not null;
+create index holdfast_job_expires on holdfast_job (expires_at, chain_id) where expires_at is not null;
+-- or, not in: the planner proves the one from `status = 'failed'`, the other it does not.
+create index holdfast_job_rare on holdfast_job (status, type)
+    where status = 'blocked' or status = 'failed' or status = 'cancelled';
+
+create table holdfast_blocker (
+    job_id text not null,
+    position integer not null,
+    chain_id text not null,
+    primary key (job_id, position)
+) without rowid;
+create index holdfast_blocker_chain on holdfast_blocker (chain_id);
+
+-- Only attempts that did not complete their job: the job's own row tells of the one that did.
+create table holdfast_attempt (
+    seq integer primary key,
+    job_id text not null,
+    number integer not null,
+    worker text,
+    started_at integer,
+    ended_at integer not null,
+    outcome text not null,
+    error blob,
+    next_at integer
+);
+create index holdfast_attempt_job on holdfast_attempt (job_id);
+
+create table holdfast_paused (type text primary key) without rowid;
+
+-- How many jobs of each type there are, so that counting the completed ones does not mean to read them all.
+-- Whoever inserts counts up; the trigger counts down, also when people delete by hand.
+create table holdfast_tally (type text primary key, jobs integer not null) without rowid;
+create trigger holdfast_job_deleted after delete on holdfast_job begin
+    update holdfast_tally set jobs = jobs - 1 where type = old.type;
+end;
+
+create table holdfast_listener (name text primary key, until integer not null) without rowid;
+create table holdfast_event (
+    seq integer primary key,
+    at integer not null,
+    kind text not null,
+    job_id text not null,
+    chain_id text not null,
+    type text not null,
+    attempt integer not null,
+    worker text
+);
+
+-- A job as the library reads it. Its columns never change: a later release that reads more makes a view of its own.
+create view holdfast_record as
+select seq, id, type, chain_id, chain_index, status, priority, attempt, max_attempts, input, output, error, key,
+       worker, token, leased_until, renewed_at, progress, progress_note, created_at, scheduled_at, started_at,
+       finished_at, timeout, keep, trace, blockers, open_blockers, on_blocker_failure
+  from holdfast_job;
+
+-- A job as people read it.
+create view holdfast_readable as
+select seq, id, type, chain_id, chain_index, status, priority, attempt, max_attempts, key, worker,
+       cast(input as text) as input, cast(output as text) as output, cast(error as text) as error,
+       datetime(created_at / 1000000, 'unixepoch') as created,
+       datetime(scheduled_at / 1000000, 'unixepoch') as scheduled,
+       datetime(started_at / 1000000, 'unixepoch') as started,
+       datetime(finished_at / 1000000, 'unixepoch') as finished
+  from holdfast_job;

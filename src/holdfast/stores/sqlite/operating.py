@@ -1,0 +1,89 @@
+"""Cancel, retry, run now, pause: what an operator does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.errors import JobNotFound, NotPending
+from holdfast.job import ChainRecord, Record, Status
+from holdfast.operations import Cancel, Pause, Resume, RetryJobs, RunNow
+from holdfast.sql.plan import Many, Plan, Statement, Turn
+from holdfast.stores.sqlite import chains
+from holdfast.stores.sqlite.rows import SQL, as_json, record
+
+_CANCEL = SQL["cancel"]
+_CLAIMS = SQL["claims"]
+_RETRY = SQL["retry"]
+_OPEN_BLOCKERS = SQL["retry_open_blockers"]
+_RUN_NOW = SQL["run_now"]
+_GET_JOBS = SQL["get_jobs"]
+_PAUSE = SQL["pause"]
+_RESUME = SQL["resume"]
+
+
+def cancel(turn: Turn, op: Cancel) -> Plan[list[ChainRecord]]:
+    current = yield from chains.need(op.chain_ids)
+    for job in {chain.last.id: chain.last for chain in current}.values():
+        # Read again: it may have failed with one that was cancelled before it.
+        [(_, status, _)] = yield Statement(_CLAIMS, {"ids": as_json([job.id])})
+        if Status(status).finished:
+            continue
+        if job.status is Status.RUNNING:
+            yield chains.end_attempt(turn, job, "cancelled", op.reason)
+            turn.hints.lost.add(job.id)
+        yield Statement(_CANCEL, {"seq": job.seq, "reason": op.reason, "now": turn.now})
+        turn.hints.finished.add(job.chain_id)
+        turn.record("cancelled", job.id, job.chain_id, job.type, job.attempt)
+        yield from chains.broken(turn, job.chain_id)
+    return (yield from chains.need(op.chain_ids))
+
+
+def retry(turn: Turn, op: RetryJobs) -> Plan[list[Record]]:
+    jobs = yield from _jobs(op.job_ids, (Status.FAILED, Status.CANCELLED), "failed or cancelled")
+    for job in jobs:
+        if job.open_blockers:
+            [(open_blockers,)] = yield Statement(_OPEN_BLOCKERS, {"job_id": job.id})
+            if job.open_blockers > open_blockers:
+                raise NotPending(job.id, job.status, "one whose blockers were not deleted: it would wait for ever")
+    for job in {job.id: job for job in jobs}.values():
+        status = Status.BLOCKED if job.open_blockers else Status.PENDING
+        yield Statement(_RETRY, {"seq": job.seq, "status": status.value, "now": turn.now})
+        if status is Status.PENDING:
+            turn.hints.due.add(job.type)
+        turn.record("retried", job.id, job.chain_id, job.type, 0, job.worker)
+    return (yield from _get(op.job_ids))
+
+
+def run_now(turn: Turn, op: RunNow) -> Plan[list[Record]]:
+    jobs = yield from _jobs(op.job_ids, (Status.PENDING,), "pending")
+    for job in jobs:
+        yield Statement(_RUN_NOW, {"seq": job.seq, "now": turn.now})
+        turn.hints.due.add(job.type)
+        turn.record("hurried", job.id, job.chain_id, job.type, job.attempt, job.worker)
+    return (yield from _get(op.job_ids))
+
+
+def pause(turn: Turn, op: Pause) -> Plan[None]:
+    yield Many(_PAUSE, [{"type": type} for type in op.types])
+
+
+def resume(turn: Turn, op: Resume) -> Plan[None]:
+    yield Many(_RESUME, [{"type": type} for type in op.types])
+    turn.hints.due.update(op.types)
+
+
+def _jobs(ids: Sequence[str], statuses: tuple[Status, ...], wanted: str) -> Plan[list[Record]]:
+    jobs = yield from _get(ids)
+    for job in jobs:
+        if job.status not in statuses:
+            raise NotPending(job.id, job.status, wanted)
+    return jobs
+
+
+def _get(ids: Sequence[str]) -> Plan[list[Record]]:
+    rows = yield Statement(_GET_JOBS, {"ids": as_json(ids)})
+    found = {job.id: job for job in map(record, rows)}
+    for job_id in ids:
+        if job_id not in found:
+            raise JobNotFound(job_id)
+    return [found[job_id] for job_id in ids]

@@ -1,0 +1,69 @@
+"""Where a store's file may be: checked and made before SQLite opens it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+NETWORK = ("nfs", "cifs", "smb", "afs", "ceph", "lustre", "gpfs", "beegfs", "gluster", "ncpfs", "coda", "davfs")
+"""File systems whose locks do not hold between machines, or not always. Beginnings of their names."""
+
+_MOUNTS = Path("/proc/self/mountinfo")
+
+
+def prepare(path: Path) -> Path:
+    """Check a path and make the file, private to its owner, if there is none; answers the absolute path.
+
+    ValueError: what is there cannot be a store's file. FileNotFoundError: its directory does not exist.
+    Any number of processes may do this at once.
+    """
+    directory = Path(os.path.abspath(path)).parent.resolve(strict=True)  # noqa: PTH100 - keeps a final link as it is
+    file = directory / path.name
+    if file.is_symlink():
+        raise ValueError(f"{path} is a symbolic link; give the file it leads to")
+    if (kind := network_file_system(directory)) is not None:
+        raise ValueError(
+            f"{path} is on a network file system ({kind}), where SQLite's locks do not hold; "
+            "use a local disk, or PostgreSQL"
+        )
+    if not file.exists():
+        _create(file)
+    if not stat.S_ISREG(file.stat().st_mode):
+        raise ValueError(f"{path} is not a regular file")
+    return file
+
+
+def network_file_system(directory: Path, mounts: Path = _MOUNTS) -> str | None:
+    """The kind of network file system that a directory is on; None on a local one, or where it cannot be told."""
+    try:
+        lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
+    except OSError:
+        return None
+    best, kind = "", ""
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        mount = before.split(" ")[4].encode("latin-1", "replace").decode("unicode_escape")
+        inside = str(directory) == mount or str(directory).startswith(mount.rstrip("/") + "/")
+        # Of two on one place the later lies above the earlier.
+        if inside and len(mount) >= len(best):
+            best, kind = mount, after.split(" ")[0]
+    remote = kind.removeprefix("fuse.")
+    is_remote = remote.startswith(NETWORK) or (
+        kind.startswith("fuse.") and remote.startswith(("ssh", "s3", "rclone", "gcs", "goofys"))
+    )
+    return kind if is_remote else None
+
+
+def _create(file: Path) -> None:
+    # Made under another name first: while SQLite has the file open in this process, closing a descriptor of ours
+    # would drop SQLite's locks on it.
+    other = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+    os.close(os.open(other, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
+    try:
+        with suppress(FileExistsError):
+            os.link(other, file)
+    finally:
+        other.unlink()

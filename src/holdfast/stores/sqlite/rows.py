@@ -1,0 +1,54 @@
+"""Between rows and records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from holdfast.job import Record, Status
+from holdfast.operations import LostReason
+from holdfast.sql.files import Statements
+from holdfast.sql.plan import Row
+
+SQL: Final = Statements("holdfast.stores.sqlite.sql")
+
+FIELDS: Final = Record.__struct_fields__
+"""The columns of the view `holdfast_record` are the fields of `Record`, in its order."""
+WIDTH: Final = len(FIELDS)
+
+_STATUS_AT = FIELDS.index("status")
+
+_STATUS = {str(status): status for status in Status}
+
+
+def record(row: Row) -> Record:
+    """The record that the first columns of a row make."""
+    fields = list(row[:WIDTH])
+    fields[_STATUS_AT] = _STATUS[fields[_STATUS_AT]]
+    return Record(*fields)
+
+
+def as_json(values: Iterable[str | int]) -> str:
+    """A list as one parameter, for `json_each`."""
+    text = msgspec.json.encode(tuple(values)).decode()
+    if "\\u0000" in text:
+        # json_each would cut such a string short, and find another's row.
+        raise ValueError("ids, types and keys cannot contain a NUL character")
+    return text
+
+
+def lost(held_by: tuple[str, str | None] | None, token: str) -> LostReason | None:
+    """Why a claim no longer holds, from a job's status and token (None: there is no job); None while it does."""
+    match held_by:
+        case None:
+            return "not_found"
+        case ("running", current) if current == token:
+            return None
+        case ("cancelled", _):
+            return "cancelled"
+        case ("completed", _):
+            return "already_completed"
+        case _:
+            return "taken_by_another_worker"

@@ -1,0 +1,2 @@
+-- claims: who holds these jobs.
+select id, status, token from holdfast_job where id in (select value from json_each(:ids))

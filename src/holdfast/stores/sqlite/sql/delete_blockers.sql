@@ -1,0 +1,2 @@
+-- delete_blockers: forget what a job waited for.
+delete from holdfast_blocker where job_id = :id

@@ -1,0 +1,2 @@
+-- delete_job: forget a job.
+delete from holdfast_job where seq = :seq

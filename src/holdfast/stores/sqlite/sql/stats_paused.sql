@@ -1,0 +1,2 @@
+-- stats_paused: the types that are paused.
+select type from holdfast_paused

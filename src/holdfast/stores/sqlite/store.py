@@ -1,0 +1,173 @@
+"""The SQLite store: one file, shared by any number of processes of one machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+from holdfast.clock import Clock, Micros, system_clock
+from holdfast.operations import Operation
+from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
+from holdfast.sql.plan import Plan, Turn
+from holdfast.store import Store, SyncTransaction, Transaction
+from holdfast.stores.sqlite import address, joining
+from holdfast.stores.sqlite.address import SqliteAddress
+from holdfast.stores.sqlite.file import File
+from holdfast.stores.sqlite.reader import Reader
+from holdfast.stores.sqlite.transaction import Lender, in_thread
+from holdfast.stores.sqlite.translating import translated
+from holdfast.stores.sqlite.wakeups import SqliteWakeups
+from holdfast.stores.sqlite.writer import Writer
+from holdfast.wakeups import Hints, Wakeups
+
+R = TypeVar("R")
+
+_THREADS = 4
+"""Threads for reads and transactions of async code. None of them ever waits for another's transaction."""
+
+
+class _Parts:
+    """What an open store is made of."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self.file = File(store.address)
+        try:
+            with translated(store.name):
+                self.applied = self.file.migrate(store.now())
+        except BaseException:
+            self.file.close()
+            raise
+        self.threads = ThreadPoolExecutor(_THREADS, "holdfast-sqlite")
+        self.writer = Writer(self.file, clock=store.now, send=store.send)
+        self.reader = Reader(self.file, clock=store.now)
+        self.lender = Lender(self.file, clock=store.now, send=store.send, threads=self.threads)
+
+    def close(self) -> None:
+        # The writing connections last: the last one of all folds the log into the file.
+        self.reader.close()
+        self.threads.shutdown()
+        self.lender.close()
+        self.writer.close()
+        self.file.close()
+
+
+class SqliteStore(Store):
+    """Jobs in a SQLite file. The tables are made when it is opened."""
+
+    def __init__(self, url: str | SqliteAddress, *, clock: Clock | None = None, wakeups: Wakeups | None = None) -> None:
+        self.address = url if isinstance(url, SqliteAddress) else address.parse(url)
+        self.name = self.address.name
+        self.clock = clock
+        self._files = SqliteWakeups()
+        self.wakeups = self._files if wakeups is None else wakeups
+        self._parts: _Parts | None = None
+        self._opening = threading.Lock()
+        _stores.add(self)
+
+    async def open(self) -> None:
+        await asyncio.to_thread(self.open_sync)
+
+    def open_sync(self) -> None:
+        with self._opening:
+            if self._parts is not None:
+                self._parts.file.check_process()
+                return
+            self._parts = _Parts(self)
+            self._files.open(self._parts.file.path)
+
+    async def close(self) -> None:
+        parts = self._let_go()
+        if parts is not None:
+            await parts.lender.close_facades()
+            await asyncio.to_thread(parts.close)
+
+    def close_sync(self) -> None:
+        parts = self._let_go()
+        if parts is not None:
+            _run_apart(parts)
+            parts.close()
+
+    async def perform(self, operation: Operation[R], /) -> R:
+        parts = self._open_parts()
+        if operation.writes:
+            return await parts.writer.perform(operation)
+        return await in_thread(parts.threads, lambda: parts.reader.perform(operation))
+
+    def perform_sync(self, operation: Operation[R], /) -> R:
+        parts = self._open_parts()
+        return parts.writer.perform_sync(operation) if operation.writes else parts.reader.perform(operation)
+
+    async def begin(self) -> Transaction:
+        return await self._open_parts().lender.begin()
+
+    def begin_sync(self) -> SyncTransaction:
+        return self._open_parts().lender.begin_sync()
+
+    def join(self, tx: Any) -> Transaction:
+        self._open_parts()
+        return JoinedTransaction(self, joining.async_driver(tx), tx)
+
+    def join_sync(self, tx: Any) -> SyncTransaction:
+        self._open_parts()
+        return JoinedSyncTransaction(self, joining.blocking_driver(tx), tx)
+
+    async def migrate(self) -> list[str]:
+        return await asyncio.to_thread(self.migrate_sync)
+
+    def migrate_sync(self) -> list[str]:
+        """Nothing is left to do when a store is open; answers what opening it applied."""
+        parts = self._open_parts()
+        applied, parts.applied = parts.applied, []
+        return applied
+
+    def now(self) -> Micros:
+        """The store's time."""
+        return (self.clock or system_clock)()
+
+    def turn(self) -> Turn:
+        return Turn(self.now())
+
+    def send(self, hints: Hints, /) -> None:
+        """Wake whoever has something to do after a commit."""
+        self.wakeups.send(hints)
+
+    def plan_joined(self, operation: Operation[R], turn: Turn, connection: Any, /) -> Plan[R]:
+        return joining.joined(operation, turn, connection, self._open_parts().file.path)
+
+    def translated(self) -> AbstractContextManager[None]:
+        return translated(self.name)
+
+    def _open_parts(self) -> _Parts:
+        parts = self._parts
+        if parts is None:
+            raise RuntimeError(f"{self.name} is not open; use `with` or `async with`, or call open first")
+        parts.file.check_process()
+        return parts
+
+    def _let_go(self) -> _Parts | None:
+        with self._opening:
+            parts, self._parts = self._parts, None
+            if parts is None:
+                return None
+            parts.file.check_process()
+            self._files.close()
+            return parts
+
+
+def _run_apart(parts: _Parts) -> None:
+    """Close what async code used, from blocking code, whether or not a loop runs in this thread."""
+    thread = threading.Thread(target=lambda: asyncio.run(parts.lender.close_facades()))
+    thread.start()
+    thread.join()
+
+
+_stores: WeakSet[SqliteStore] = WeakSet()
+_inherited: list[SqliteStore] = []
+
+# A child must not even close the connections it inherited, so they are kept from being collected.
+os.register_at_fork(after_in_child=lambda: _inherited.extend(_stores))

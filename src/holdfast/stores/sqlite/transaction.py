@@ -1,0 +1,210 @@
+"""Transactions of the store's own, on a connection that the application may use as well.
+
+There is one at a time per process, since SQLite has one writer; whoever comes meanwhile waits at the turnstile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from holdfast.clock import Micros
+from holdfast.operations import Operation
+from holdfast.sql.plan import Turn, gather, run
+from holdfast.stores.sqlite.checkpointer import Checkpointer
+from holdfast.stores.sqlite.executing import executor
+from holdfast.stores.sqlite.file import File
+from holdfast.stores.sqlite.held import HeldConnection, facade
+from holdfast.stores.sqlite.translating import translated
+from holdfast.stores.sqlite.verbs import plan
+from holdfast.wakeups import Hints
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+R = TypeVar("R")
+
+
+class Lender:
+    """Opens transactions, and keeps their connections for the next."""
+
+    def __init__(
+        self, file: File, *, clock: Callable[[], Micros], send: Callable[[Hints], None], threads: Executor
+    ) -> None:
+        self.file = file
+        self.clock = clock
+        self.send = send
+        self.threads = threads
+        self._checkpointer = Checkpointer(file)
+        self._idle: list[HeldConnection] = []
+        self._facades: dict[HeldConnection, aiosqlite.Connection] = {}
+
+    def begin_sync(self) -> SyncStoreTransaction:
+        if not self.file.turnstile.enter_sync(self.file.timeout):
+            raise self.file.blocked()
+        return SyncStoreTransaction(self, self._lend())
+
+    async def begin(self) -> StoreTransaction:
+        if not await self.file.turnstile.enter(self.file.timeout):
+            raise self.file.blocked()
+        lending = asyncio.get_running_loop().run_in_executor(self.threads, self._lend)
+        try:
+            connection = await asyncio.shield(lending)
+        except asyncio.CancelledError:
+            lending.add_done_callback(self._give_back)
+            raise
+        try:
+            native = self._facades.get(connection)
+            if native is None:
+                native = self._facades[connection] = await facade(connection)
+        except BaseException:
+            await in_thread(self.threads, lambda: self.end(connection, "rollback"))
+            raise
+        return StoreTransaction(self, connection, native)
+
+    def end(self, connection: HeldConnection, how: str) -> None:
+        """Commit or roll back, and let the next one in, whatever happens."""
+        try:
+            with translated(self.file.name):
+                if not connection.in_transaction and how == "commit":
+                    raise RuntimeError(
+                        "the transaction was ended by a statement of the application; nothing is known of what it wrote"
+                    )
+                if connection.in_transaction:
+                    connection.execute(how)
+            self._checkpointer.committed(connection)
+            self._idle.append(connection)
+        except BaseException:
+            self._discard(connection)
+            raise
+        finally:
+            connection.lent = False
+            self.file.turnstile.leave()
+
+    def close(self) -> None:
+        """Let go of the connections; those that async code used are closed by `close_facades`."""
+        self._checkpointer.close()
+        while self._idle:
+            connection = self._idle.pop()
+            if connection not in self._facades:
+                connection.close()
+
+    async def close_facades(self) -> None:
+        while self._facades:
+            _, native = self._facades.popitem()
+            await native.close()
+
+    def _give_back(self, lending: asyncio.Future[HeldConnection]) -> None:
+        """Nobody waits for this connection any more."""
+        if not lending.cancelled() and lending.exception() is None:
+            self.threads.submit(self.end, lending.result(), "rollback")
+
+    def _lend(self) -> HeldConnection:
+        """A connection in a new transaction. The turnstile is ours already, and left again on any error."""
+        try:
+            with translated(self.file.name):
+                connection = self._idle.pop() if self._idle else self.file.connect_as(HeldConnection)
+                try:
+                    self.file.gate.begin(connection, self.file.timeout)
+                except BaseException:
+                    self._discard(connection)
+                    raise
+            connection.lent = True
+            self.file.turnstile.in_transaction = True
+            return connection
+        except BaseException:
+            self.file.turnstile.leave()
+            raise
+
+    def _discard(self, connection: HeldConnection) -> None:
+        connection.lent = False
+        # An async user's thread closes it with its facade.
+        if connection not in self._facades:
+            connection.close()
+        elif connection.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("rollback")
+
+
+class _Open:
+    """What both kinds of transaction are made of."""
+
+    def __init__(self, lender: Lender, connection: HeldConnection) -> None:
+        self._lender = lender
+        self._connection: HeldConnection | None = connection
+        self._hints = Hints()
+
+    def _perform(self, operation: Operation[R]) -> R:
+        connection = self._connection
+        if connection is None:
+            raise RuntimeError("this transaction is over")
+        turn = Turn(self._lender.clock())
+        with translated(self._lender.file.name):
+            answer = run(plan(operation, turn), executor(connection))
+        gather(self._hints, turn.hints)
+        return answer
+
+    def _commit(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is None:
+            raise RuntimeError("this transaction is over")
+        self._lender.end(connection, "commit")
+        if self._hints:
+            self._lender.send(self._hints)
+
+    def _rollback(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._lender.end(connection, "rollback")
+
+
+class SyncStoreTransaction(_Open):
+    """A transaction for blocking code. `native` is the connection, for the application's own statements."""
+
+    def __init__(self, lender: Lender, connection: HeldConnection) -> None:
+        super().__init__(lender, connection)
+        self.native: sqlite3.Connection = connection
+
+    def perform(self, operation: Operation[R], /) -> R:
+        return self._perform(operation)
+
+    def commit(self) -> None:
+        self._commit()
+
+    def rollback(self) -> None:
+        """Undo it all. Of a transaction that is over, nothing is left to undo."""
+        self._rollback()
+
+
+class StoreTransaction(_Open):
+    """A transaction for async code. `native` is an aiosqlite connection."""
+
+    def __init__(self, lender: Lender, connection: HeldConnection, native: Any) -> None:
+        super().__init__(lender, connection)
+        self.native: aiosqlite.Connection = native
+
+    async def perform(self, operation: Operation[R], /) -> R:
+        return await in_thread(self._lender.threads, lambda: self._perform(operation))
+
+    async def commit(self) -> None:
+        await in_thread(self._lender.threads, self._commit)
+
+    async def rollback(self) -> None:
+        """Undo it all. Of a transaction that is over, nothing is left to undo."""
+        await in_thread(self._lender.threads, self._rollback)
+
+
+async def in_thread(threads: Executor, work: Callable[[], R]) -> R:
+    """Run blocking work in a thread. A task that is cancelled waits for its end: before, nobody knows the outcome."""
+    future = asyncio.get_running_loop().run_in_executor(threads, work)
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        await asyncio.wait([future])
+        if not future.cancelled():
+            future.exception()
+        raise

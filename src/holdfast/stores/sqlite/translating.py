@@ -1,0 +1,62 @@
+"""SQLite's errors as ours."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from holdfast.errors import HoldfastError, StoreUnavailable
+
+BUSY = 5
+LOCKED = 6
+BUSY_SNAPSHOT = 517
+
+_MEANINGS = {
+    BUSY: "another connection held the write lock for too long; if it is a transaction of this very program, "
+    "pass it as tx= instead of waiting for it",
+    LOCKED: "a table is locked by another statement of this connection",
+    3: "no permission to open the file",
+    7: "out of memory",
+    8: "the file, or its directory, is read-only",
+    10: "the disk reported an error",
+    11: "the file is damaged; restore it from a backup",
+    13: "the disk is full",
+    14: "the file cannot be opened",
+    26: "the file is not a SQLite database",
+    BUSY_SNAPSHOT: "this transaction read before it wrote, and another has written in between; begin it with "
+    "BEGIN IMMEDIATE, or perform Holdfast's part first",
+}
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether trying again may help."""
+    return code(error) & 0xFF in (BUSY, LOCKED)
+
+
+def code(error: BaseException) -> int:
+    """SQLite's extended code of an error; 0 where there is none."""
+    return int(getattr(error, "sqlite_errorcode", None) or 0)
+
+
+def translate(error: BaseException, store: str) -> HoldfastError | None:
+    """What an error of SQLite's means for the caller; None if it is no fault of the store but a program's mistake."""
+    number = code(error)
+    meaning = _MEANINGS.get(number) or _MEANINGS.get(number & 0xFF)
+    return None if meaning is None else StoreUnavailable(store, f"{meaning} ({error})")
+
+
+@contextmanager
+def translated(store: str) -> Generator[None]:
+    """Raise SQLite's errors as ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if (ours := translate(error, store)) is not None:
+            raise ours from error
+        raise
+    except Exception as error:
+        # SQLAlchemy wraps the driver's error.
+        if (ours := translate(getattr(error, "orig", None) or error, store)) is not None:
+            raise ours from error
+        raise

@@ -1,0 +1,53 @@
+"""Every verb and its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from holdfast.operations import Operation
+from holdfast.sql.plan import Plan, Turn
+from holdfast.stores.sqlite import (
+    completing,
+    creating,
+    deleting,
+    events,
+    examining,
+    holding,
+    listing,
+    operating,
+    reading,
+    settling,
+)
+
+R = TypeVar("R")
+
+Verb = Callable[[Turn, Any], Plan[Any]]
+
+VERBS: dict[str, Verb] = {
+    verb: getattr(module, verb)
+    for module, verbs in {
+        creating: ("start", "preview"),
+        holding: ("claim", "renew", "guard", "progress", "reap"),
+        settling: ("settle",),
+        completing: ("lock", "complete"),
+        operating: ("cancel", "retry", "run_now", "pause", "resume"),
+        deleting: ("delete", "prune"),
+        reading: ("get_chains", "get_jobs", "get_blockers", "get_history", "get_stats", "next_due"),
+        listing: ("list_chains", "list_jobs"),
+        events: ("listen", "unlisten", "read_events"),
+        examining: ("examine",),
+    }.items()
+    for verb in verbs
+}
+
+
+def plan(operation: Operation[R], turn: Turn) -> Plan[R]:
+    """The whole of an operation: its verb, and the events it records."""
+    verb = VERBS[operation.verb]
+    if not operation.writes:
+        return cast(R, (yield from verb(turn, operation)))
+    yield from events.notice_listeners(turn)
+    answer = yield from verb(turn, operation)
+    yield from events.write(turn)
+    return cast(R, answer)

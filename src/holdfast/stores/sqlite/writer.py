@@ -1,0 +1,242 @@
+"""The one connection of a process that performs writing operations outside of transactions.
+
+Whoever comes while it is busy joins the next commit: an fsync takes longer than many operations, so they share it.
+Blocking callers do the work themselves, for everyone who waits; async callers leave it to a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, TypeVar, cast
+
+from holdfast.clock import Micros
+from holdfast.errors import StoreUnavailable
+from holdfast.operations import Operation
+from holdfast.sql.plan import Turn, gather, run
+from holdfast.stores.sqlite.checkpointer import Checkpointer
+from holdfast.stores.sqlite.executing import executor
+from holdfast.stores.sqlite.file import File
+from holdfast.stores.sqlite.translating import is_busy, translate
+from holdfast.stores.sqlite.verbs import plan
+from holdfast.wakeups import Hints
+
+R = TypeVar("R")
+
+_TOGETHER = 64
+"""Operations in one transaction at most, so that nobody else waits too long."""
+
+
+class _Asked:
+    """An operation that somebody waits for."""
+
+    def __init__(self, operation: Operation[Any], future: asyncio.Future[None] | None = None) -> None:
+        self.operation = operation
+        self.future = future
+        self.done = False
+        self.given_up = False
+        self.answer: Any = None
+        self.error: BaseException | None = None
+
+    def fail(self, error: BaseException) -> None:
+        self.done, self.error = True, error
+
+    def result(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.answer
+
+
+class Writer:
+    """Performs writing operations, in the order they were asked for. Safe from any thread and any event loop."""
+
+    def __init__(self, file: File, *, clock: Callable[[], Micros], send: Callable[[Hints], None]) -> None:
+        self._file = file
+        self._clock = clock
+        self._send = send
+        self._asked: deque[_Asked] = deque()
+        self._connection: sqlite3.Connection | None = None
+        self._checkpointer = Checkpointer(file)
+        self._work: SimpleQueue[None] = SimpleQueue()
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    def perform_sync(self, operation: Operation[R]) -> R:
+        """Perform an operation, committed when this returns."""
+        asked = _Asked(operation)
+        self._asked.append(asked)
+        try:
+            while not asked.done:
+                self._take_turn(asked)
+        except BaseException:
+            asked.given_up = True
+            raise
+        return cast(R, asked.result())
+
+    async def perform(self, operation: Operation[R]) -> R:
+        """Perform an operation. Cancelled before it was begun, it is not performed."""
+        asked = _Asked(operation, asyncio.get_running_loop().create_future())
+        assert asked.future is not None
+        self._asked.append(asked)
+        self._wake_thread()
+        try:
+            await asked.future
+        except BaseException:
+            asked.given_up = True
+            raise
+        return cast(R, asked.result())
+
+    def close(self) -> None:
+        """Perform what is still asked for, and let go of the connection and the thread."""
+        self._closing = True
+        if self._thread is not None:
+            self._work.put(None)
+            self._thread.join()
+        self._checkpointer.close()
+        self._discard()
+
+    def _wake_thread(self) -> None:
+        if self._thread is None:
+            with self._starting:
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._run, name="holdfast-sqlite-writer", daemon=True)
+                    self._thread.start()
+        self._work.put(None)
+
+    def _run(self) -> None:
+        while True:
+            self._work.get()
+            while (first := self._first()) is not None:
+                self._take_turn(first)
+            if self._closing:
+                return
+
+    def _first(self) -> _Asked | None:
+        try:
+            return self._asked[0]
+        except IndexError:
+            return None
+
+    def _take_turn(self, asked: _Asked) -> None:
+        """Perform what is waiting, unless somebody else did it before our turn came."""
+        if not self._file.turnstile.enter_sync(self._file.timeout):
+            self._give_up(asked)
+            return
+        try:
+            if not asked.done:
+                self._perform_waiting()
+        finally:
+            self._file.turnstile.leave()
+
+    def _give_up(self, asked: _Asked) -> None:
+        """The turn did not come: whoever has waited at least as long as this one is told so."""
+        while not asked.done:
+            try:
+                oldest = self._asked.popleft()
+            except IndexError:
+                return  # another thread is just performing it
+            oldest.fail(self._file.blocked())
+            _tell([oldest])
+
+    def _perform_waiting(self) -> None:
+        together: list[_Asked] = []
+        while self._asked and len(together) < _TOGETHER:
+            asked = self._asked.popleft()
+            if not asked.given_up:
+                together.append(asked)
+        if not together:
+            return
+        try:
+            hints = self._perform_together(together)
+        except sqlite3.Error as error:
+            for asked in together:
+                asked.fail(self._translated(error))
+        except Exception as error:
+            for asked in together:
+                asked.fail(error)
+        except BaseException:
+            for asked in together:
+                asked.fail(StoreUnavailable(self._file.name, "the thread that was writing was interrupted"))
+            raise
+        else:
+            for asked in together:
+                asked.done = True
+            if hints:
+                self._send(hints)
+        finally:
+            _tell(together)
+        if self._connection is not None:
+            self._checkpointer.committed(self._connection)
+
+    def _perform_together(self, together: list[_Asked]) -> Hints:
+        if self._connection is None:
+            self._connection = self._file.connect()
+        connection = self._connection
+        told = Hints()
+        try:
+            self._file.gate.begin(connection, self._file.timeout)
+            for asked in together:
+                self._perform_one(connection, asked, told, alone=len(together) == 1)
+            if connection.in_transaction:
+                connection.execute("commit")
+        except BaseException as error:
+            if isinstance(error, sqlite3.Error) and is_busy(error):
+                if connection.in_transaction:
+                    connection.execute("rollback")
+            else:
+                self._discard()
+            raise
+        return told
+
+    def _perform_one(self, connection: sqlite3.Connection, asked: _Asked, told: Hints, *, alone: bool) -> None:
+        """One operation of several. An error that is its own undoes it alone."""
+        turn = Turn(self._clock())
+        if not alone:
+            connection.execute("savepoint one")
+        try:
+            asked.answer = run(plan(asked.operation, turn), executor(connection))
+        except Exception as error:
+            if not connection.in_transaction or translate(error, self._file.name) is not None:
+                raise  # the store's error is everyone's
+            connection.execute("rollback" if alone else "rollback to one")
+            asked.error = error
+        else:
+            gather(told, turn.hints)
+        if not alone:
+            connection.execute("release one")
+
+    def _translated(self, error: sqlite3.Error) -> BaseException:
+        ours = translate(error, self._file.name)
+        if ours is None:
+            return error
+        ours.__cause__ = error
+        return ours
+
+    def _discard(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _tell(together: list[_Asked]) -> None:
+    """Wake the tasks that wait, each in its own loop."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    for asked in together:
+        if asked.future is not None:
+            by_loop.setdefault(asked.future.get_loop(), []).append(asked.future)
+    for loop, futures in by_loop.items():
+        try:
+            loop.call_soon_threadsafe(_finish, futures)
+        except RuntimeError:  # the loop is closed, so nobody waits there any more
+            continue
+
+
+def _finish(futures: list[asyncio.Future[None]]) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_result(None)
