@@ -1,0 +1,83 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+import io
+import sys
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from holdfast.cli import deleting, listing, operating, showing, starting, status, upkeep, working
+from holdfast.cli.command import App, ConfigFile, Json, Store, command
+from holdfast.cli.exits import MEANINGS, Exit
+from holdfast.cli.invocation import Invocation
+from holdfast.cli.settings import Flags
+
+EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning in MEANINGS.items()) + "."
+
+app = typer.Typer(
+    name="holdfast",
+    help="Durable background jobs that commit with your data.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    # Its tracebacks show local variables, and those may hold payloads and passwords.
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """The `holdfast` script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show a character shows its escape.
+            stream.reconfigure(errors="backslashreplace")
+    app(prog_name="holdfast")
+
+
+@app.callback()
+def holdfast(
+    ctx: typer.Context,
+    store: Store = None,
+    app: App = None,
+    config: ConfigFile = None,
+    json: Json = False,
+    show_version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
+) -> None:
+    if show_version:
+        typer.echo(f"holdfast {version('holdfast')}")
+        raise typer.Exit(Exit.DONE)
+    ctx.obj = Flags(store, app, config, json)
+
+
+@command
+def demo(run: Invocation) -> None:
+    """See it at work: chains, a worker killed in the middle, nothing lost. Takes half a minute, needs nothing."""
+    # Only here: it is an edge of its own, and no other command needs it.
+    from holdfast.demo import run_demo, summary
+
+    verdict = run_demo(run.out, quiet=run.json)
+    run.answer({**asdict(verdict), "passed": verdict.passed}, summary(verdict))
+    run.end(Exit.DONE if verdict.passed else Exit.FAILED)
+
+
+for panel, functions in {
+    "Try": {"demo": demo},
+    "Run": {"worker": working.worker, "migrate": upkeep.migrate},
+    "Start": {"start": starting.start, "wait": starting.wait},
+    "Look": {"status": status.status, "list": listing.list_, "show": showing.show, "report": showing.report},
+    "Operate": {
+        "retry": operating.retry,
+        "cancel": operating.cancel,
+        "run-now": operating.run_now,
+        "delete": deleting.delete,
+        "pause": operating.pause,
+        "resume": operating.resume,
+        "prune": deleting.prune,
+        "doctor": upkeep.doctor,
+    },
+}.items():
+    for name, function in functions.items():
+        app.command(name, rich_help_panel=panel, epilog=EPILOG)(function)

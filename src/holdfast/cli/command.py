@@ -1,0 +1,82 @@
+"""Commands: functions that take an invocation, and the options that all of them share."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Concatenate, ParamSpec
+
+import typer
+
+from holdfast.cli.exits import Exit, Mistake
+from holdfast.cli.invocation import Invocation
+from holdfast.cli.settings import Flags
+from holdfast.errors import HoldfastError
+
+P = ParamSpec("P")
+
+_PANEL = "Options of every command"
+
+Store = Annotated[
+    str | None,
+    typer.Option(
+        "--store", metavar="URL", help="Where jobs live; else HOLDFAST_STORE, else the file.", rich_help_panel=_PANEL
+    ),
+]
+App = Annotated[
+    str | None,
+    typer.Option(
+        "--app", metavar="MODULE:JOBS", help="The job types; else HOLDFAST_APP, else the file.", rich_help_panel=_PANEL
+    ),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Read FILE, not ./holdfast.toml.", rich_help_panel=_PANEL),
+]
+Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.", rich_help_panel=_PANEL)]
+
+
+def _shared(
+    ctx: typer.Context, *, store: Store = None, app: App = None, config: ConfigFile = None, json: Json = False
+) -> Flags:
+    outer = ctx.obj if isinstance(ctx.obj, Flags) else Flags()
+    return Flags(store, app, config, json).over(outer)
+
+
+SHARED = inspect.signature(_shared, eval_str=True).parameters
+
+
+def command(function: Callable[Concatenate[Invocation, P], None]) -> Callable[..., None]:
+    """A function as a command: with the shared options, and with errors turned into a sentence and an exit code."""
+    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+
+    @functools.wraps(function)
+    def run(**given: Any) -> None:
+        flags = _shared(**{name: given.pop(name) for name in SHARED})
+        invocation = Invocation(flags)
+        try:
+            function(invocation, **given)  # type: ignore[call-arg]
+        except (HoldfastError, Mistake) as error:
+            invocation.refuse(error)
+        except KeyboardInterrupt:
+            raise typer.Exit(Exit.INTERRUPTED) from None
+
+    context, *shared = SHARED.values()
+    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (context, *own, *shared)]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+@contextmanager
+def checked() -> Generator[None]:
+    """What the library refuses in here, the person typed."""
+    try:
+        yield
+    except HoldfastError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise Mistake(str(error)) from error

@@ -1,0 +1,119 @@
+"""Jobs and chains as JSON documents. Payloads are left out unless asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast.cli.times import iso
+from holdfast.codec import plain
+from holdfast.errors import PayloadRefused
+from holdfast.job import AttemptReport, Chain, ErrorText, Job
+
+Document = dict[str, Any]
+
+MASK = "***"
+_SECRET = re.compile(r"password|passwd|token|secret|authorization|cookie|api[_-]?key", re.IGNORECASE)
+
+
+def chain_document(chain: Chain[Any]) -> Document:
+    """A chain, with its current job's place and attempt."""
+    job = chain.job
+    return {
+        "id": chain.id,
+        "type": chain.type,
+        "status": str(chain.status),
+        "key": chain.key,
+        "created_at": iso(chain.created_at),
+        "scheduled_at": iso(chain.scheduled_at),
+        "finished_at": iso(chain.finished_at),
+        "error": error_text(chain.error),
+        "job": {"id": job.id, "type": job.type, "index": job.index, "attempt": job.attempt, "worker": job.worker},
+    }
+
+
+def job_document(job: Job) -> Document:
+    """A job, all but its payloads."""
+    return {
+        "id": job.id,
+        "type": job.type,
+        "chain_id": job.chain_id,
+        "index": job.index,
+        "status": str(job.status),
+        "attempt": job.attempt,
+        "max_attempts": job.max_attempts,
+        "priority": job.priority,
+        "key": job.key,
+        "worker": job.worker,
+        "progress": job.progress,
+        "progress_note": job.progress_note,
+        "created_at": iso(job.created_at),
+        "scheduled_at": iso(job.scheduled_at),
+        "started_at": iso(job.started_at),
+        "finished_at": iso(job.finished_at),
+        "leased_until": iso(job.leased_until),
+        "open_blockers": job.open_blockers,
+        "error": error_text(job.error),
+    }
+
+
+def payload_document(job: Job, *, secrets: bool) -> Document:
+    """A job's input and output."""
+    record = job.record
+    return {"input": payload(record.input, secrets=secrets), "output": payload(record.output, secrets=secrets)}
+
+
+def blocker_document(chain: Chain[Any]) -> Document:
+    return {"id": chain.id, "type": chain.type, "status": str(chain.status)}
+
+
+def attempt_document(attempt: AttemptReport) -> Document:
+    """One attempt, with the whole traceback."""
+    document: Document = {
+        "number": attempt.number,
+        "worker": attempt.worker,
+        "started_at": iso(attempt.started_at),
+        "ended_at": iso(attempt.ended_at),
+        "outcome": attempt.outcome,
+        "error": error_text(attempt.error),
+        "next_at": iso(attempt.next_at),
+    }
+    if attempt.error is not None:
+        document["traceback"] = attempt.error.traceback
+    return document
+
+
+def error_text(error: ErrorText | None) -> str | None:
+    return None if error is None else str(error)
+
+
+def payload(stored: bytes | None, *, secrets: bool) -> Any:
+    """A stored payload as plain JSON values. What goes by a secret's name is masked unless `secrets` are wanted."""
+    if stored is None:
+        return None
+    try:
+        value = plain(stored)
+    except PayloadRefused:
+        # A codec of the application's own, encrypting perhaps: it is not ours to read.
+        return f"({len(stored)} bytes that are not JSON)"
+    return value if secrets else masked(value)
+
+
+def masked(value: Any) -> Any:
+    """The value with what stands under a secret's name hidden, at any depth."""
+    match value:
+        case dict():
+            return {key: MASK if _SECRET.search(key) else masked(each) for key, each in _items(value)}
+        case list():
+            return [masked(each) for each in _elements(value)]
+        case _:
+            return value
+
+
+def _items(value: Any) -> Sequence[tuple[str, Any]]:
+    return list(value.items())
+
+
+def _elements(value: Any) -> Sequence[Any]:
+    return list(value)

@@ -1,0 +1,117 @@
+"""One run of a command: its settings, its client, and how it answers, to people or to programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, NoReturn
+
+import typer
+from rich.console import Console, RenderableType
+
+from holdfast.cli.apps import load_jobs
+from holdfast.cli.exits import Exit, Mistake, exit_of
+from holdfast.cli.files import check_file
+from holdfast.cli.passwords import hide, passwords_in
+from holdfast.cli.printable import printable, write_json
+from holdfast.cli.settings import Flags, Settings, settle
+from holdfast.errors import HoldfastError
+from holdfast.jobs import Jobs
+from holdfast.sync_client import SyncClient
+
+WIDE = 200
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that takes data for what it is: no markup, no emoji codes, no guesses at what to colour."""
+    made = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        # Into a file or a pipe nothing is cut.
+        made.width = WIDE
+    return made
+
+
+class Invocation:
+    """What a command works with."""
+
+    def __init__(self, flags: Flags) -> None:
+        self.flags = flags
+        self.json = flags.json
+        self.out = console()
+        self.err = console(stderr=True)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Where the store and the app are."""
+        return settle(self.flags)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """The application's job types. Only what starts or runs jobs needs them."""
+        return load_jobs(self.settings.need_app())
+
+    @contextmanager
+    def client(self, jobs: Jobs | None = None, *, creates: bool = False) -> Generator[SyncClient]:
+        """A connected client. Unless it `creates`, a store that is not there yet is not made by looking at it."""
+        address = self.address()
+        try:
+            if not creates:
+                check_file(address)
+            client = SyncClient(address, jobs)
+        except ValueError as error:
+            raise Mistake(str(error)) from error
+        with client:
+            yield client
+
+    def address(self) -> str:
+        """The store's address. A password among the arguments earns a warning: other users can read them."""
+        address = self.settings.need_store()
+        if self.flags.store is not None and passwords_in(self.flags.store):
+            self.warn(
+                "a password on the command line can be read by others on this machine; use HOLDFAST_STORE or a file"
+            )
+        return address
+
+    def answer(self, document: Any, *shown: RenderableType) -> None:
+        """Answer with the document for programs, or with what is shown to people."""
+        if self.json:
+            self.write(write_json(document, indent=2 if sys.stdout.isatty() else None))
+        else:
+            for each in shown:
+                self.out.print(each)
+
+    def write(self, line: str) -> None:
+        """A line on stdout, as it is."""
+        self.out.file.write(f"{line}\n")
+        self.out.file.flush()
+
+    def warn(self, text: str) -> None:
+        """Tell people something beside the answer."""
+        self.err.print(f"warning: {text}", style="yellow", soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        """The same, when nothing is wrong."""
+        self.err.print(printable(text), style="dim", soft_wrap=True)
+
+    def refuse(self, error: HoldfastError | Mistake) -> NoReturn:
+        """End with an error: a sentence on stderr, and for programs a document on stdout."""
+        code = exit_of(error)
+        text = hide(str(error), self._passwords())
+        self.err.print(f"error: {printable(text)}", style="red", soft_wrap=True)
+        if self.json:
+            self.write(write_json({"error": {"kind": type(error).__name__, "message": text, "exit": int(code)}}))
+        raise typer.Exit(code)
+
+    def end(self, code: Exit) -> None:
+        """End here, unless all is well."""
+        if code is not Exit.DONE:
+            raise typer.Exit(code)
+
+    def _passwords(self) -> Sequence[str]:
+        try:
+            return self.settings.passwords
+        except Mistake:
+            return passwords_in(self.flags.store or "")

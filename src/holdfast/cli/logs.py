@@ -1,0 +1,49 @@
+"""A worker's log on stderr: a line for each event, that no data can forge or break."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+from holdfast.cli.printable import printable, write_json
+
+PREFIX = "holdfast_"
+
+
+class LineFormatter(logging.Formatter):
+    """For people. A traceback follows its line, each of its own lines behind a bar."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S.%f")[:-3]
+        line = f"{moment} {record.levelname:<7} {printable(record.getMessage())}"
+        if record.exc_info:
+            trace = self.formatException(record.exc_info)
+            line += "".join(f"\n    | {printable(each)}" for each in trace.split("\n"))
+        return line
+
+
+class JsonFormatter(logging.Formatter):
+    """For programs: one object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        document: dict[str, Any] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        for name, value in vars(record).items():
+            if name.startswith(PREFIX):
+                document[name.removeprefix(PREFIX)] = value
+        if record.exc_info:
+            document["traceback"] = self.formatException(record.exc_info)
+        return write_json(document)
+
+
+def log_to_stderr(*, level: str, as_json: bool) -> None:
+    """Send what this process logs to stderr."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if as_json else LineFormatter())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

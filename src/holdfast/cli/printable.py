@@ -1,0 +1,39 @@
+"""Text from jobs, made harmless for a terminal.
+
+Names, keys, errors and payloads are whatever somebody put there: escape sequences that rewrite the screen or the
+window's title, line feeds that forge a line, controls that turn the reading direction. All of them are shown, none
+is obeyed.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any
+
+# Controls, format characters (bidi, zero-width, tags), surrogates, line and paragraph separators.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def printable(text: str) -> str:
+    """The text on one line, with every character that would act on a terminal written as its escape."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_shown(character) for character in text)
+
+
+def printable_lines(text: str) -> str:
+    """The same for text that has lines, such as a traceback: these stay."""
+    return "\n".join(printable(line.expandtabs(4)) for line in text.split("\n"))
+
+
+def write_json(document: Any, *, indent: int | None = None) -> str:
+    """A document as JSON in ASCII: what is not, and what would act on a terminal, is escaped."""
+    # DEL is the one ASCII control that JSON lets through.
+    return json.dumps(document, indent=indent).replace("\x7f", "\\u007f")
+
+
+def _shown(character: str) -> str:
+    if unicodedata.category(character) not in _UNSEEN:
+        return character
+    return character.encode("unicode_escape").decode()

@@ -1,0 +1,79 @@
+"""Where a command's store and app come from: the command line first, then the environment, then the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.cli.config import FILE, Config, read_config
+from holdfast.cli.exits import Mistake
+from holdfast.cli.passwords import passwords_in
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What was typed, before or after the command's name."""
+
+    store: str | None = None
+    app: str | None = None
+    config: Path | None = None
+    json: bool = False
+
+    def over(self, outer: Flags) -> Flags:
+        """These, and where they are silent, the outer ones."""
+        return Flags(
+            store=outer.store if self.store is None else self.store,
+            app=outer.app if self.app is None else self.app,
+            config=outer.config if self.config is None else self.config,
+            json=self.json or outer.json,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The store and the app, each with where it was said."""
+
+    config: Config
+    store: str | None
+    store_from: str
+    app: str | None
+    app_from: str
+
+    def need_store(self) -> str:
+        """The store's address."""
+        if not self.store:
+            raise Mistake(
+                f'which store? Give --store sqlite:///jobs.db, set HOLDFAST_STORE, or write store = "..." in {FILE}'
+            )
+        return self.store
+
+    def need_app(self) -> str:
+        """Where the job types are."""
+        if not self.app:
+            raise Mistake(f'which job types? Give --app MODULE:JOBS, set HOLDFAST_APP, or write app = "..." in {FILE}')
+        return self.app
+
+    @property
+    def passwords(self) -> list[str]:
+        """What must not be shown."""
+        return passwords_in(self.store) if self.store else []
+
+
+def settle(flags: Flags, environment: Mapping[str, str] = os.environ) -> Settings:
+    """Find the settings of a command. A file that is broken is a mistake even where it would not be needed."""
+    config = read_config(flags.config, environment)
+    store, store_from = _first(
+        (flags.store, "--store"),
+        (environment.get("HOLDFAST_STORE"), "HOLDFAST_STORE"),
+        (config.store, str(config.path)),
+    )
+    app, app_from = _first(
+        (flags.app, "--app"), (environment.get("HOLDFAST_APP"), "HOLDFAST_APP"), (config.app, str(config.path))
+    )
+    return Settings(config, store, store_from, app, app_from)
+
+
+def _first(*sources: tuple[str | None, str]) -> tuple[str | None, str]:
+    return next(((value, source) for value, source in sources if value), (None, "nowhere"))

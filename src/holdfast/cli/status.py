@@ -1,0 +1,157 @@
+"""`status`: counts per type and health, in one screen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from holdfast.calls import Stats
+from holdfast.cli import tables
+from holdfast.cli.command import command
+from holdfast.cli.documents import Document
+from holdfast.cli.invocation import Invocation
+from holdfast.cli.printable import write_json
+from holdfast.cli.times import duration, iso, lasting
+from holdfast.job import Job, Status
+from holdfast.job import moment as to_moment
+from holdfast.operations import Finding
+from holdfast.sync_client import SyncClient
+
+WAITED_TOO_LONG = 60.0
+"""Seconds that a due job may wait before somebody should hear of it."""
+EXPIRED_TOO_LONG = 10.0
+"""Seconds after which somebody should have taken a dead worker's jobs."""
+MOST_RUNNING = 1000
+
+
+@command
+def status(
+    run: Invocation,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep looking; with --json, a line each time.")] = False,
+    interval: Annotated[str, typer.Option(metavar="DURATION", help="With --watch: how often.")] = "1s",
+) -> None:
+    """Show how many jobs of which type stand where, who runs them, and what is wrong."""
+    pause = max(duration(interval), 0.1)
+    with run.client() as client:
+        if not watch:
+            document = look(client)
+            run.answer(document, screen(document))
+            return
+        if run.json:
+            while True:
+                run.write(write_json(look(client)))
+                time.sleep(pause)
+        with Live(console=run.out, auto_refresh=False, screen=run.out.is_terminal) as live:
+            while True:
+                live.update(screen(look(client)), refresh=True)
+                time.sleep(pause)
+
+
+def look(client: SyncClient) -> Document:
+    """The state of the store as a document: cheap enough to ask for every second. `doctor` looks deeper."""
+    now = datetime.now(UTC)
+    stats = client.stats()
+    running = client.list_jobs(status="running", limit=MOST_RUNNING).items if stats.counts[Status.RUNNING] else ()
+    troubles = [*_waiting_too_long(stats, now), *_expired(running, now)]
+    return {
+        "store": client.store.name,
+        "at": iso(now),
+        "health": "warning" if troubles else "ok",
+        "counts": {str(status): count for status, count in stats.counts.items()},
+        "due": stats.due,
+        "types": [_type_document(stats, name, now) for name in stats.types],
+        "workers": _workers(running, now),
+        "findings": [finding._asdict() for finding in troubles],
+    }
+
+
+def screen(document: Document) -> RenderableType:
+    """The same for people."""
+    heading = Text.assemble(
+        tables.text(document["store"], "bold"), "  ", tables.word(document["health"]), f"  {document['due']:,} due now"
+    )
+    parts: list[RenderableType] = [heading, ""]
+    words = [str(status) for status in Status]
+    if document["types"]:
+        columns = ("type", *words, "scheduled", "oldest due", "")
+        counted = tables.table(*columns, numbers=(*words, "scheduled", "oldest due"))
+        for row in document["types"]:
+            oldest = row["oldest_due_seconds"]
+            counted.add_row(
+                tables.text(row["type"]), *(_count(row[each], each) for each in (*words, "scheduled")),
+                "" if oldest is None else lasting(oldest), tables.text("paused" if row["paused"] else "", "yellow"),
+            )  # fmt: skip
+        if len(document["types"]) > 1:
+            counted.add_section()
+            counted.add_row("all", *(_count(document["counts"][each], each) for each in words))
+        parts.append(counted)
+    else:
+        parts.append(tables.text("no jobs", "dim"))
+    if document["workers"]:
+        at_work = tables.table("worker", "running", "lease ends", numbers=("running", "lease ends"))
+        for row in document["workers"]:
+            left = row["lease_seconds"]
+            ends = tables.text(f"{lasting(-left)} ago", "red") if left < 0 else tables.text(f"in {lasting(left)}")
+            at_work.add_row(tables.text(row["worker"]), f"{row['running']:,}", ends)
+        parts += ["", at_work]
+    for row in document["findings"]:
+        parts.append(Text.assemble(tables.word(row["level"]), " ", tables.text(f"{row['subject']}: {row['detail']}")))
+    return Group(*parts)
+
+
+def _type_document(stats: Stats, name: str, now: datetime) -> Document:
+    row = stats.types[name]
+    oldest = to_moment(row.oldest_due)
+    return {
+        "type": name,
+        **{str(status): row.counts.get(status, 0) for status in Status},
+        "due": row.due,
+        "scheduled": row.scheduled,
+        "oldest_due_seconds": None if oldest is None else max(0.0, (now - oldest).total_seconds()),
+        "paused": row.paused,
+    }
+
+
+def _workers(running: Sequence[Job], now: datetime) -> list[Document]:
+    """Who holds jobs, and when the first of each worker's leases ends."""
+    ends: dict[str, list[datetime]] = {}
+    for job in running:
+        if job.worker is not None and job.leased_until is not None:
+            ends.setdefault(job.worker, []).append(job.leased_until)
+    return [
+        {"worker": worker, "running": len(leases), "lease_seconds": (min(leases) - now).total_seconds()}
+        for worker, leases in sorted(ends.items())
+    ]
+
+
+def _waiting_too_long(stats: Stats, now: datetime) -> list[Finding]:
+    found: list[Finding] = []
+    for name, row in stats.types.items():
+        oldest = to_moment(row.oldest_due)
+        waited = 0.0 if oldest is None or row.paused else (now - oldest).total_seconds()
+        if waited > WAITED_TOO_LONG:
+            detail = f"{row.due:,} due, the first for {lasting(waited)}; is a worker running that takes them?"
+            found.append(Finding("warning", name, detail))
+    return found
+
+
+def _expired(running: Sequence[Job], now: datetime) -> list[Finding]:
+    """Jobs whose worker is gone. The next worker of their type takes them back within seconds, if there is one."""
+    late = sorted(now - job.leased_until for job in running if job.leased_until is not None and job.leased_until < now)
+    if not late or late[-1].total_seconds() < EXPIRED_TOO_LONG:
+        return []
+    detail = f"{len(late):,}, the first {lasting(late[-1].total_seconds())} ago; is a worker of their types running?"
+    return [Finding("warning", "leases that ran out", detail)]
+
+
+def _count(count: int, column: str) -> Text:
+    return tables.text(
+        "·" if count == 0 else f"{count:,}", "bright_black" if count == 0 else tables.STYLES.get(column, "")
+    )

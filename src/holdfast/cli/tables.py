@@ -1,0 +1,118 @@
+"""Tables for people. Whatever comes from a job is made printable first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.cli.printable import printable, printable_lines
+from holdfast.cli.times import lasting, relative
+from holdfast.job import AttemptReport, Chain, Job, Status
+
+STYLES = {
+    "blocked": "magenta",
+    "pending": "yellow",
+    "scheduled": "yellow",
+    "running": "cyan",
+    "completed": "green",
+    "failed": "red",
+    "cancelled": "bright_black",
+    "lost": "red",
+    "rescheduled": "yellow",
+    "released": "bright_black",
+    "ok": "green",
+    "warning": "yellow",
+    "error": "red",
+}
+
+
+def text(value: object, style: str = "") -> Text:
+    """Data on one line."""
+    return Text("-" if value is None else printable(str(value)), style=style)
+
+
+def lines(value: str, style: str = "") -> Text:
+    """Data that has lines."""
+    return Text(printable_lines(value), style=style)
+
+
+def word(value: str) -> Text:
+    """A status, an outcome or a level, in its colour."""
+    return text(value, STYLES.get(value, ""))
+
+
+def status(job: Job, now: datetime) -> Text:
+    """A job's status; pending and due later is called scheduled."""
+    later = job.status is Status.PENDING and job.scheduled_at > now
+    return word("scheduled" if later else str(job.status))
+
+
+def table(*columns: str, numbers: Sequence[str] = ()) -> Table:
+    """An empty table. Columns of numbers stand to the right; ids are never cut."""
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    for column in columns:
+        made.add_column(column, justify="right" if column in numbers else "left", no_wrap=column in ("id", *numbers))
+    return made
+
+
+def chains(found: Iterable[Chain[Any]]) -> Table:
+    """Chains, one a line."""
+    now = datetime.now(UTC)
+    made = table("id", "type", "status", "step", "attempt", "key", "created", "error", numbers=("step", "attempt"))
+    for chain in found:
+        job = chain.job
+        step = text(chain.type) if job.index == 0 else Text.assemble(text(chain.type), " > ", text(job.type))
+        made.add_row(
+            text(chain.id), step, status(job, now), text(job.index + 1), text(job.attempt), text(chain.key),
+            text(relative(chain.created_at, now)), text(chain.error or "", "red"),
+        )  # fmt: skip
+    return made
+
+
+def jobs(found: Iterable[Job]) -> Table:
+    """Jobs, one a line."""
+    now = datetime.now(UTC)
+    made = table(
+        "step", "id", "type", "status", "attempt", "worker", "created", "took", "error", numbers=("step", "attempt")
+    )
+    for job in found:
+        attempts = f"{job.attempt}/{job.max_attempts}" if job.max_attempts else str(job.attempt)
+        made.add_row(
+            text(job.index + 1), text(job.id), text(job.type), status(job, now), text(attempts), text(job.worker),
+            text(relative(job.created_at, now)), text(took(job.started_at, job.finished_at)),
+            text(job.error or "", "red"),
+        )  # fmt: skip
+    return made
+
+
+def attempts(found: Iterable[AttemptReport]) -> Table:
+    """A job's attempts, one a line."""
+    now = datetime.now(UTC)
+    made = table("attempt", "outcome", "worker", "started", "took", "next", "error", numbers=("attempt",))
+    for each in found:
+        made.add_row(
+            text(each.number), word(each.outcome), text(each.worker), text(relative(each.started_at, now)),
+            text(took(each.started_at, each.ended_at)), text(relative(each.next_at, now)),
+            text(each.error or "", "red"),
+        )  # fmt: skip
+    return made
+
+
+def facts(pairs: Iterable[tuple[str, Text | str | None]]) -> Table:
+    """Names and values, those without a value left out."""
+    made = Table.grid(padding=(0, 2))
+    made.add_column(style="bold")
+    made.add_column()
+    for name, value in pairs:
+        if value is not None:
+            made.add_row(name, value if isinstance(value, Text) else text(value))
+    return made
+
+
+def took(begun: datetime | None, ended: datetime | None) -> str:
+    return "-" if begun is None or ended is None else lasting((ended - begun).total_seconds())

@@ -1,0 +1,57 @@
+"""The shop's work: charge an order, have a big one approved, ship it; then bill the customer for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+
+from holdfast import Attempt, Bound, Jobs, Retry
+from holdfast.demo.ledger import ENTER
+
+BIG = 900
+"""Orders from this amount need a person's approval."""
+
+jobs = Jobs()
+
+
+class CardDeclined(Exception):
+    """The bank said no. It often says yes a moment later."""
+
+
+@jobs.job(retry=Retry(initial=0.5, jitter=0, max_attempts=10))
+async def charge(attempt: Attempt, order: int, amount: int) -> int | Bound[int]:
+    """Charge the card, then hand the chain over to the next step."""
+    await asyncio.sleep(0.15)  # the bank
+    if is_declined_at_first(order) and attempt.job.attempt == 1:
+        raise CardDeclined(f"order {order}: the card was declined")
+    async with attempt.complete() as done:  # the ledger's row and the step to the next job commit together
+        await done.tx.execute(ENTER, [attempt.job.id, attempt.job.type, order, attempt.job.attempt])
+        step = approve if amount >= BIG else ship
+        return done.continue_with(step.bind(order=order, amount=amount))
+
+
+@jobs.declare
+async def approve(order: int, amount: int) -> int:
+    """Only declared: no worker has a handler for it, so it waits until somebody completes it from outside."""
+    raise NotImplementedError
+
+
+@jobs.job
+async def ship(attempt: Attempt, order: int, amount: int) -> int:
+    """Pack and ship. The amount is the output of the whole chain."""
+    await asyncio.sleep(0.15)  # tape and paper
+    async with attempt.complete() as done:
+        await done.tx.execute(ENTER, [attempt.job.id, attempt.job.type, order, attempt.job.attempt])
+        return done.output(amount)
+
+
+@jobs.job
+async def bill(attempt: Attempt, customer: int) -> int:
+    """Add up what the customer ordered. It was started `after` those orders, so it runs when all of them are done."""
+    total: int = sum(attempt.blockers)
+    async with attempt.complete() as done:
+        await done.tx.execute(ENTER, [attempt.job.id, attempt.job.type, customer, attempt.job.attempt])
+        return done.output(total)
+
+
+def is_declined_at_first(order: int) -> bool:
+    return order % 24 == 7

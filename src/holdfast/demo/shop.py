@@ -1,0 +1,56 @@
+"""The customers: orders go into the shop's table and into Holdfast in one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from holdfast import SyncClient
+from holdfast.demo.jobs import BIG, approve, bill, charge, ship
+from holdfast.demo.ledger import ENTER
+from holdfast.job import Chain
+
+CUSTOMERS = 20
+ORDERS_EACH = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The chains of the day."""
+
+    orders: list[Chain[int]]
+    bills: list[Chain[int]]
+
+    @property
+    def ids(self) -> list[str]:
+        return [chain.id for chain in (*self.orders, *self.bills)]
+
+
+def place_orders(client: SyncClient, shop: sqlite3.Connection) -> Started:
+    """Every order with its chain, and for each customer a bill that waits for their orders: all or nothing."""
+    orders: list[Chain[int]] = []
+    bills: list[Chain[int]] = []
+    shop.execute("begin immediate")
+    for customer in range(CUSTOMERS):
+        numbers = range(customer * ORDERS_EACH, (customer + 1) * ORDERS_EACH)
+        shop.executemany("insert into orders values (?, ?, ?)", [(each, customer, amount(each)) for each in numbers])
+        placed = client.start_many([charge.bind(order=each, amount=amount(each)) for each in numbers], tx=shop)
+        bills.append(client.start(bill.bind(customer=customer), after=placed, tx=shop))
+        orders += placed
+    shop.execute("commit")
+    return Started(orders, bills)
+
+
+def approve_order(client: SyncClient, chain: Chain[int]) -> bool:
+    """A person's yes: completes the waiting job from outside and moves the chain on. Tells whether it was waiting."""
+    with client.completing(chain.id) as current:
+        job = current.job
+        if job.type != approve.name:
+            return False
+        current.tx.execute(ENTER, [job.id, job.type, job.input["order"], job.attempt])
+        current.continue_with(ship.bind(**job.input))
+        return True
+
+
+def amount(order: int) -> int:
+    return BIG + order if order % 60 == 31 else 5 + order * 37 % 400

@@ -1,0 +1,57 @@
+"""`--app MODULE:JOBS`: what can be wrong with it is told in one line."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.apps import load_jobs
+from holdfast.cli.exits import Mistake
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working directory of its own, whose modules are forgotten again."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    known = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - known:
+        del sys.modules[name]
+
+
+def test_a_module_of_the_working_directory_is_found(here: Path) -> None:
+    (here / "shop_one.py").write_text("from holdfast import Jobs\njobs = Jobs()\n@jobs.job\ndef sell() -> None: ...\n")
+
+    assert [job_type.name for job_type in load_jobs("shop_one:jobs")] == ["sell"]
+    assert load_jobs("shop_one") is load_jobs("shop_one:jobs")
+
+
+def test_a_registry_may_sit_deeper(here: Path) -> None:
+    (here / "shop_two.py").write_text("from holdfast import Jobs\nclass app:\n    registry = Jobs()\n")
+
+    assert len(load_jobs("shop_two:app.registry")) == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "app", "complaint"),
+    [
+        ("", "no_such_module:jobs", "there is no module 'no_such_module' in"),
+        ("", "3shop:jobs", "write MODULE:JOBS"),
+        ("", ":jobs", "write MODULE:JOBS"),
+        ("", "broken_shop:jobs", "'jobs' is nothing in broken_shop"),
+        ("jobs = []", "broken_shop:jobs", "'jobs' is a list in broken_shop, not a Jobs registry"),
+        ("from holdfast import Jobs\nwork = Jobs()", "broken_shop", "it has broken_shop:work"),
+        ("x = 1\ny = 1 / 0", "broken_shop", r"ZeroDivisionError: division by zero \(.*broken_shop.py, line 2\)"),
+        ("def f(:", "broken_shop", r"SyntaxError: .*broken_shop.py, line 1\)"),
+        ("import not_installed_here", "broken_shop", "ModuleNotFoundError: No module named 'not_installed_here'"),
+    ],
+)
+def test_what_is_wrong_is_a_mistake_in_one_line(here: Path, source: str, app: str, complaint: str) -> None:
+    (here / "broken_shop.py").write_text(source)
+
+    with pytest.raises(Mistake, match=complaint) as raised:
+        load_jobs(app)
+
+    assert "\n" not in str(raised.value)

@@ -1,0 +1,110 @@
+"""`holdfast.toml`, and the order in which settings are looked up."""
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.config import Config, read_config
+from holdfast.cli.exits import Mistake
+from holdfast.cli.settings import Flags, settle
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "holdfast.toml"
+    path.write_text(text)
+    return path
+
+
+def test_the_file_names_the_store_and_the_app(tmp_path: Path) -> None:
+    path = written(tmp_path, 'store = "sqlite:///jobs.db"\napp = "shop:jobs"\n[workers]\nconcurrency = 4\n')
+
+    assert read_config(path) == Config(path, "sqlite:///jobs.db", "shop:jobs", 4)
+
+
+def test_the_working_directory_s_file_is_found_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, 'store = "sqlite:///jobs.db"')
+    monkeypatch.chdir(tmp_path)
+
+    assert read_config(None).store == "sqlite:///jobs.db"
+
+
+def test_no_file_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert read_config(None) == Config()
+
+
+def test_environment_variables_are_put_in(tmp_path: Path) -> None:
+    path = written(tmp_path, 'store = "postgresql://app:${PASSWORD}@db/$$x"')
+
+    assert read_config(path, {"PASSWORD": "s3cret"}).store == "postgresql://app:s3cret@db/$x"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('# first\nstore = "x://${NOPE}"', "line 2, store: the environment variable NOPE is not set"),
+        ('store = "x://${}"', r"line 1, store: '\$\{\}' names no environment variable"),
+        ('store = "x://${A B}"', "names no environment variable"),
+        ("\n\nstore = 3", "line 3, store: must be a text in quotes, not int"),
+        ('store = ["a"]', "line 1, store: must be a text in quotes, not list"),
+        ('stor = "sqlite:///x"', "line 1, stor: unknown key; did you mean store"),
+        ("zzz = 1", "line 1, zzz: unknown key; it has no meaning"),
+        ("[workers]\n\nconcurrency = 0", r"line 3, workers.concurrency: must be a whole number from 1, not 0"),
+        ('[other]\nconcurrency = 1\n[workers]\nconcurrency = "4"', "line 4, workers.concurrency"),
+        ("workers.concurrency = true", "line 1, workers.concurrency"),
+        ("workers = 3", "line 1, workers"),
+        ("store = @\n", "line 1"),
+    ],
+)
+def test_a_complaint_names_the_file_the_line_and_the_key(tmp_path: Path, text: str, complaint: str) -> None:
+    path = written(tmp_path, text)
+
+    with pytest.raises(Mistake, match=complaint) as raised:
+        read_config(path, {})
+
+    assert str(path) in str(raised.value)
+
+
+def test_tables_of_other_commands_are_left_alone(tmp_path: Path) -> None:
+    path = written(tmp_path, '[work_kinds.slow]\nduration = 3\n[elsewhere]\nstore = "not this"')
+
+    assert read_config(path) == Config(path)
+
+
+def test_a_file_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(Mistake, match=r"gone\.toml: cannot be read: No such file"):
+        read_config(tmp_path / "gone.toml")
+
+
+def test_a_file_that_is_no_text_is_a_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "holdfast.toml"
+    path.write_bytes(b"\xff\xfe")
+
+    with pytest.raises(Mistake, match="not UTF-8"):
+        read_config(path)
+
+
+def test_the_command_line_comes_first_then_the_environment_then_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path, 'store = "file"\napp = "file"')
+    environment = {"HOLDFAST_STORE": "environment", "HOLDFAST_APP": "environment"}
+
+    typed = settle(Flags(store="typed", config=path), environment)
+    told = settle(Flags(config=path), environment)
+    found = settle(Flags(config=path), {})
+
+    assert (typed.store, typed.app, typed.app_from) == ("typed", "environment", "HOLDFAST_APP")
+    assert (told.store, told.store_from) == ("environment", "HOLDFAST_STORE")
+    assert (found.store, found.app, found.store_from) == ("file", "file", str(path))
+
+
+def test_nothing_anywhere_is_a_mistake_that_tells_all_three_ways(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = settle(Flags(), {})
+
+    with pytest.raises(Mistake, match=r"--store .*HOLDFAST_STORE.*holdfast\.toml"):
+        settings.need_store()
+    with pytest.raises(Mistake, match=r"--app .*HOLDFAST_APP.*holdfast\.toml"):
+        settings.need_app()
