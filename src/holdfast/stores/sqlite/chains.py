@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from holdfast import failure
 from holdfast.errors import ChainNotFound
 from holdfast.job import ChainRecord, Record
+from holdfast.lifecycle import NewJob
 from holdfast.sql.plan import Many, Plan, Statement, Turn
 from holdfast.stores.sqlite.rows import SQL, WIDTH, as_json, record
 
@@ -64,14 +65,24 @@ def broken(turn: Turn, chain_id: str) -> Plan[None]:
     chains = [chain_id]
     while chains:
         chain_id = chains.pop()
-        error = failure.write("BlockerFailed", f"chain {chain_id}, which this job waited for, did not complete")
         rows = yield Statement(_BROKEN, {"chain_id": chain_id})
         if rows:
-            yield Many(_FAIL, [{"seq": seq, "error": error, "now": turn.now} for seq, *_ in rows])
+            yield Many(_FAIL, [{"id": id, "error": _broken(chain_id), "now": turn.now} for _, id, *_ in rows])
         for _, id, type, dependent_chain, attempt, worker in rows:
             turn.hints.finished.add(dependent_chain)
             turn.record("failed", id, dependent_chain, type, attempt, worker)
             chains.append(dependent_chain)
+
+
+def fail_with(turn: Turn, job: NewJob, chain_id: str) -> Plan[None]:
+    """Fail a new job because a chain it waits for did not complete."""
+    yield Statement(_FAIL, {"id": job.id, "error": _broken(chain_id), "now": turn.now})
+    turn.hints.finished.add(job.chain_id)
+    turn.record("failed", job.id, job.chain_id, job.type, 0)
+
+
+def _broken(chain_id: str) -> bytes:
+    return failure.write("BlockerFailed", f"chain {chain_id}, which this job waited for, did not complete")
 
 
 def end_attempt(turn: Turn, job: Record, outcome: str, error: bytes | None, next_at: int | None = None) -> Statement:

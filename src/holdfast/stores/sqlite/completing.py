@@ -26,7 +26,7 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     yield from _check(turn, op)
     if op.starts:
         yield from creating.start(turn, Start(op.starts))
-    if job.status is Status.RUNNING:
+    if op.steps and job.status is Status.RUNNING:
         yield chains.end_attempt(turn, job, "lost", None)
         turn.hints.lost.add(job.id)
     for step in op.steps:
@@ -47,6 +47,6 @@ def _check(turn: Turn, op: Complete) -> Plan[None]:
     refused = yield from creating.check_starts(turn, op.starts, op.expected)
     for step in op.steps:
         if refused is None and step.continuation is not None:
-            refused = yield from creating.missing_blocker(step.continuation)
+            refused = yield from creating.missing_blocker(step.continuation, op.expected)
     if refused is not None:
         raise refused

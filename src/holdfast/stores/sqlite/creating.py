@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
 from holdfast.job import FINISHED, ChainRecord, Status
@@ -43,8 +43,6 @@ def preview(turn: Turn, op: Preview) -> Plan[list[ChainRecord | None]]:
 
 def check_starts(turn: Turn, jobs: Sequence[NewJob], expected: Sequence[str]) -> Plan[HoldfastError | None]:
     """Why these starts cannot be written as their transaction was told; None if they can."""
-    if not jobs and not expected:
-        return None
     found = yield from _find(turn, jobs)
     for job, chain_id, told in zip(jobs, found, expected, strict=True):
         if (chain_id or job.id) != told:
@@ -56,12 +54,12 @@ def check_starts(turn: Turn, jobs: Sequence[NewJob], expected: Sequence[str]) ->
     return None
 
 
-def missing_blocker(job: NewJob) -> Plan[ChainNotFound | None]:
-    """The first of a job's blockers that does not exist."""
+def missing_blocker(job: NewJob, made: Collection[str]) -> Plan[ChainNotFound | None]:
+    """The first of a job's blockers that does not exist, nor is made in the same step."""
     if not job.after:
         return None
-    statuses = yield from _statuses(job.after)
-    return next((ChainNotFound(chain_id) for chain_id in job.after if chain_id not in statuses), None)
+    known = (yield from _statuses(job.after)).keys() | set(made)
+    return next((ChainNotFound(chain_id) for chain_id in job.after if chain_id not in known), None)
 
 
 def add(turn: Turn, job: NewJob) -> Plan[None]:
@@ -120,7 +118,8 @@ def _find_key(turn: Turn, job: NewJob, made: list[str]) -> Plan[str | None]:
             "type": job.type,
             "since": _EARLIEST if job.window is None else turn.now - job.window,
             "exclude": as_json(job.exclude),
-            "any": job.dedup == "any",
+            "scope": job.dedup,
+            "now": turn.now,
         },
     )
     return rows[0][0] if rows else None
@@ -176,10 +175,10 @@ def _add_blocked(turn: Turn, job: NewJob, seq: int | None) -> Plan[None]:
     if not open_blockers:
         turn.hints.due.add(job.type)
     turn.record("created", job.id, job.chain_id, job.type, 0)
-    if job.on_blocker_failure == "fail":
-        for chain_id in open_blockers:
-            if statuses[chain_id] in FINISHED:
-                yield from chains.broken(turn, chain_id)
+    broken = [chain_id for chain_id in open_blockers if statuses[chain_id] in FINISHED]
+    if broken and job.on_blocker_failure == "fail":
+        yield from chains.fail_with(turn, job, broken[0])
+        yield from chains.broken(turn, job.chain_id)
 
 
 def _statuses(chain_ids: Iterable[str]) -> Plan[dict[str, str]]:

@@ -166,7 +166,7 @@ def _take_back(turn: Turn, job: Record) -> Plan[Reaped]:
         yield chains.end_attempt(turn, job, "lost", error, turn.now)
         yield Statement(_REAP_PENDING, parameters)
         turn.hints.due.add(job.type)
-        turn.record("lost", job.id, job.chain_id, job.type, job.attempt)
+        turn.record("reaped", job.id, job.chain_id, job.type, job.attempt)
     else:
         yield chains.end_attempt(turn, job, "lost", error)
         yield Statement(_REAP_FAILED, parameters)

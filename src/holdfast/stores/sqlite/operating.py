@@ -1,18 +1,20 @@
-"""Cancel, retry, run now, pause: what an operator does."""
+"""Cancel, retry, run now, pause, keep: what an operator does."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from holdfast.clock import Micros
 from holdfast.errors import JobNotFound, NotPending
 from holdfast.job import ChainRecord, Record, Status
-from holdfast.operations import Cancel, Pause, Resume, RetryJobs, RunNow
+from holdfast.operations import Cancel, Keep, Pause, Resume, RetryJobs, RunNow
 from holdfast.sql.plan import Many, Plan, Statement, Turn
 from holdfast.stores.sqlite import chains
 from holdfast.stores.sqlite.rows import SQL, as_json, record
 
 _CANCEL = SQL["cancel"]
-_CLAIMS = SQL["claims"]
+_KEPT = SQL["keep_current"]
+_KEEP = SQL["keep"]
 _RETRY = SQL["retry"]
 _OPEN_BLOCKERS = SQL["retry_open_blockers"]
 _RUN_NOW = SQL["run_now"]
@@ -22,18 +24,18 @@ _RESUME = SQL["resume"]
 
 
 def cancel(turn: Turn, op: Cancel) -> Plan[list[ChainRecord]]:
-    current = yield from chains.need(op.chain_ids)
-    for job in {chain.last.id: chain.last for chain in current}.values():
-        # Read again: it may have failed with one that was cancelled before it.
-        [(_, status, _)] = yield Statement(_CLAIMS, {"ids": as_json([job.id])})
-        if Status(status).finished:
-            continue
+    current = yield from chains.need(list(dict.fromkeys(op.chain_ids)))
+    jobs = [chain.last for chain in current if not chain.last.status.finished]
+    if op.spare_running:
+        jobs = [job for job in jobs if job.status is not Status.RUNNING]
+    for job in jobs:
         if job.status is Status.RUNNING:
             yield chains.end_attempt(turn, job, "cancelled", op.reason)
             turn.hints.lost.add(job.id)
         yield Statement(_CANCEL, {"seq": job.seq, "reason": op.reason, "now": turn.now})
         turn.hints.finished.add(job.chain_id)
         turn.record("cancelled", job.id, job.chain_id, job.type, job.attempt)
+    for job in jobs:  # only now, so that chains named together are all cancelled and none fails with another
         yield from chains.broken(turn, job.chain_id)
     return (yield from chains.need(op.chain_ids))
 
@@ -70,6 +72,26 @@ def pause(turn: Turn, op: Pause) -> Plan[None]:
 def resume(turn: Turn, op: Resume) -> Plan[None]:
     yield Many(_RESUME, [{"type": type} for type in op.types])
     turn.hints.due.update(op.types)
+
+
+def keep(turn: Turn, op: Keep) -> Plan[list[bool | None]]:
+    answers: list[bool | None] = []
+    for chain_id in op.chain_ids:
+        answer = yield from _keep(turn, chain_id, op.keep)
+        answers.append(answer)
+    return answers
+
+
+def _keep(turn: Turn, chain_id: str, keep: Micros | None) -> Plan[bool | None]:
+    rows = yield Statement(_KEPT, {"chain_id": chain_id})
+    for seq, finished_at, expires_at in rows:
+        if expires_at is not None and expires_at <= turn.now:
+            return None
+        if finished_at is None:
+            return False
+        yield Statement(_KEEP, {"seq": seq, "keep": None if keep is None else turn.now - finished_at + keep})
+        return True
+    return None
 
 
 def _jobs(ids: Sequence[str], statuses: tuple[Status, ...], wanted: str) -> Plan[list[Record]]:

@@ -95,7 +95,6 @@ def _stands_alone(turn: Turn, job: _Job, settlement: Settlement) -> bool:
     return (
         settlement.status is Status.COMPLETED
         and not settlement.starts
-        and not settlement.expected
         and not turn.listening
         and (not job.awaited if next_job is None else not next_job.after)
     )
@@ -103,13 +102,16 @@ def _stands_alone(turn: Turn, job: _Job, settlement: Settlement) -> bool:
 
 def _settle(turn: Turn, job: _Job, settlement: Settlement) -> Plan[Settled]:
     next_job = settlement.continuation
-    refused = yield from creating.check_starts(turn, settlement.starts, settlement.expected)
+    refused = None
+    if settlement.starts:
+        refused = yield from creating.check_starts(turn, settlement.starts, settlement.expected)
     if refused is None and next_job is not None:
-        refused = yield from creating.missing_blocker(next_job)
+        refused = yield from creating.missing_blocker(next_job, settlement.expected)
     if refused is not None:
         return Settled(refused=refused)
     if settlement.starts:
         yield from creating.start(turn, Start(settlement.starts))
+    written = {"seq": job.seq, "token": job.token, "keep": settlement.keep}
     match settlement.status:
         case Status.COMPLETED:
             if next_job is not None:
@@ -121,21 +123,19 @@ def _settle(turn: Turn, job: _Job, settlement: Settlement) -> Plan[Settled]:
                 return Settled(unblocked=tuple((yield from chains.completed(turn, job.chain_id))))
         case Status.PENDING if settlement.outcome == "released":
             yield _past(turn, job, "released", None, job.scheduled_at)
-            yield Statement(_RELEASED, {"seq": job.seq, "token": job.token})
+            yield Statement(_RELEASED, written)
             turn.hints.due.add(job.type)
             turn.record("released", job.id, job.chain_id, job.type, job.attempt - 1)
         case Status.PENDING:
             due = max(turn.now, turn.now + settlement.delay if settlement.at is None else settlement.at)
             yield _past(turn, job, settlement.outcome, settlement.error, due)
-            parameters = {"seq": job.seq, "token": job.token, "error": settlement.error, "scheduled_at": due}
-            yield Statement(_PENDING, parameters)
+            yield Statement(_PENDING, written | {"error": settlement.error, "scheduled_at": due})
             turn.hints.due.add(job.type)
             kind = settlement.outcome if settlement.outcome == "rescheduled" else "retrying"
             turn.record(kind, job.id, job.chain_id, job.type, job.attempt)
         case ended:
             yield _past(turn, job, settlement.outcome, settlement.error, None)
-            parameters = {"seq": job.seq, "token": job.token, "status": ended.value}
-            yield Statement(_ENDED, parameters | {"error": settlement.error, "now": turn.now})
+            yield Statement(_ENDED, written | {"status": ended.value, "error": settlement.error, "now": turn.now})
             turn.hints.finished.add(job.chain_id)
             turn.record(ended.value, job.id, job.chain_id, job.type, job.attempt)
             yield from chains.broken(turn, job.chain_id)
@@ -146,6 +146,7 @@ def _completion(turn: Turn, job: _Job, settlement: Settlement) -> dict[str, obje
     return {
         "seq": job.seq,
         "token": job.token,
+        "keep": settlement.keep,
         "output": settlement.output,
         "now": turn.now,
         "ends": settlement.continuation is None,

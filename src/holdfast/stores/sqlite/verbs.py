@@ -31,7 +31,7 @@ VERBS: dict[str, Verb] = {
         holding: ("claim", "renew", "guard", "progress", "reap"),
         settling: ("settle",),
         completing: ("lock", "complete"),
-        operating: ("cancel", "retry", "run_now", "pause", "resume"),
+        operating: ("cancel", "retry", "run_now", "pause", "resume", "keep"),
         deleting: ("delete", "prune"),
         reading: ("get_chains", "get_jobs", "get_blockers", "get_history", "get_stats", "next_due"),
         listing: ("list_chains", "list_jobs"),

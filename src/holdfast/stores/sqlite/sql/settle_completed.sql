@@ -2,5 +2,6 @@
 -- The worker stays, since no other row tells who did it; the token, so that a settlement sent again is known.
 update holdfast_job
    set status = 'completed', output = :output, error = null, leased_until = null, renewed_at = null,
-       finished_at = :now, expires_at = case when :ends then :now + keep end
+       keep = coalesce(:keep, keep),
+       finished_at = :now, expires_at = case when :ends then :now + coalesce(:keep, keep) end
  where seq = :seq and status = 'running' and token = :token

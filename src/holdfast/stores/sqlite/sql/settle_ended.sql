@@ -1,5 +1,6 @@
 -- settle_ended: an attempt ended its job for good, without completing it.
 update holdfast_job
    set status = :status, error = :error, worker = null, leased_until = null, renewed_at = null,
-       finished_at = :now, expires_at = :now + keep
+       keep = coalesce(:keep, keep),
+       finished_at = :now, expires_at = :now + coalesce(:keep, keep)
  where seq = :seq and status = 'running' and token = :token
