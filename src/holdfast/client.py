@@ -7,7 +7,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
-from holdfast import steps
+from holdfast import steps, waiting
 from holdfast.calls import Calls, Names, Stats, Statuses, chain_id, no_trace, tell_created, type_names, wanted
 from holdfast.completing import Completing
 from holdfast.events import Event
@@ -20,7 +20,7 @@ from holdfast.options import After, Dedup, Exclude, OnBlockerFailure
 from holdfast.retry import Seconds, seconds
 from holdfast.store import Store
 from holdfast.stores.address import open_store
-from holdfast.waiting import Nap, Waiting, Watcher
+from holdfast.waiting import Watcher
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -122,7 +122,8 @@ class Client:
         """
         watcher = Watcher(self.store.wakeups, chain_id(chain))
         try:
-            return await self._wait(watcher, watcher.wait(self.jobs, None if timeout is None else seconds(timeout)))
+            wait = watcher.wait(self.jobs, None if timeout is None else seconds(timeout))
+            return await waiting.run(self.store, watcher.alarm, wait)
         finally:
             watcher.close()
 
@@ -244,15 +245,3 @@ class Client:
         perform: Callable[[Operation[Any]], Awaitable[Any]]
         perform = self.store.perform if tx is None else self.store.join(tx).perform
         return await steps.run(perform, call)
-
-    async def _wait(self, watcher: Watcher, waiting: Waiting) -> Any:
-        try:
-            step = next(waiting)
-            while True:
-                if isinstance(step, Nap):
-                    await watcher.alarm.wait(step.seconds)
-                    step = waiting.send(None)
-                else:
-                    step = waiting.send(await self.store.perform(step))
-        except StopIteration as end:
-            return end.value

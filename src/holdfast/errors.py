@@ -122,12 +122,13 @@ class Conflict(HoldfastError):
 
 
 class WaitTimeout(HoldfastError, TimeoutError):
-    """The wait ended before the chain did. The chain goes on."""
+    """The wait ended before the chain, or a named queue's job, did. It goes on."""
 
-    def __init__(self, chain_id: str, timeout: float) -> None:
-        self.chain_id = chain_id
+    def __init__(self, id: str, timeout: float, *, subject: str = "chain") -> None:
+        self.id = id
+        self.chain_id = id
         self.timeout = timeout
-        super().__init__(f"chain {chain_id!r} was not finished after {timeout:g} s; it goes on, wait again for it")
+        super().__init__(f"{subject} {id!r} was not finished after {timeout:g} s; it goes on, wait again for it")
 
 
 class _Ended(HoldfastError):

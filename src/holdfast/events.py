@@ -36,6 +36,7 @@ class Event:
     error: ErrorText | None = None
     detail: str | None = None
     trace: str | None = None
+    key: str | None = None
 
 
 def from_row(row: EventRow) -> Event:

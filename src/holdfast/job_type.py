@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 import msgspec
 
 from holdfast.errors import PayloadRefused
+from holdfast.job import Record
+from holdfast.lifecycle import Outcome, Settlement
 from holdfast.options import After, Dedup, Exclude, OnBlockerFailure, StartOptions, TypeOptions, ids_of
 from holdfast.retry import Seconds
 from holdfast.signature import Signature
@@ -28,6 +30,9 @@ T_co = TypeVar("T_co", covariant=True)
 if TYPE_CHECKING:
     Asynchronous = Callable[P, Coroutine[Any, Any, "R | Bound[R]"]]
     Plain = Callable[P, "R | Bound[R]"]
+
+Conclude = Callable[[Record, Outcome, Settlement], Awaitable[Settlement]]
+"""From a claimed job, what its last attempt came to, and what will be written of it, to what shall be written."""
 
 _AS_DECLARED = StartOptions()
 
@@ -104,6 +109,8 @@ class JobType(Generic[P, Q, T_co]):
         self.executor = options.executor
         self.signature = Signature(function, name=name, limit=limit)
         self.function: Callable[..., Any] | None = None
+        self.conclude: Conclude | None = None
+        """Has the last word on how a job ends: it may change what is written, not whether the job completed."""
         self.takes_attempt = False
         self.is_async = False
         functools.update_wrapper(self, function)

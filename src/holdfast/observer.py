@@ -56,6 +56,7 @@ class Observers:
                 type=record.type,
                 attempt=record.attempt,
                 trace=record.trace,
+                key=record.key,
                 **details,
             )
         else:

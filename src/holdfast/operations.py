@@ -318,6 +318,8 @@ class Filter(msgspec.Struct, frozen=True):
     since: Micros | None = None
     until: Micros | None = None
     """Created at or after `since`, before `until`."""
+    kept: bool = False
+    """True, for chains only: none that is past its keep time, pruned or not."""
 
 
 class ListChains(Operation[list[ChainRecord]], frozen=True):

@@ -53,9 +53,9 @@ class TypeOptions:
     def __post_init__(self) -> None:
         if self.retry is not None and not isinstance(self.retry, Retry):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"retry must be a Retry, not {type(self.retry).__name__}")
-        _check_duration("lease", self.lease)
-        _check_duration("timeout", self.timeout)
-        _check_duration("keep", self.keep, zero=True)
+        check_duration("lease", self.lease)
+        check_duration("timeout", self.timeout)
+        check_duration("keep", self.keep, zero=True)
         _check_priority(self.priority)
         _check_word("on_blocker_failure", self.on_blocker_failure, _ON_BLOCKER_FAILURE)
         _check_word("executor", self.executor, _EXECUTOR)
@@ -78,13 +78,13 @@ class StartOptions(msgspec.Struct, frozen=True):
     on_blocker_failure: OnBlockerFailure | None = None
 
     def __post_init__(self) -> None:
-        _check_text("key", self.key)
-        _check_text("id", self.id)
+        check_text("key", self.key)
+        check_text("id", self.id)
         self._check_dedup()
         self._check_time()
         if self.priority is not None:
             _check_priority(self.priority)
-        _check_duration("timeout", self.timeout)
+        check_duration("timeout", self.timeout)
         if self.max_attempts is not None and (isinstance(self.max_attempts, bool) or self.max_attempts < 1):
             raise ValueError(f"max_attempts must be at least 1, not {self.max_attempts}")
         if self.on_blocker_failure is not None:
@@ -92,14 +92,14 @@ class StartOptions(msgspec.Struct, frozen=True):
 
     def _check_dedup(self) -> None:
         _check_word("dedup", self.dedup, _DEDUP)
-        _check_duration("window", self.window)
+        check_duration("window", self.window)
         if self.key is None and (self.window is not None or self.exclude or self.dedup != "incomplete"):
             raise ValueError("dedup, window and exclude say which chains with the same key count: give a key")
 
     def _check_time(self) -> None:
         if self.delay is not None and self.at is not None:
             raise ValueError("give either delay or at, not both")
-        _check_duration("delay", self.delay, zero=True)
+        check_duration("delay", self.delay, zero=True)
         if self.at is not None and self.at.utcoffset() is None:
             raise ValueError(f"at={self.at!r} has no time zone; use an aware datetime, such as datetime.now(UTC)")
 
@@ -117,11 +117,12 @@ def _id_of(chain: Identified | str, option: str) -> str:
     found = chain if isinstance(chain, str) else getattr(chain, "id", None)
     if not isinstance(found, str) or not found:
         raise TypeError(f"{option} takes chains or their ids, not {type(chain).__name__}")
-    _check_text(option, found)
+    check_text(option, found)
     return found
 
 
-def _check_text(option: str, value: str | None) -> None:
+def check_text(option: str, value: str | None) -> None:
+    """Refuse a name that some store could not keep: too long, empty, or with characters that are lost on the way."""
     if value is None:
         return
     if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -132,7 +133,8 @@ def _check_text(option: str, value: str | None) -> None:
         raise ValueError(f"{option}: {reason}")
 
 
-def _check_duration(option: str, value: Seconds | None, *, zero: bool = False) -> None:
+def check_duration(option: str, value: Seconds | None, *, zero: bool = False) -> None:
+    """Refuse what is no sensible span of time. None always passes."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float | timedelta):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -7,7 +7,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
-from holdfast import steps
+from holdfast import steps, waiting
 from holdfast.calls import Calls, Names, Stats, Statuses, chain_id, no_trace, tell_created, type_names, wanted
 from holdfast.completing import SyncCompleting
 from holdfast.events import Event
@@ -20,7 +20,7 @@ from holdfast.options import After, Dedup, Exclude, OnBlockerFailure
 from holdfast.retry import Seconds, seconds
 from holdfast.store import Store
 from holdfast.stores.address import open_store
-from holdfast.waiting import Nap, Waiting, Watcher
+from holdfast.waiting import Watcher
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -121,7 +121,8 @@ class SyncClient:
         """
         watcher = Watcher(self.store.wakeups, chain_id(chain))
         try:
-            return self._wait(watcher, watcher.wait(self.jobs, None if timeout is None else seconds(timeout)))
+            wait = watcher.wait(self.jobs, None if timeout is None else seconds(timeout))
+            return waiting.run_sync(self.store, watcher.alarm, wait)
         finally:
             watcher.close()
 
@@ -242,15 +243,3 @@ class SyncClient:
         perform: Callable[[Operation[Any]], Any]
         perform = self.store.perform_sync if tx is None else self.store.join_sync(tx).perform
         return steps.run_sync(perform, call)
-
-    def _wait(self, watcher: Watcher, waiting: Waiting) -> Any:
-        try:
-            step = next(waiting)
-            while True:
-                if isinstance(step, Nap):
-                    watcher.alarm.wait_sync(step.seconds)
-                    step = waiting.send(None)
-                else:
-                    step = waiting.send(self.store.perform_sync(step))
-        except StopIteration as end:
-            return end.value

@@ -8,8 +8,9 @@ from time import monotonic
 from typing import Any
 
 from holdfast.errors import ChainCancelled, ChainFailed, ChainNotFound, WaitTimeout
-from holdfast.job import Chain, Decoder, Status
+from holdfast.job import Chain, ChainRecord, Decoder, Status
 from holdfast.operations import GetChains, Operation
+from holdfast.store import Store
 from holdfast.wakeups import Alarm, Hints, Wakeups
 
 POLL = 5.0
@@ -37,13 +38,27 @@ class Watcher:
 
     def wait(self, decoder: Decoder, timeout: float | None) -> Waiting:
         """The chain's output. Ends also when it fails, is cancelled or deleted, or when the caller's time is up."""
+        chain: ChainRecord = yield from self.finished(timeout)
+        return outcome(Chain(chain, decoder))
+
+    def follow(self, chain_id: str) -> None:
+        """Watch for another chain's end from now on. What ended before is not heard: look first."""
+        self._chain_id = chain_id
+
+    def finished(self, timeout: float | None, *, look: bool = True) -> Waiting:
+        """The chain as it is when it has ended. `look=False`: it had not when the subscription began, so sleep first.
+
+        Raises ChainNotFound when it is deleted, WaitTimeout when the caller's time is up.
+        """
         deadline = None if timeout is None else monotonic() + timeout
         while True:
-            (record,) = yield GetChains((self._chain_id,))
-            if record is None:
-                raise ChainNotFound(self._chain_id)
-            if record.last.status.finished:
-                return outcome(Chain(record, decoder))
+            if look:
+                (record,) = yield GetChains((self._chain_id,))
+                if record is None:
+                    raise ChainNotFound(self._chain_id)
+                if record.last.status.finished:
+                    return record
+            look = True
             poll = POLL if self._wakeups.healthy else 0.5
             left = poll if deadline is None else deadline - monotonic()
             if left <= 0:
@@ -56,6 +71,34 @@ class Watcher:
     def _hear(self, hints: Hints) -> None:
         if hints.anything or self._chain_id in hints.finished:
             self.alarm.ring()
+
+
+async def run(store: Store, alarm: Alarm, waiting: Waiting) -> Any:
+    """Wait, awaiting each operation and each nap."""
+    try:
+        step = next(waiting)
+        while True:
+            if isinstance(step, Nap):
+                await alarm.wait(step.seconds)
+                step = waiting.send(None)
+            else:
+                step = waiting.send(await store.perform(step))
+    except StopIteration as end:
+        return end.value
+
+
+def run_sync(store: Store, alarm: Alarm, waiting: Waiting) -> Any:
+    """Wait, blocking on each operation and each nap."""
+    try:
+        step = next(waiting)
+        while True:
+            if isinstance(step, Nap):
+                alarm.wait_sync(step.seconds)
+                step = waiting.send(None)
+            else:
+                step = waiting.send(store.perform_sync(step))
+    except StopIteration as end:
+        return end.value
 
 
 def outcome(chain: Chain[Any]) -> Any:

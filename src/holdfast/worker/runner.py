@@ -84,12 +84,16 @@ class Runner:
             outcome = Raised(error)
         finally:
             holding.ended = True
+        settlement = None if outcome is None else self._settle(holding, outcome, call)
+        conclude = holding.type.conclude
+        if conclude is not None and outcome is not None and settlement is not None and _is_final(settlement):
+            settlement = await conclude(holding.record, outcome, settlement)
         if call is not None and call.work.tx is not None:
-            await self._end_transaction(holding, call, outcome)
-        elif outcome is None:  # the claim is gone, and with it the right to write
+            await self._end_transaction(holding, call, settlement)
+        elif settlement is None:  # the claim is gone, and with it the right to write
             self._lose(holding)
         else:
-            self._submit(holding, self._settle(holding, outcome, call))
+            self._submit(holding, settlement)
 
     async def _prepare(self, holding: Holding) -> Call:
         record, job_type = holding.record, holding.type
@@ -147,9 +151,8 @@ class Runner:
             case _:
                 return None
 
-    async def _end_transaction(self, holding: Holding, call: Call, outcome: Outcome | None) -> None:
+    async def _end_transaction(self, holding: Holding, call: Call, settlement: Settlement | None) -> None:
         """Commit the attempt's own transaction with its settlement in it, or roll it back and settle without it."""
-        settlement = None if outcome is None else self._settle(holding, outcome, call)
         if settlement is None or settlement.status is not Status.COMPLETED:
             try:
                 await call.roll_back()
@@ -204,3 +207,7 @@ async def _take_back_cancels(task: asyncio.Task[None]) -> None:
         task.uncancel()
     with suppress(asyncio.CancelledError):
         await asyncio.sleep(0)
+
+
+def _is_final(settlement: Settlement) -> bool:
+    return settlement.status is Status.COMPLETED or settlement.status is Status.FAILED

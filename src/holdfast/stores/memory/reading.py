@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from holdfast.clock import Micros
 from holdfast.job import ChainRecord, Record, Status
@@ -41,8 +42,13 @@ def get_blockers(state: State, op: GetBlockers) -> list[ChainRecord]:
 
 
 def list_chains(state: State, op: ListChains) -> list[ChainRecord]:
-    chains = [state.need_chain(chain_id) for chain_id in state.chains]
-    chains = [chain for chain in chains if _shown(state, op.filter, first=chain.first, last=chain.last)]
+    wanted = op.filter
+    ids: Iterable[str] = state.chains
+    if wanted.key is not None and len(wanted.types) == 1:
+        ids = state.keys.get((wanted.types[0], wanted.key), ())
+    chains = [state.need_chain(chain_id) for chain_id in ids]
+    chains = [chain for chain in chains if _shown(state, wanted, first=chain.first, last=chain.last)]
+    chains = [chain for chain in chains if not (wanted.kept and state.expired(chain))]
     chains = [chain for chain in chains if op.before is None or chain.first.seq < op.before]
     return sorted(chains, key=lambda chain: -chain.first.seq)[: op.limit]
 
