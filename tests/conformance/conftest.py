@@ -10,6 +10,7 @@ import pytest
 pytest.register_assert_rewrite("holdfast.testing.conformance")
 
 from holdfast.stores.memory import MemoryStore  # noqa: E402  (assertions are rewritten before they are imported)
+from holdfast.stores.sqlite import SqliteStore  # noqa: E402
 from holdfast.testing.conformance import Place  # noqa: E402
 
 
@@ -18,7 +19,11 @@ def memory(folder: Path) -> Place:
     return lambda: store
 
 
-STORES: dict[str, Callable[[Path], Place]] = {"memory": memory}
+def sqlite(folder: Path) -> Place:
+    return lambda: SqliteStore(f"sqlite:///{folder}/jobs.db")
+
+
+STORES: dict[str, Callable[[Path], Place]] = {"memory": memory, "sqlite": sqlite}
 
 
 @pytest.fixture(params=STORES)
