@@ -52,6 +52,7 @@ from holdfast.operations import (
 )
 from holdfast.store import Store
 from holdfast.stores.memory import MemoryStore
+from holdfast.stores.sqlite import SqliteStore
 from tests.property import drawing
 from tests.property.pair import Pair, comparable
 
@@ -162,9 +163,9 @@ class Agreement(RuleBasedStateMachine):
 
     # Operating
 
-    @rule(data=st.data(), reason=drawing.errors)
-    def cancel(self, data: st.DataObject, reason: bytes | None) -> None:
-        self.pair.perform(Cancel(data.draw(drawing.some(self._chains(), UNKNOWN)), reason))
+    @rule(data=st.data(), reason=drawing.errors, spare=st.booleans())
+    def cancel(self, data: st.DataObject, reason: bytes | None, spare: bool) -> None:
+        self.pair.perform(Cancel(data.draw(drawing.some(self._chains(), UNKNOWN)), reason, spare_running=spare))
 
     @rule(data=st.data())
     def retry(self, data: st.DataObject) -> None:
@@ -285,6 +286,12 @@ class Memory(Agreement):
         return MemoryStore()
 
 
+class Sqlite(Agreement):
+    @staticmethod
+    def make(folder: Path) -> Store:
+        return SqliteStore(f"sqlite:///{folder}/jobs.db?synchronous=normal")
+
+
 def _case(machine: type[Agreement], *, share: float) -> type[TestCase]:
     examples = int(os.environ.get("HOLDFAST_PROPERTY_EXAMPLES", "60"))
     case: type[TestCase] = machine.TestCase
@@ -298,3 +305,4 @@ def _case(machine: type[Agreement], *, share: float) -> type[TestCase]:
 
 
 TestMemory = _case(Memory, share=0.2)
+TestSqlite = _case(Sqlite, share=1)
