@@ -16,16 +16,14 @@ _CALLBACKS = "holdfast.after_commit"
 
 def blocking(tx: Any) -> SqlAlchemyDriver | None:
     """A driver for a blocking session or connection; None for anything else of SQLAlchemy's."""
-    if isinstance(tx, scoped_session):
-        tx = tx()
-    return SqlAlchemyDriver(tx) if isinstance(tx, Session | Connection) else None
+    session: Any = tx() if isinstance(tx, scoped_session) else tx
+    return SqlAlchemyDriver(session) if isinstance(session, Session | Connection) else None
 
 
 def asynchronous(tx: Any) -> AsyncSqlAlchemyDriver | None:
     """A driver for an async session or connection; None for anything else of SQLAlchemy's."""
-    if isinstance(tx, async_scoped_session):
-        tx = tx()
-    return AsyncSqlAlchemyDriver(tx) if isinstance(tx, AsyncSession | AsyncConnection) else None
+    session: Any = tx() if isinstance(tx, async_scoped_session) else tx
+    return AsyncSqlAlchemyDriver(session) if isinstance(session, AsyncSession | AsyncConnection) else None
 
 
 class SqlAlchemyDriver:
@@ -51,11 +49,10 @@ class SqlAlchemyDriver:
     def after_commit(self, tell: Callable[[], None], /) -> bool:
         if not isinstance(self._tx, Session):
             return False
-        callbacks = self._tx.info.get(_CALLBACKS)
-        if callbacks is None:
-            callbacks = self._tx.info[_CALLBACKS] = []
+        if _CALLBACKS not in self._tx.info:
             event.listen(self._tx, "after_commit", _tell)
             event.listen(self._tx, "after_rollback", _forget)
+        callbacks: list[Callable[[], None]] = self._tx.info.setdefault(_CALLBACKS, [])
         callbacks.append(tell)
         return True
 

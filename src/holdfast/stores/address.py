@@ -2,12 +2,56 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from importlib import import_module
+
 from holdfast.store import Store
 from holdfast.stores.memory import MemoryStore
 
+LOADERS: dict[str, str] = {
+    "sqlite": "holdfast.stores.sqlite:SqliteStore",
+}
+"""Scheme to the class of its store, which takes the address. Imported when first met: each brings a driver along."""
+
+_shared: dict[str, MemoryStore] = {}
+_lock = threading.Lock()
+
 
 def open_store(address: str | Store) -> Store:
-    """The store at an address, not yet connected; a store object as it is."""
+    """The store at an address, not yet connected; a store object as it is.
+
+    `memory://NAME` is one store per process, bare `memory://` a new one each time. A ValueError says what is wrong
+    with an address, and never repeats it: there may be a password in it.
+    """
     if isinstance(address, Store):
         return address
-    return MemoryStore(address)
+    if not isinstance(address, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+        raise TypeError(f"a store is given by its address or as a Store object, not as {type(address).__name__}")
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        raise ValueError(f"the address of a store begins with one of {_schemes()}")
+    if scheme == "memory":
+        return _memory(rest)
+    if scheme not in LOADERS:
+        raise ValueError(f"there is no store for {scheme}://; the address of a store begins with one of {_schemes()}")
+    return _load(LOADERS[scheme])(address)
+
+
+def _memory(name: str) -> MemoryStore:
+    if not name:
+        return MemoryStore()
+    with _lock:
+        if name not in _shared:
+            _shared[name] = MemoryStore(f"memory://{name}")
+        return _shared[name]
+
+
+def _load(where: str) -> Callable[[str], Store]:
+    module, _, name = where.partition(":")
+    make: Callable[[str], Store] = getattr(import_module(module), name)
+    return make
+
+
+def _schemes() -> str:
+    return ", ".join(f"{scheme}://" for scheme in sorted({"memory", *LOADERS}))

@@ -10,7 +10,7 @@ from typing import TypeVar
 from holdfast.clock import Micros
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.sqlite import migrating, place
-from holdfast.stores.sqlite.address import SqliteAddress
+from holdfast.stores.sqlite.address import SqliteAddress, Synchronous
 from holdfast.stores.sqlite.connecting import connect
 from holdfast.stores.sqlite.gate import Gate
 from holdfast.stores.sqlite.turnstile import Turnstile, turnstile
@@ -34,7 +34,7 @@ class File:
             raise StoreUnavailable(address.name, str(error)) from error
         self.name = address.name
         self.timeout = address.timeout
-        self._synchronous = address.synchronous
+        self._synchronous: Synchronous = address.synchronous
         self._pid = os.getpid()
         self.turnstile: Turnstile = turnstile(self.path)
         self.gate = Gate(self.path)
