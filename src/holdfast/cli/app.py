@@ -53,12 +53,17 @@ def holdfast(
 
 
 @command
-def demo(run: Invocation) -> None:
+def demo(
+    run: Invocation,
+    customers: Annotated[
+        int, typer.Option(min=4, max=1000, help="How many customers the shop has, with 18 orders each.")
+    ] = 20,
+) -> None:
     """See it at work: chains, a worker killed in the middle, nothing lost. Takes half a minute, needs nothing."""
     # Only here: it is an edge of its own, and no other command needs it.
     from holdfast.demo import run_demo, summary
 
-    verdict = run_demo(run.out, quiet=run.json)
+    verdict = run_demo(run.out, customers=customers, quiet=run.json)
     run.answer({**asdict(verdict), "passed": verdict.passed}, summary(verdict))
     run.end(Exit.DONE if verdict.passed else Exit.FAILED)
 

@@ -35,7 +35,7 @@ async def approve(order: int, amount: int) -> int:
     raise NotImplementedError
 
 
-@jobs.job
+@jobs.job(priority=1)  # an order that is paid for goes before new ones
 async def ship(attempt: Attempt, order: int, amount: int) -> int:
     """Pack and ship. The amount is the output of the whole chain."""
     await asyncio.sleep(0.15)  # tape and paper
@@ -44,7 +44,7 @@ async def ship(attempt: Attempt, order: int, amount: int) -> int:
         return done.output(amount)
 
 
-@jobs.job
+@jobs.job(priority=2)
 async def bill(attempt: Attempt, customer: int) -> int:
     """Add up what the customer ordered. It was started `after` those orders, so it runs when all of them are done."""
     total: int = sum(attempt.blockers)

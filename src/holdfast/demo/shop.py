@@ -10,7 +10,6 @@ from holdfast.demo.jobs import BIG, approve, bill, charge, ship
 from holdfast.demo.ledger import ENTER
 from holdfast.job import Chain
 
-CUSTOMERS = 20
 ORDERS_EACH = 18
 
 
@@ -26,12 +25,12 @@ class Started:
         return [chain.id for chain in (*self.orders, *self.bills)]
 
 
-def place_orders(client: SyncClient, shop: sqlite3.Connection) -> Started:
+def place_orders(client: SyncClient, shop: sqlite3.Connection, *, customers: int) -> Started:
     """Every order with its chain, and for each customer a bill that waits for their orders: all or nothing."""
     orders: list[Chain[int]] = []
     bills: list[Chain[int]] = []
     shop.execute("begin immediate")
-    for customer in range(CUSTOMERS):
+    for customer in range(customers):
         numbers = range(customer * ORDERS_EACH, (customer + 1) * ORDERS_EACH)
         shop.executemany("insert into orders values (?, ?, ?)", [(each, customer, amount(each)) for each in numbers])
         placed = client.start_many([charge.bind(order=each, amount=amount(each)) for each in numbers], tx=shop)

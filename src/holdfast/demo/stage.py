@@ -28,7 +28,7 @@ COLOURS = {
     Status.RUNNING: "cyan",
     Status.COMPLETED: "green",
 }
-LINES = 10
+LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Stage:
         self._quarters = 0
         self._live: Live | None = None
         if console.is_terminal and not quiet:
-            self._live = Live(self._picture(), console=console, auto_refresh=False, transient=True)
+            self._live = Live(self._picture(), console=console, auto_refresh=False)
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -111,7 +111,7 @@ class Stage:
         if self._frame is not None:
             sides = Table.grid(padding=(0, 4))
             sides.add_row(_jobs_table(self._frame.stats), _workers_table(self._frame))
-            parts += [_progress(self._frame), "", sides]
+            parts += [_progress(self._frame), "", sides, ""]
         story = Group(*self._told, *[""] * (LINES - len(self._told)))
         title = Text.assemble((" Holdfast ", "bold"), (f"{self.elapsed:.0f} s ", "bright_black"))
         return Panel(

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from rich.console import Console
 
 from holdfast import Chain, Job, Status, SyncClient
-from holdfast.demo.jobs import BIG, approve, jobs
+from holdfast.demo.jobs import BIG, approve, is_declined_at_first, jobs
 from holdfast.demo.ledger import SCHEMA, open_shop
 from holdfast.demo.shop import Started, amount, approve_order, place_orders
 from holdfast.demo.stage import Frame, Stage
@@ -28,14 +28,14 @@ class DemoFailed(Exception):
     """The story came to a halt."""
 
 
-def run_demo(console: Console, *, quiet: bool = False) -> Verdict:
+def run_demo(console: Console, *, customers: int = 20, quiet: bool = False) -> Verdict:
     """Play it on a throwaway SQLite file. The verdict says whether all of it came out right."""
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder, ExitStack() as closing:
         stage = closing.enter_context(Stage(console, quiet=quiet))
         story = Story(Path(folder), stage)
         closing.callback(story.close)
         try:
-            return story.play()
+            return story.play(customers=customers)
         except DemoFailed as failure:
             return Verdict(wrong=[str(failure)])
 
@@ -54,27 +54,31 @@ class Story:
         self._started = Started([], [])
         self._workers: list[WorkerProcess] = []
 
-    def play(self) -> Verdict:
+    def play(self, *, customers: int) -> Verdict:
         """Everything that happens, from the first worker to the verdict."""
         stage = self._stage
-        stage.say(f"two worker processes on one SQLite file: {self._hire('worker-1')} and {self._hire('worker-2')}")
-        keeper, victim = self._workers
-        self._started = place_orders(self._client, self._shop)
+        keeper, victim = self._hire("worker-1"), self._hire("worker-2")
+        stage.say("two worker processes on one SQLite file")
+        self._started = place_orders(self._client, self._shop, customers=customers)
         orders, bills = len(self._started.orders), len(self._started.bills)
-        stage.say(f"{orders} orders, and {bills} bills that wait for them, placed in one transaction")
+        stage.say(f"{orders} orders, and {bills} bills that wait for them, are placed in one transaction")
 
-        self._watch(lambda frame: frame.share > 0.1)
-        stage.say("some cards were declined: those jobs run again after a moment, by themselves", "yellow")
+        declined = next(order for order in range(orders) if is_declined_at_first(order))
+        self._watch(lambda _: self._has_failed_once(self._started.orders[declined]))
+        stage.say(f"the card of order {declined} is declined: its job will run again by itself", "yellow")
 
         self._watch(lambda frame: frame.share > 0.3 and frame.holds(victim) >= 3)
         victim.kill()
         held = self._held_by(victim)
         stage.say(f"kill -9 {victim.pid}: {victim.name} dies in the middle of {len(held)} jobs", "bold red")
         killed_at = stage.elapsed
-        self._watch(lambda _: all(self._is_recovered(job) for job in held))
+        self._watch(lambda _: all(self._is_taken_back(job) for job in held))
         waited = stage.elapsed - killed_at
-        stage.say(f"its leases ran out: {keeper.name} took over all {len(held)} jobs after {waited:.1f} s", "green")
-        stage.say(f"a replacement starts: {self._hire('worker-3')}")
+        stage.say(
+            f"its leases ran out: after {waited:.1f} s {keeper.name} has taken back all {len(held)} jobs", "green"
+        )
+        self._hire("worker-3")
+        stage.say("a replacement starts: worker-3")
 
         waiting = [chain for order, chain in enumerate(self._started.orders) if amount(order) >= BIG]
         self._watch(lambda frame: frame.share > 0.7 and all(self._waits_for_approval(chain) for chain in waiting))
@@ -96,10 +100,10 @@ class Story:
         self._shop.close()
         self._client.close()
 
-    def _hire(self, name: str) -> str:
+    def _hire(self, name: str) -> WorkerProcess:
         worker = WorkerProcess(name, self._address, self._folder)
         self._workers.append(worker)
-        return f"{name} (process {worker.pid})"
+        return worker
 
     def _watch(self, until: Callable[[Frame], bool]) -> None:
         """Show what happens until this is true."""
@@ -123,10 +127,15 @@ class Story:
     def _held_by(self, worker: WorkerProcess) -> list[Job]:
         return [job for job in self._client.list_jobs(status="running", limit=100).items if job.worker == worker.name]
 
-    def _is_recovered(self, job: Job) -> bool:
-        """Whether another attempt than the dead worker's has begun."""
+    def _has_failed_once(self, chain: Chain[int]) -> bool:
+        """Whether an attempt of a chain's first job, which has the chain's id, raised."""
+        report = self._client.report(chain.id)
+        return report is not None and any(attempt.outcome == "failed" for attempt in report.attempts)
+
+    def _is_taken_back(self, job: Job) -> bool:
+        """Whether the dead worker's attempt is over: the job waits for the next one, or has it already."""
         now = self._client.get_job(job)
-        return now is not None and now.attempt > job.attempt
+        return now is not None and (now.attempt > job.attempt or now.status is not Status.RUNNING)
 
     def _waits_for_approval(self, chain: Chain[int]) -> bool:
         now = self._client.get(chain)

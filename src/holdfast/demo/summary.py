@@ -19,7 +19,7 @@ def summary(verdict: Verdict) -> RenderableType:
     for count, meaning in (
         (f"{verdict.completed} of {verdict.chains}", "chains completed"),
         (verdict.jobs, f"jobs, in {verdict.attempts} attempts"),
-        (verdict.retried, "charges went through at a later attempt"),
+        (verdict.retried, "jobs took several: a declined card, a killed worker"),
         (verdict.approved, "orders approved from outside"),
         (f"{verdict.recovered} of {verdict.held_when_killed}", "jobs of the killed worker taken over"),
         (verdict.lost, "jobs lost"),

@@ -47,7 +47,7 @@ def judge(client: SyncClient, shop: sqlite3.Connection, started: Started, *, hel
         completed=sum(chain is not None and chain.status is Status.COMPLETED for chain in found),
         jobs=len(jobs),
         attempts=sum(job.attempt for job in jobs),
-        retried=sum(job.type == "charge" and job.attempt > 1 for job in jobs),
+        retried=sum(job.attempt > 1 for job in jobs),
         approved=sum(job.type == "approve" for job in jobs),
         held_when_killed=len(held),
         recovered=sum(
