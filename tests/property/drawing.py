@@ -38,6 +38,7 @@ def filters(chains: Sequence[str], now: Micros) -> st.SearchStrategy[Filter]:
         types=st.just(()) | types,
         chain_id=st.none() | st.sampled_from(chains or ("none",)),
         key=st.none() | st.sampled_from(KEYS),
+        kept=st.booleans(),
         since=moments,
         until=moments,
     )

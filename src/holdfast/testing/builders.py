@@ -62,6 +62,7 @@ def next_job(
     delay: Seconds = 0,
     at: Micros | None = None,
     keep: Seconds | None = None,
+    key: str | None = None,
     after: tuple[str, ...] = (),
     on_blocker_failure: str = "wait",
 ) -> NewJob:
@@ -76,6 +77,7 @@ def next_job(
         delay=duration(seconds(delay)),
         at=at,
         keep=_micros(keep),
+        key=key,
         after=after,
         on_blocker_failure=on_blocker_failure,
     )

@@ -42,6 +42,16 @@ async def a_running_job_can_write_nothing_more(ground: Ground) -> None:
     assert await ground.reap() == []
 
 
+async def running_jobs_are_spared_where_asked(ground: Ground) -> None:
+    running, waiting = await ground.claimed(), await ground.started(new_job(delay=60))
+
+    chains = await ground.perform(Cancel((running.id, waiting.id), spare_running=True))
+
+    assert [chain.last.status for chain in chains] == [Status.RUNNING, Status.CANCELLED]
+    assert await ground.job(running.id) == running
+    await ground.settled(completed(running))
+
+
 async def the_reason_is_kept_as_the_jobs_error(ground: Ground) -> None:
     reason = failure.write("Cancelled", "no longer wanted")
     job = await ground.claimed()

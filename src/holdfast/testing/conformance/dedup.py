@@ -68,6 +68,13 @@ async def a_chain_at_its_second_step_is_not_found_by_the_type_of_that_step(groun
     assert not await _found(ground, new_job("publish", key="k"))
 
 
+async def the_key_of_a_later_step_is_not_that_of_a_chain(ground: Ground) -> None:
+    job = await ground.claimed()
+    await ground.settled(continued(job, next_job(job, "publish", key="k")))
+
+    assert not await _found(ground, new_job("publish", key="k"))
+
+
 async def finished_chains_are_out_of_the_incomplete_scope(ground: Ground) -> None:
     for settle in (completed, failed, cancelled):
         job = await ground.claimed(new_job(key="k"))

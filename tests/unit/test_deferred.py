@@ -1,0 +1,179 @@
+"""Buffered transactions: starts wait for the settlement that carries them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
+from holdfast.errors import Conflict
+from holdfast.job import Record, Status
+from holdfast.operations import (
+    Cancel,
+    ClaimJobs,
+    Complete,
+    GetChains,
+    Guard,
+    LockChain,
+    Operation,
+    Preview,
+    Prune,
+    Settle,
+    Start,
+    Step,
+    TypeTerms,
+)
+from holdfast.stores.memory import MemoryStore
+from holdfast.testing.builders import completed, continued, new_job, next_job
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+def claimed(store: MemoryStore) -> Record:
+    store.perform_sync(Start((new_job(),)))
+    (job,) = store.perform_sync(ClaimJobs((TypeTerms("resize", 10**9, 3),), 1, "w", "t"))
+    return job
+
+
+def test_starts_are_answered_at_once_and_written_with_the_settlement(store: MemoryStore) -> None:
+    job, side = claimed(store), new_job("side")
+    tx = store.begin_sync()
+
+    ((chain, deduplicated),) = tx.perform(Start((side,)))
+    assert (chain.first.id, chain.last.status, deduplicated) == (side.id, Status.PENDING, False)
+    assert store.perform_sync(GetChains((side.id,))) == [None]
+
+    tx.perform(Settle((completed(job),)))
+    assert store.perform_sync(GetChains((side.id,))) != [None]
+    tx.commit()
+
+
+async def test_the_async_transaction_does_the_same(store: MemoryStore) -> None:
+    job, side = claimed(store), new_job("side")
+    tx = await store.begin()
+
+    await tx.perform(Start((side,)))
+    assert store.perform_sync(GetChains((side.id,))) == [None]
+    (answer,) = await tx.perform(Settle((completed(job),)))
+    await tx.commit()
+
+    assert answer.written
+    assert store.perform_sync(GetChains((side.id,))) != [None]
+
+
+def test_a_completion_from_outside_carries_starts_too(store: MemoryStore) -> None:
+    job, side = claimed(store), new_job("side")
+    tx = store.begin_sync()
+    current = tx.perform(LockChain(job.id))
+
+    tx.perform(Start((side,)))
+    tx.perform(Complete(job.id, current.id, (Step(output=b"1"),)))
+
+    assert store.perform_sync(GetChains((side.id,))) != [None]
+
+
+def test_a_rollback_forgets_what_was_started(store: MemoryStore) -> None:
+    job, side = claimed(store), new_job("side")
+    tx = store.begin_sync()
+    tx.perform(Start((side,)))
+
+    tx.rollback()
+    tx.perform(Settle((completed(job),)))
+
+    assert store.perform_sync(GetChains((side.id,))) == [None]
+
+
+def test_starts_of_one_transaction_find_each_other_and_what_is_stored(store: MemoryStore) -> None:
+    (stored,) = store.perform_sync(Start((new_job("side", key="stored"),)))
+    job, fresh = claimed(store), new_job("side", key="fresh")
+    tx = store.begin_sync()
+
+    answers = [
+        *tx.perform(Start((fresh, new_job("side", key="stored")))),
+        *tx.perform(Start((new_job("side", key="fresh"), fresh))),
+    ]
+
+    assert [(chain.first.id, deduplicated) for chain, deduplicated in answers] == [
+        (fresh.id, False),
+        (stored.chain.first.id, True),
+        (fresh.id, True),
+        (fresh.id, True),
+    ]
+    (answer,) = tx.perform(Settle((completed(job),)))
+    assert answer.written
+
+
+def test_an_answer_that_is_no_longer_true_refuses_the_whole(store: MemoryStore) -> None:
+    job, side = claimed(store), new_job("side", key="k")
+    tx = store.begin_sync()
+    tx.perform(Start((side,)))
+    store.perform_sync(Start((new_job("side", key="k"),)))
+
+    (answer,) = tx.perform(Settle((continued(job, next_job(job)),)))
+
+    assert isinstance(answer.refused, Conflict)
+    (chain,) = store.perform_sync(GetChains((job.id,)))
+    assert chain is not None
+    assert chain.last.status is Status.RUNNING
+
+
+def test_a_chain_that_was_found_and_finished_meanwhile_refuses_the_whole(store: MemoryStore) -> None:
+    (found,) = store.perform_sync(Start((new_job("side", key="k"),)))
+    job = claimed(store)
+    tx = store.begin_sync()
+    tx.perform(Start((new_job("side", key="k"),)))
+    store.perform_sync(Cancel((found.chain.first.id,)))
+
+    (answer,) = tx.perform(Settle((completed(job),)))
+
+    assert isinstance(answer.refused, Conflict)
+
+
+def test_reads_and_guards_look_at_once(store: MemoryStore) -> None:
+    job = claimed(store)
+    tx = store.begin_sync()
+
+    tx.perform(Guard(job.claim))
+
+    (chain,) = tx.perform(GetChains((job.id,)))
+    assert chain is not None
+    assert chain.last == job
+
+
+async def test_other_writes_cannot_be_part_of_one(store: MemoryStore) -> None:
+    job = claimed(store)
+    blocking: DeferredSyncTransaction = store.begin_sync()
+    waiting: DeferredTransaction = await store.begin()
+
+    operations: tuple[Operation[Any], ...] = (Cancel((job.id,)), Prune(1), Settle((completed(job), completed(job))))
+    for operation in operations:
+        with pytest.raises(TypeError, match="cannot be part of a transaction"):
+            blocking.perform(operation)
+        with pytest.raises(TypeError, match="cannot be part of a transaction"):
+            await waiting.perform(operation)
+
+
+def test_they_have_no_connection_for_the_application(store: MemoryStore) -> None:
+    assert store.begin_sync().native is None
+    for join in (store.join, store.join_sync):
+        with pytest.raises(TypeError, match="leave tx out"):
+            join(object())
+
+
+def test_a_preview_tells_what_a_start_would_find_and_writes_nothing(store: MemoryStore) -> None:
+    (stored,) = store.perform_sync(Start((new_job(key="k"),)))
+    fresh = new_job(key="fresh")
+
+    found = store.perform_sync(Preview((new_job(key="k"), fresh, new_job(key="fresh"), new_job())))
+
+    assert [None if chain is None else chain.first.id for chain in found] == [
+        stored.chain.first.id,
+        None,
+        fresh.id,
+        None,
+    ]
+    assert store.perform_sync(GetChains((fresh.id,))) == [None]

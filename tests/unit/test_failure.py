@@ -1,0 +1,83 @@
+"""Errors as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.failure import LIMIT, describe, write
+from holdfast.job import ErrorText, read_error
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("not even this")
+
+
+def told(error: BaseException) -> ErrorText:
+    text = read_error(describe(error))
+    assert text is not None
+    return text
+
+
+def test_an_error_is_told_in_one_line_with_its_story_beside_it() -> None:
+    try:
+        raise ValueError("no luck") from KeyError("image")
+    except ValueError as raised:
+        text = told(raised)
+
+    assert text == "ValueError: no luck"
+    assert (text.type, text.message) == ("ValueError", "no luck")
+    assert "KeyError: 'image'" in text.traceback
+    assert text.traceback.endswith("ValueError: no luck\n")
+
+
+def test_an_error_without_a_message_is_its_type() -> None:
+    assert told(ValueError()) == "ValueError"
+
+
+def test_a_nested_type_is_named_in_full() -> None:
+    class Inner(Exception):
+        pass
+
+    assert told(Inner("x")).type.endswith("<locals>.Inner")
+
+
+def test_an_error_that_cannot_speak_is_described_all_the_same() -> None:
+    assert told(Unspeakable()).type == "Unspeakable"
+
+
+@pytest.mark.parametrize("odd", ["\ud800 alone", "nul \0 here", "\U0001f600", "\x1b[31m", '"quoted\\"'])
+def test_any_text_can_be_stored_as_utf_8_without_nul(odd: str) -> None:
+    stored = describe(ValueError(odd))
+
+    stored.decode()
+    text = read_error(stored)
+    assert text is not None
+    assert "\0" not in text
+    assert "\0" not in text.traceback
+
+
+def test_long_texts_keep_their_beginning_and_their_end() -> None:
+    text = read_error(write("T" * 1000, "m" * 100_000, "first" + "x" * 100_000 + "last"))
+
+    assert text is not None
+    assert len(text.type) == 200
+    assert len(text.message) < LIMIT // 4 + 100
+    assert len(text.traceback) < LIMIT + 100
+    assert text.traceback.startswith("first")
+    assert text.traceback.endswith("last")
+    assert "characters left out" in text.traceback
+
+
+def test_a_traceback_that_never_ends_is_bounded() -> None:
+    def deeper() -> None:
+        deeper()
+
+    with pytest.raises(RecursionError) as caught:
+        deeper()
+
+    assert len(describe(caught.value)) < 2 * LIMIT
+
+
+def test_no_error_is_none() -> None:
+    assert read_error(None) is None

@@ -1,0 +1,69 @@
+"""Logic that yields operations, driven blocking and async."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast import steps
+from holdfast.errors import ChainNotFound
+from holdfast.operations import GetJobs, LockChain, Operation
+
+
+def one_after_another() -> steps.Steps[list[str]]:
+    first: str = yield GetJobs(("a",))
+    second: str = yield GetJobs((first,))
+    return [first, second]
+
+
+def nothing() -> steps.Steps[str]:
+    return "at once"
+    yield GetJobs(())
+
+
+def recovering() -> steps.Steps[str]:
+    try:
+        yield LockChain("gone")
+    except ChainNotFound as error:
+        return str((yield GetJobs((f"instead of {error.chain_id}",))))
+    return "never"
+
+
+def answer(operation: Operation[Any]) -> str:
+    match operation:
+        case GetJobs(ids=(id, *_)):
+            return f"<{id}>"
+        case LockChain(chain_id=chain_id):
+            raise ChainNotFound(chain_id)
+        case _:
+            raise AssertionError(operation)
+
+
+async def answer_async(operation: Operation[Any]) -> str:
+    return answer(operation)
+
+
+async def test_each_answer_is_sent_to_the_step_that_asked() -> None:
+    assert steps.run_sync(answer, one_after_another()) == ["<a>", "<<a>>"]
+    assert await steps.run(answer_async, one_after_another()) == ["<a>", "<<a>>"]
+
+
+async def test_steps_that_ask_nothing_answer_at_once() -> None:
+    assert steps.run_sync(answer, nothing()) == "at once"
+    assert await steps.run(answer_async, nothing()) == "at once"
+
+
+async def test_an_error_is_raised_where_the_operation_was_yielded() -> None:
+    assert steps.run_sync(answer, recovering()) == "<instead of gone>"
+    assert await steps.run(answer_async, recovering()) == "<instead of gone>"
+
+
+async def test_an_error_that_the_steps_do_not_catch_reaches_the_caller() -> None:
+    def failing() -> steps.Steps[None]:
+        yield LockChain("gone")
+
+    with pytest.raises(ChainNotFound):
+        steps.run_sync(answer, failing())
+    with pytest.raises(ChainNotFound):
+        await steps.run(answer_async, failing())
