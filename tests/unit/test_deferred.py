@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
 from holdfast.errors import Conflict
 from holdfast.job import Record, Status
 from holdfast.operations import (
@@ -144,17 +143,14 @@ def test_reads_and_guards_look_at_once(store: MemoryStore) -> None:
     assert chain.last == job
 
 
-async def test_other_writes_cannot_be_part_of_one(store: MemoryStore) -> None:
-    job = claimed(store)
-    blocking: DeferredSyncTransaction = store.begin_sync()
-    waiting: DeferredTransaction = await store.begin()
+@pytest.mark.parametrize("operation", [Cancel(()), Prune(1), Settle(())])
+async def test_other_writes_cannot_be_part_of_one(store: MemoryStore, operation: Operation[Any]) -> None:
+    blocking, waiting = store.begin_sync(), await store.begin()
 
-    operations: tuple[Operation[Any], ...] = (Cancel((job.id,)), Prune(1), Settle((completed(job), completed(job))))
-    for operation in operations:
-        with pytest.raises(TypeError, match="cannot be part of a transaction"):
-            blocking.perform(operation)
-        with pytest.raises(TypeError, match="cannot be part of a transaction"):
-            await waiting.perform(operation)
+    with pytest.raises(TypeError, match="cannot be part of a transaction"):
+        blocking.perform(operation)
+    with pytest.raises(TypeError, match="cannot be part of a transaction"):
+        await waiting.perform(operation)
 
 
 def test_they_have_no_connection_for_the_application(store: MemoryStore) -> None:
