@@ -1,0 +1,1 @@
+"""Real processes on a real store: killed, frozen, stopped."""

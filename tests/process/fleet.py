@@ -1,0 +1,96 @@
+"""Starts worker processes, listens to them, and does them harm."""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 30.0
+
+
+class WorkerProcess:
+    """A worker in a process of its own, whose events can be waited for."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.process.worker", url, json.dumps(options)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.events: list[dict[str, Any]] = []
+        self._lines: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def wait_for(self, kind: str, **wanted: Any) -> dict[str, Any]:
+        """The next event of this kind, with these fields."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                event = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError(f"no {kind} {wanted} within {PATIENCE:g} s; there were {self.events}") from None
+            if event is None:
+                raise AssertionError(f"the worker ended without {kind} {wanted}; there were {self.events}")
+            if event["kind"] == kind and all(event[name] == value for name, value in wanted.items()):
+                return event
+
+    def kill(self) -> None:
+        """End it as the kernel would: no farewell."""
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+    def pause(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    def terminate(self) -> int:
+        """Ask it to stop; answers its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.thaw()
+            self.kill()
+        self._reader.join(PATIENCE)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            event = json.loads(line)
+            self.events.append(event)
+            self._lines.put(event)
+        self._lines.put(None)
+
+
+class Fleet:
+    """The workers of one test, on one store."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._workers: list[WorkerProcess] = []
+
+    def start(self, **options: Any) -> WorkerProcess:
+        """A worker that is ready."""
+        worker = WorkerProcess(self.url, **{"lease": 1.0, "poll_interval": 0.5, "concurrency": 4} | options)
+        self._workers.append(worker)
+        worker.wait_for("worker_started")
+        return worker
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.close()

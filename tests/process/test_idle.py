@@ -1,0 +1,56 @@
+"""An idle worker rests, and yet begins at once when another process starts a job."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import statistics
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.process.conftest import Ground
+from tests.process.fleet import Fleet, WorkerProcess
+from tests.process.work import note
+
+
+def cpu_seconds(worker: WorkerProcess) -> float:
+    fields = Path(f"/proc/{worker.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_an_idle_worker_uses_practically_no_processor(ground: Ground, fleet: Fleet) -> None:
+    worker = fleet.start(poll_interval=60, lease=60)
+    ground.client.wait(ground.client.start(note.bind(1)), timeout=30)
+    before = cpu_seconds(worker)
+
+    with pytest.raises(subprocess.TimeoutExpired):
+        worker.process.wait(3)
+
+    assert cpu_seconds(worker) - before <= 0.06
+
+
+def test_a_job_of_another_process_begins_long_before_the_next_poll(ground: Ground, fleet: Fleet) -> None:
+    worker = fleet.start(poll_interval=60, lease=60)
+    waits: list[float] = []
+    for number in range(20):
+        begun = time.monotonic()
+        chain = ground.client.start(note.bind(number))
+        worker.wait_for("started", job_id=chain.id)
+        waits.append(time.monotonic() - begun)
+
+    assert statistics.median(waits) < 0.25, "wake-ups do not arrive: the poll interval is 60 s"
+
+
+def test_a_job_committed_on_the_application_s_own_connection_begins_without_a_poll(
+    ground: Ground, fleet: Fleet
+) -> None:
+    worker = fleet.start(poll_interval=60, lease=60)
+    with closing(sqlite3.connect(ground.url.removeprefix("sqlite:///"))) as connection:
+        chain = ground.client.start(note.bind(1), tx=connection)
+        connection.commit()
+
+    worker.wait_for("started", job_id=chain.id)

@@ -1,0 +1,59 @@
+"""The job types that the worker processes of these tests run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+from holdfast import Attempt, Jobs, Retry, SyncAttempt
+
+jobs = Jobs()
+
+AT_ONCE = Retry(initial=0, jitter=0, max_attempts=5)
+
+
+@jobs.job(retry=AT_ONCE)
+async def note(attempt: Attempt, number: int) -> str:
+    """Write a line into the ledger, together with the completion. Returns the token of the attempt that did it."""
+    async with attempt.complete() as done:
+        await _insert(done.tx, number, attempt.claim.token)
+        return done.output(attempt.claim.token)
+
+
+@jobs.job(retry=AT_ONCE)
+async def hold(attempt: Attempt, number: int, seconds: float) -> str:
+    """Work for a while, then note it. Only the first attempt is slow."""
+    if attempt.job.attempt == 1:
+        await asyncio.sleep(seconds)
+    async with attempt.complete() as done:
+        await _insert(done.tx, number, attempt.claim.token)
+        return done.output(attempt.claim.token)
+
+
+@jobs.job(retry=AT_ONCE)
+def freeze(attempt: SyncAttempt, number: int) -> str:
+    """Freeze the whole process in the first attempt, as a machine that is suspended would; go on when thawed."""
+    if attempt.job.attempt == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    with attempt.complete() as done:
+        if done.tx is not None:
+            done.tx.execute(_insert_sql(done.tx), (number, attempt.claim.token))
+        return done.output(attempt.claim.token)
+
+
+@jobs.job(retry=Retry(initial=0, jitter=0, max_attempts=3))
+async def poison() -> None:
+    """Kill the worker."""
+    os._exit(139)
+
+
+async def _insert(tx: Any, number: int, token: str) -> None:
+    if tx is not None:
+        await tx.execute(_insert_sql(tx), (number, token))
+
+
+def _insert_sql(tx: Any) -> str:
+    mark = "%s" if type(tx).__module__.startswith("psycopg") else "?"
+    return f"insert into ledger (number, token) values ({mark}, {mark})"
