@@ -1,0 +1,171 @@
+"""One conversation with a server: what to send, and what its answers mean. No I/O: two drivers carry it out.
+
+Every script may be sent again when its answer was lost, so a cut connection is no more than a delay here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from redis.exceptions import (
+    AskError,
+    BusyLoadingError,
+    ClusterDownError,
+    MovedError,
+    NoScriptError,
+    ReadOnlyError,
+    RedisError,
+    ResponseError,
+    TryAgainError,
+)
+from redis.exceptions import ConnectionError as ConnectionCut
+from redis.exceptions import TimeoutError as NoAnswer
+
+from holdfast.clock import Clock
+from holdfast.errors import StoreUnavailable
+from holdfast.stores.redis.address import Address, Node
+from holdfast.stores.redis.keys import Keys
+from holdfast.stores.redis.library import script
+from holdfast.stores.redis.verbs import Call
+from holdfast.stores.redis.wire import encode
+
+Command = tuple[Any, ...]
+
+PAUSE = 0.05
+"""Seconds before a server that is loading, or a slot that is moving, is asked again."""
+MOST_CUTS = 3
+
+TRANSIENT = (TryAgainError, AskError, ClusterDownError, ReadOnlyError, BusyLoadingError)
+"""The server is there but cannot serve this just now: a slot moves, a primary is being replaced, data is loading."""
+
+CUT = (ConnectionCut, NoAnswer, OSError, EOFError)
+"""The connection is of no more use; whether the request was heard is unknown."""
+
+
+@dataclass(slots=True)
+class Dialect:
+    """What the server on the other end understands."""
+
+    flagged: bool = False
+    """Scripts may begin with a line of flags: from 7.0."""
+    publish: str = "PUBLISH"
+
+
+class Moved(Exception):
+    """Another node serves the slot now."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        super().__init__(f"the slot is at {node[0]}:{node[1]}")
+
+
+class Conversation(Protocol):
+    """Commands that go out together, until the answers are what was wanted."""
+
+    def commands(self) -> list[Command]: ...
+
+    def accept(self, replies: Sequence[Any]) -> bool:
+        """Take the answers; tells whether that was all. False: pause, then send `commands` again.
+
+        Raises Moved, or StoreUnavailable for what will not get better by asking again.
+        """
+        ...
+
+    @property
+    def replies(self) -> list[Any]: ...
+
+
+class Questions:
+    """Plain commands, asked once. An error is an answer like any other."""
+
+    def __init__(self, *commands: Command) -> None:
+        self._commands = list(commands)
+        self.replies: list[Any] = []
+
+    def commands(self) -> list[Command]:
+        return self._commands
+
+    def accept(self, replies: Sequence[Any]) -> bool:
+        self.replies = list(replies)
+        return not any(isinstance(reply, BusyLoadingError) for reply in replies)
+
+
+class Scripts:
+    """Scripts by name; those the server does not know are given to it, and asked for again."""
+
+    def __init__(
+        self, calls: Sequence[Call], address: Address, *, keys: Keys, dialect: Dialect, clock: Clock | None, writes: bool
+    ) -> None:
+        self.replies: list[Any] = [None] * len(calls)
+        self._calls = dict(enumerate(calls))
+        self._address = address
+        self._keys = keys
+        self._dialect = dialect
+        self._clock = clock
+        self._confirmed = writes and (address.wait > 0 or address.waitaof >= 0)
+        self._unknown: set[str] = set()
+
+    def commands(self) -> list[Command]:
+        now = "" if self._clock is None else str(self._clock())
+        flagged = self._dialect.flagged
+        loads: list[Command] = [("SCRIPT LOAD", script(verb, flagged=flagged).source) for verb in sorted(self._unknown)]
+        return loads + [self._evalsha(call, now) for call in self._calls.values()] + self._confirmations()
+
+    def accept(self, replies: Sequence[Any]) -> bool:
+        own = replies[len(self._unknown) :]
+        self._unknown = set()
+        moved: Moved | None = None
+        for (place, call), reply in zip(list(self._calls.items()), own, strict=False):
+            match reply:
+                case NoScriptError():
+                    self._unknown.add(call.verb)
+                case MovedError():
+                    moved = Moved((reply.host, reply.port))
+                case RedisError() if isinstance(reply, TRANSIENT) or str(reply).startswith("BUSY"):
+                    pass
+                case RedisError():
+                    raise StoreUnavailable(self._address.shown, str(reply)) from reply
+                case _:
+                    self.replies[place] = reply
+                    del self._calls[place]
+        if moved is not None:
+            raise moved
+        if self._calls:
+            return False
+        if self._confirmed:
+            self._check(replies[-len(self._confirmations()) :])
+        return True
+
+    @property
+    def hurried(self) -> bool:
+        """Whether the next round needs no pause: the server only has to be told the scripts."""
+        return bool(self._unknown)
+
+    def _evalsha(self, call: Call, now: str) -> Command:
+        keys = [self._keys.root, self._keys.absent, *map(self._keys.job, call.jobs)]
+        sha = script(call.verb, flagged=self._dialect.flagged).sha
+        frame = (now, self._dialect.publish, call.request, encode(call.body))
+        return ("EVALSHA", sha, len(keys), *keys, *frame, *call.payloads)
+
+    def _confirmations(self) -> list[Command]:
+        if not self._confirmed:
+            return []
+        milliseconds = int(self._address.timeout * 1000 / 2)
+        commands: list[Command] = []
+        if self._address.wait > 0:
+            commands.append(("WAIT", self._address.wait, milliseconds))
+        if self._address.waitaof >= 0:
+            commands.append(("WAITAOF", 1, self._address.waitaof, milliseconds))
+        return commands
+
+    def _check(self, replies: Sequence[Any]) -> None:
+        wanted = [command[1:-1] for command in self._confirmations()]
+        for counts, reply in zip(wanted, replies, strict=True):
+            if isinstance(reply, ResponseError):
+                raise StoreUnavailable(self._address.shown, f"written, but not confirmed: {reply}") from reply
+            confirmed = reply if isinstance(reply, list) else [reply]
+            if any(got < least for got, least in zip(confirmed, counts, strict=True)):
+                detail = f"written, but confirmed by {confirmed} where {list(counts)} were asked for"
+                raise StoreUnavailable(self._address.shown, detail)

@@ -1,0 +1,254 @@
+"""Connections, and the two drivers that carry out a conversation over them: one blocking, one async."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from redis.asyncio.connection import AbstractConnection as AsyncConnection
+from redis.connection import AbstractConnection as Connection
+from redis.exceptions import BusyLoadingError, ResponseError
+
+from holdfast.errors import StoreUnavailable
+from holdfast.stores.redis.exchange import CUT, MOST_CUTS, PAUSE, Command, Conversation, Moved, Scripts
+from holdfast.stores.redis.route import Route
+
+IDLE_KEPT = 16
+"""Connections kept open while nobody uses them."""
+
+
+class _Patience:
+    """How long to go on. Says for each mishap how many seconds to pause, or raises StoreUnavailable."""
+
+    def __init__(self, route: Route) -> None:
+        self._route = route
+        self._deadline = time.monotonic() + route.address.timeout
+        self._cuts = 0
+
+    @property
+    def left(self) -> float:
+        return max(self._deadline - time.monotonic(), 0.001)
+
+    def cut(self, error: BaseException, *, connected: bool) -> float:
+        """The connection failed. Once it stood, the request is sent again over another, since all of them may be."""
+        self._route.lose()
+        if isinstance(error, BusyLoadingError):
+            return self.wait(error)
+        if self._route.address.cluster:
+            return self.wait(error)
+        self._cuts += 1
+        if not connected or self._cuts >= MOST_CUTS or time.monotonic() >= self._deadline:
+            raise self._unavailable(error) from error
+        return 0.0
+
+    def wait(self, error: BaseException | None = None) -> float:
+        """The server is there but not ready."""
+        if time.monotonic() + PAUSE >= self._deadline:
+            raise self._unavailable(error or TimeoutError("not ready in time")) from error
+        return PAUSE
+
+    def _unavailable(self, error: BaseException) -> StoreUnavailable:
+        return StoreUnavailable(self._route.address.shown, str(error) or type(error).__name__)
+
+
+class Links:
+    """Blocking connections. Any number of threads may talk at once, each over one of its own."""
+
+    def __init__(self, route: Route) -> None:
+        self._route = route
+        self._lock = threading.Lock()
+        self._idle: list[Connection] = []
+
+    def talk(self, conversation: Conversation) -> list[Any]:
+        """Carry out a conversation within the address's timeout. Raises StoreUnavailable."""
+        patience = _Patience(self._route)
+        while True:
+            connection: Connection | None = None
+            connected = False
+            try:
+                connection = self._take(patience)
+                connected = True
+                replies = _exchange(connection, conversation.commands())
+            except CUT as error:
+                self._drop(connection)
+                self.close()
+                time.sleep(patience.cut(error, connected=connected))
+                continue
+            except BaseException:
+                self._drop(connection)
+                raise
+            try:
+                if conversation.accept(replies):
+                    self._give(connection)
+                    return conversation.replies
+            except Moved as moved:
+                self._drop(connection)
+                self.close()
+                self._route.move(moved.node)
+                time.sleep(patience.wait(moved))
+            except BaseException:
+                self._give(connection)
+                raise
+            else:
+                self._again(connection, conversation, replies)
+                if not _hurried(conversation):
+                    time.sleep(patience.wait(_first_error(replies)))
+
+    def close(self) -> None:
+        """Let go of the connections nobody is using."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.disconnect()
+
+    def _again(self, connection: Connection, conversation: Conversation, replies: Sequence[Any]) -> None:
+        if any(_dismisses(reply) for reply in replies):
+            self._drop(connection)
+            self._route.lose()
+        else:
+            self._give(connection)
+
+    def _take(self, patience: _Patience) -> Connection:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        self._route.find()
+        connection = self._route.connection(patience.left)
+        try:
+            connection.connect()
+        except BaseException:
+            connection.disconnect()
+            raise
+        return connection
+
+    def _give(self, connection: Connection) -> None:
+        with self._lock:
+            if len(self._idle) < IDLE_KEPT:
+                self._idle.append(connection)
+                return
+        connection.disconnect()
+
+    @staticmethod
+    def _drop(connection: Connection | None) -> None:
+        if connection is not None:
+            connection.disconnect()
+
+
+class AsyncLinks:
+    """Async connections of one event loop. Any number of tasks may talk at once, each over one of its own."""
+
+    def __init__(self, route: Route) -> None:
+        self._route = route
+        self._idle: list[AsyncConnection] = []
+
+    async def talk(self, conversation: Conversation) -> list[Any]:
+        """Carry out a conversation within the address's timeout. Raises StoreUnavailable."""
+        patience = _Patience(self._route)
+        while True:
+            connection: AsyncConnection | None = None
+            connected = False
+            try:
+                async with asyncio.timeout(patience.left):
+                    connection = self._idle.pop() if self._idle else await self._connect()
+                    connected = True
+                    replies = await _exchange_async(connection, conversation.commands())
+            except (TimeoutError, *CUT) as error:
+                await self._drop(connection)
+                await self.close()
+                await asyncio.sleep(patience.cut(error, connected=connected))
+                continue
+            except BaseException:
+                # A cancelled task leaves an answer on its way, which nobody else may take for theirs.
+                await self._drop(connection)
+                raise
+            try:
+                if conversation.accept(replies):
+                    await self._give(connection)
+                    return conversation.replies
+            except Moved as moved:
+                await self._drop(connection)
+                await self.close()
+                self._route.move(moved.node)
+                await asyncio.sleep(patience.wait(moved))
+            except BaseException:
+                await self._give(connection)
+                raise
+            else:
+                if any(_dismisses(reply) for reply in replies):
+                    await self._drop(connection)
+                    self._route.lose()
+                else:
+                    await self._give(connection)
+                if not _hurried(conversation):
+                    await asyncio.sleep(patience.wait(_first_error(replies)))
+
+    async def close(self) -> None:
+        """Let go of the connections nobody is using."""
+        idle, self._idle = self._idle, []
+        for connection in idle:
+            await self._drop(connection)
+
+    async def _connect(self) -> AsyncConnection:
+        if not self._route.settled:
+            await asyncio.to_thread(self._route.find)
+        connection = self._route.async_connection()
+        try:
+            await connection.connect()
+        except BaseException:
+            await connection.disconnect(nowait=True)
+            raise
+        return connection
+
+    async def _give(self, connection: AsyncConnection) -> None:
+        if len(self._idle) < IDLE_KEPT:
+            self._idle.append(connection)
+        else:
+            await self._drop(connection)
+
+    @staticmethod
+    async def _drop(connection: AsyncConnection | None) -> None:
+        if connection is not None:
+            await connection.disconnect(nowait=True)
+
+
+def _exchange(connection: Connection, commands: list[Command]) -> list[Any]:
+    """Send everything, then read everything: an error that answers one command leaves the others' answers in place."""
+    connection.send_packed_command(_packed(connection.pack_command, commands))
+    replies: list[Any] = []
+    for _ in commands:
+        try:
+            replies.append(connection.read_response())
+        except ResponseError as error:
+            replies.append(error)
+    return replies
+
+
+async def _exchange_async(connection: AsyncConnection, commands: list[Command]) -> list[Any]:
+    await connection.send_packed_command(_packed(connection.pack_command, commands))
+    replies: list[Any] = []
+    for _ in commands:
+        try:
+            replies.append(await connection.read_response())
+        except ResponseError as error:
+            replies.append(error)
+    return replies
+
+
+def _packed(pack: Callable[..., Iterator[bytes] | list[bytes]], commands: list[Command]) -> list[bytes]:
+    return [b"".join(piece for command in commands for piece in pack(*command))]
+
+
+def _hurried(conversation: Conversation) -> bool:
+    return isinstance(conversation, Scripts) and conversation.hurried
+
+
+def _dismisses(reply: Any) -> bool:
+    """Whether this node says that it is not the one to talk to."""
+    return isinstance(reply, ResponseError) and str(reply).startswith(("READONLY", "You can't write against a read"))
+
+
+def _first_error(replies: Sequence[Any]) -> BaseException | None:
+    return next((reply for reply in replies if isinstance(reply, BaseException)), None)

@@ -1,0 +1,1 @@
+"""The Lua sources: one file per verb, and the pieces they share."""

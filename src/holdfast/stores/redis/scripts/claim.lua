@@ -1,0 +1,121 @@
+-- claim: hand out due jobs, best first: higher priority, then earlier due, then earlier made.
+-- include: change
+-- include: recall
+-- op: { terms, limit, worker, token }, each of the terms { type, lease, max_attempts }
+local terms, limit, worker, token = op[1], op[2], op[3], op[4]
+local answer = {}
+
+local claimed_before = recall()
+if claimed_before then
+  for _, id in ipairs(claimed_before) do
+    local job = load(id)
+    if job and job.status == RUNNING and job.token == token then
+      show(answer, id)
+    end
+  end
+  return answer
+end
+
+local paused = {}
+for _, type in ipairs(redis.call('SMEMBERS', prefix .. 'paused')) do
+  paused[type] = true
+end
+
+-- Which types have jobs of which priority.
+local by_priority, priorities = {}, {}
+for _, term in ipairs(terms) do
+  if not paused[term[1]] then
+    for _, priority in ipairs(redis.call('ZREVRANGE', priorities_key(term[1]), 0, -1)) do
+      if not by_priority[priority] then
+        by_priority[priority] = {}
+        priorities[#priorities + 1] = priority
+      end
+      table.insert(by_priority[priority], term)
+    end
+  end
+end
+table.sort(priorities, function(a, b)
+  return tonumber(a) > tonumber(b)
+end)
+
+-- A line: the due jobs of one type and priority, read from its head a few at a time.
+local function open_line(term, priority, size)
+  return { term = term, key = pending_key(term[1], priority), priority = priority, size = size, taken = 0, at = 0 }
+end
+
+local function head(line)
+  if not line.rows or (line.at * 2 >= #line.rows and #line.rows == line.size * 2) then
+    line.rows = redis.call(
+      'ZRANGEBYSCORE', line.key, '-inf', int(now), 'WITHSCORES', 'LIMIT', line.taken, line.size
+    )
+    line.at = 0
+  end
+  line.member = line.rows[line.at * 2 + 1]
+  line.score = tonumber(line.rows[line.at * 2 + 2])
+  return line.member
+end
+
+local function take_best(lines)
+  local best
+  for _, line in ipairs(lines) do
+    if head(line) then
+      if not best or line.score < best.score or (line.score == best.score and line.member < best.member) then
+        best = line
+      end
+    end
+  end
+  if best then
+    best.at, best.taken = best.at + 1, best.taken + 1
+  end
+  return best
+end
+
+local taken = {}
+for _, priority in ipairs(priorities) do
+  local lines = {}
+  local size = math.max(5, math.ceil((limit - #taken) / #by_priority[priority]))
+  for _, term in ipairs(by_priority[priority]) do
+    lines[#lines + 1] = open_line(term, priority, size)
+  end
+  while #taken < limit do
+    local line = take_best(lines)
+    if not line then
+      break
+    end
+    taken[#taken + 1] = { id = id_of(line.member), term = line.term }
+  end
+  for _, line in ipairs(lines) do
+    if line.taken > 0 then
+      redis.call('ZREMRANGEBYRANK', line.key, 0, line.taken - 1)
+    elseif redis.call('EXISTS', line.key) == 0 then
+      redis.call('ZREM', priorities_key(line.term[1]), priority)
+    end
+  end
+  if #taken >= limit then
+    break
+  end
+end
+
+local ids = {}
+for _, each in ipairs(taken) do
+  local row = redis.call('HMGET', job_key(each.id), 's', 'i', 'o', 'e')
+  local job = row[1] and unpack_job(each.id, row[1])
+  if job and job.status == PENDING then
+    count(job, -1)
+    job.status = RUNNING
+    job.attempt = job.attempt + 1
+    job.max_attempts = job.max_attempts or each.term[3]
+    job.worker, job.token = worker, token
+    job.leased_until, job.renewed_at, job.started_at = plus(now, each.term[2]), now, now
+    job.progress, job.progress_note = nil, nil
+    enter(job, 'claimed')
+    local n = #answer
+    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4], answer[n + 5] = each.id, job.state, row[2], row[3], row[4]
+    ids[#ids + 1] = each.id
+  end
+end
+if #ids > 0 then
+  remember(ids)
+  finish()
+end
+return answer

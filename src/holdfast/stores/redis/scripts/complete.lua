@@ -1,0 +1,55 @@
+-- complete: finish the chain's current job from outside, and the steps that follow from it, whoever runs it.
+-- flags: allow-oom
+-- include: create
+-- include: recall
+-- op: { chain, job id, steps as { output, continuation }, starts, expected }
+local chain = op[1]
+local before = recall()
+if before then
+  return before
+end
+if not is_chain(chain) then
+  return { 'ChainNotFound', chain }
+end
+local job = last_of(chain)
+if job.id ~= op[2] or FINISHED[job.status] then
+  return { 'AlreadyCompleted', chain }
+end
+local starts = read_all_new(op[4])
+local refused = refused_starts(starts, op[5])
+for _, step in ipairs(op[3]) do
+  local missing = not refused and step[2] and missing_blocker(read_new(step[2]))
+  if missing then
+    refused = { 'ChainNotFound', missing }
+  end
+end
+if refused then
+  return refused
+end
+
+redis.call('DEL', KEYS[2])
+if #starts > 0 then
+  start_all(starts, (preview(starts)))
+end
+if job.status == RUNNING then
+  end_attempt(job, 'lost')
+  lost_claims[job.id] = true
+end
+local unblocked = { 'ok' }
+for n, step in ipairs(op[3]) do
+  local output, continuation = payload(step[1]), step[2]
+  leave(job)
+  if continuation then
+    add(read_new(continuation))
+  end
+  let_go(job)
+  job.status, job.finished_at = COMPLETED, now
+  redis.call('HDEL', job_key(job.id), 'o', 'e')
+  enter(job, 'completed', output and { 'o', output }, continuation ~= nil)
+  job = last_of(chain)
+  if n == #op[3] and not continuation then
+    chain_completed(chain, unblocked)
+  end
+end
+finish()
+return remember(unblocked)

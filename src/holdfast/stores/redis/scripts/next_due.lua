@@ -1,0 +1,25 @@
+-- next_due: how long until a pending job of these unpaused types is due, or a lease of theirs runs out.
+-- flags: no-writes
+-- include: index
+-- op: types
+local paused = {}
+for _, type in ipairs(redis.call('SMEMBERS', prefix .. 'paused')) do
+  paused[type] = true
+end
+local soonest
+local function consider(key)
+  local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
+  local moment = first[2] and tonumber(first[2])
+  if moment and (not soonest or moment < soonest) then
+    soonest = moment
+  end
+end
+for _, type in ipairs(op) do
+  if not paused[type] then
+    for _, priority in ipairs(redis.call('ZRANGE', priorities_key(type), 0, -1)) do
+      consider(pending_key(type, priority))
+    end
+  end
+  consider(running_key(type))
+end
+return soonest and int(math.max(0, soonest - now)) or false

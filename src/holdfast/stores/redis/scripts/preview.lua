@@ -1,0 +1,18 @@
+-- preview: the chains that start would find rather than make; the number of an earlier job of the batch where it is that.
+-- flags: no-writes
+-- include: create
+local jobs = read_all_new(op)
+local found, planned = preview(jobs)
+local answer = { 'ok' }
+for n in ipairs(jobs) do
+  if not found[n] then
+    answer[#answer + 1] = 'made'
+  elseif planned[found[n]] then
+    answer[#answer + 1] = 'planned'
+    answer[#answer + 1] = int(planned[found[n]])
+  else
+    answer[#answer + 1] = 'found'
+    show_chain(answer, found[n])
+  end
+end
+return answer

@@ -1,0 +1,13 @@
+-- progress: note how far an attempt has come; answers why the claim is lost if it is.
+-- include: change
+-- op: { job id, token, fraction, note }
+local job = load(op[1])
+local reason = lost(job, op[2])
+if reason then
+  return reason
+end
+job.progress, job.progress_note = op[3], op[4]
+save(job)
+note(job, 'progressed')
+finish()
+return false

@@ -1,0 +1,40 @@
+-- retry: make failed or cancelled jobs pending again (blocked where blockers are open), attempts granted anew.
+-- include: operate
+-- include: recall
+-- op: job ids
+local wanted = { [FAILED] = true, [CANCELLED] = true }
+if recall() then
+  return show_jobs(op)
+end
+local wrong = wrong_job(op, wanted)
+if wrong then
+  return wrong
+end
+for _, id in ipairs(op) do
+  local job, open = load(id), 0
+  for _, chain in ipairs(redis.call('LRANGE', prefix .. 'a:' .. id, 0, -1)) do
+    if last_of(chain).status ~= COMPLETED then
+      open = open + 1
+    end
+  end
+  if job.open_blockers > open then
+    return { 'BlockerDeleted', id, job.status }
+  end
+end
+
+for _, id in ipairs(op) do
+  local job = load(id)
+  if wanted[job.status] then
+    leave(job)
+    job.status = job.open_blockers > 0 and BLOCKED or PENDING
+    job.attempt, job.scheduled_at, job.finished_at, job.token = 0, now, nil, nil
+    enter(job, 'retried')
+    local first = load(chain_of(job))
+    if first.key then
+      redis.call('ZADD', keyed_open(first.type, first.key), int(first.seq), first.id)
+    end
+  end
+end
+remember(op)
+finish()
+return show_jobs(op)

@@ -1,0 +1,1 @@
+"""Pieces of Lua that several verbs include."""

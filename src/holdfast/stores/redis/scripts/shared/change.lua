@@ -1,0 +1,77 @@
+-- include: hints
+-- change: the one way a job's status changes. `leave` its place, alter the fields, `enter` the new one.
+local ranks_known = {}
+
+local function leave(job)
+  count(job, -1)
+  if job.status == PENDING then
+    displace(pending_key(job.type, job.priority), ranked(job))
+  elseif job.status == RUNNING then
+    displace(running_key(job.type), ranked(job))
+  elseif FINISHED[job.status] then
+    displace(prefix .. 'expiring', chain_of(job))
+  end
+end
+
+local function enter_pending(job)
+  local key = pending_key(job.type, job.priority)
+  place(key, ranked(job), job.scheduled_at)
+  if not ranks_known[key] then
+    ranks_known[key] = true
+    redis.call('ZADD', priorities_key(job.type), int(job.priority), int(job.priority))
+  end
+  due[job.type] = true
+end
+
+-- A job that finishes is the last of its chain, unless it handed over to the next.
+local function enter_finished(job)
+  local chain = chain_of(job)
+  finished[chain] = true
+  if job.keep then
+    place(prefix .. 'expiring', chain, plus(job.finished_at, job.keep))
+  end
+  local first = load(chain)
+  if first and first.key then
+    redis.call('ZREM', keyed_open(first.type, first.key), chain)
+  end
+end
+
+-- enter: put a changed job in its place, under the word for what happened to it.
+local function enter(job, kind, payloads, handed_over)
+  count(job, 1)
+  save(job, payloads)
+  if job.status == PENDING then
+    enter_pending(job)
+  elseif job.status == RUNNING then
+    place(running_key(job.type), ranked(job), job.leased_until)
+  elseif FINISHED[job.status] and not handed_over then
+    enter_finished(job)
+  end
+  note(job, kind)
+end
+
+-- let_go: nobody holds the job any more. The token stays where a settlement sent again must be known.
+local function let_go(job, token)
+  job.worker, job.token, job.leased_until, job.renewed_at = nil, token, nil, nil
+end
+
+-- end_attempt: keep what the job's row will forget, an attempt that did not complete it.
+local function end_attempt(job, outcome, error, next_at)
+  local past = '\151'
+    .. cmsgpack.pack(job.attempt, job.worker, job.started_at, now, outcome, next_at, error and true or false)
+  redis.call('RPUSH', prefix .. 'h:' .. job.id, past, error or '')
+end
+
+-- lost: why a claim no longer holds; nil while it does.
+local function lost(job, token)
+  if not job then
+    return 'not_found'
+  elseif job.status == RUNNING and job.token == token then
+    return nil
+  elseif job.status == CANCELLED then
+    return 'cancelled'
+  elseif job.status == COMPLETED then
+    return 'already_completed'
+  end
+  return 'taken_by_another_worker'
+end

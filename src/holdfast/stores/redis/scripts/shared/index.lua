@@ -1,0 +1,94 @@
+-- include: job
+-- index: the sorted sets that rows are found by, and the counts. Gathered while a script runs, written at its end:
+-- a hundred jobs of one type are one command.
+local places = {}
+local counts = {}
+
+local function place(key, member, score)
+  local members = places[key]
+  if not members then
+    members = {}
+    places[key] = members
+  end
+  members[member] = score
+end
+
+local function displace(key, member)
+  place(key, member, false)
+end
+
+local function count(job, by)
+  local field = job.status .. job.type
+  counts[field] = (counts[field] or 0) + by
+end
+
+local MOST_ARGUMENTS = 1000
+
+local function write_places(key, members)
+  local added, dropped = {}, {}
+  local function write(command, arguments)
+    if #arguments > 0 then
+      redis.call(command, key, unpack(arguments))
+    end
+  end
+  for member, score in pairs(members) do
+    if score then
+      added[#added + 1] = int(score)
+      added[#added + 1] = member
+    else
+      dropped[#dropped + 1] = member
+    end
+    if #added >= MOST_ARGUMENTS then
+      write('ZADD', added)
+      added = {}
+    end
+    if #dropped >= MOST_ARGUMENTS then
+      write('ZREM', dropped)
+      dropped = {}
+    end
+  end
+  write('ZREM', dropped)
+  write('ZADD', added)
+end
+
+local function write_indexes()
+  for key, members in pairs(places) do
+    write_places(key, members)
+  end
+  for field, by in pairs(counts) do
+    -- A type of which nothing is left is a type nobody hears of.
+    if by ~= 0 and redis.call('HINCRBY', prefix .. 'counts', field, int(by)) == 0 then
+      redis.call('HDEL', prefix .. 'counts', field)
+    end
+  end
+end
+
+-- Members sort by creation where their scores are equal.
+local function ranked(job)
+  return string.format('%016.0f', job.seq) .. job.id
+end
+
+local function id_of(member)
+  return string.sub(member, 17)
+end
+
+local function pending_key(type, priority)
+  return prefix .. 'q:' .. int(priority) .. ':' .. type
+end
+
+local function priorities_key(type)
+  return prefix .. 'p:' .. type
+end
+
+local function running_key(type)
+  return prefix .. 'r:' .. type
+end
+
+local function keyed(type, key)
+  return prefix .. 'k:' .. #type .. ':' .. type .. key
+end
+
+-- The chains of a key that are not finished.
+local function keyed_open(type, key)
+  return prefix .. 'o:' .. #type .. ':' .. type .. key
+end

@@ -1,0 +1,16 @@
+-- include: frame
+-- listeners: who follows the store live. The root holds until when anybody does, so that no other script looks here.
+local listeners_key = prefix .. 'listeners'
+
+local function note_listening()
+  local latest = 0
+  local listeners = redis.call('HGETALL', listeners_key)
+  for n = 1, #listeners, 2 do
+    local until_ = tonumber(listeners[n + 1])
+    if until_ <= now then
+      redis.call('HDEL', listeners_key, listeners[n])
+    end
+    latest = math.max(latest, until_)
+  end
+  redis.call('HSET', root, 'listening', int(latest))
+end

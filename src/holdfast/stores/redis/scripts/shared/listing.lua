@@ -1,0 +1,63 @@
+-- include: chain
+-- listing: a window of the rows, newest first, and those of it that a filter shows.
+-- op: { filter, limit, before or nil, how many rows to look at }
+-- filter: { statuses, scheduled, types, chain, key, since, until }
+local wanted, limit = op[1], op[2]
+
+local function set(list)
+  local members = {}
+  for _, member in ipairs(list) do
+    members[member] = true
+  end
+  return #list > 0 and members
+end
+
+local statuses, types = set(wanted[1]), set(wanted[3])
+local scheduled, chain_wanted, key, since, until_ = wanted[2], wanted[4], wanted[5], wanted[6], wanted[7]
+
+local function shown(first, last)
+  return (not statuses or statuses[last.status])
+    and (not scheduled or (last.status == PENDING and tonumber(last.scheduled_at) > now))
+    and (not types or types[first.type])
+    and (not chain_wanted or chain_of(first) == chain_wanted)
+    and (not key or first.key == key)
+    and (not since or first.created_at >= tonumber(since))
+    and (not until_ or first.created_at < tonumber(until_))
+end
+
+-- window: ids of the rows to look at next. A chain's own are few and need no window.
+local function window()
+  if chain_wanted then
+    if not is_chain(chain_wanted) then
+      return {}
+    end
+    local ids = redis.call('LRANGE', prefix .. 'c:' .. chain_wanted, 0, -1)
+    table.insert(ids, 1, chain_wanted)
+    local newest_first = {}
+    for n = #ids, 1, -1 do
+      if not op[3] or load(ids[n]).seq < op[3] then
+        newest_first[#newest_first + 1] = ids[n]
+      end
+    end
+    return newest_first
+  end
+  local below = op[3] and '(' .. int(op[3]) or '+inf'
+  return redis.call('ZREVRANGEBYSCORE', prefix .. 'all', below, '-inf', 'LIMIT', 0, op[4])
+end
+
+-- list: look through a window. The answer begins with the seq to go on below, or '' at the end of all rows.
+local function list(consider)
+  local answer = { '' }
+  local ids, matches = window(), 0
+  for n, id in ipairs(ids) do
+    local job = load(id)
+    if consider(answer, job) then
+      matches = matches + 1
+    end
+    if matches >= limit or (n == #ids and not chain_wanted and #ids == op[4]) then
+      answer[1] = int(job.seq)
+      break
+    end
+  end
+  return answer
+end

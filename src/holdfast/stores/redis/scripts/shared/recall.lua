@@ -1,0 +1,15 @@
+-- include: frame
+-- recall: the answer of a request that was written but whose answer was lost. Kept for a minute, which is longer than
+-- any caller goes on sending.
+local recall_key = prefix .. 'answer:' .. request
+
+local function recall()
+  local answer = redis.call('GET', recall_key)
+  return answer and cmsgpack.unpack(answer)
+end
+
+-- remember: keep the answer (a list of strings) and give it.
+local function remember(answer)
+  redis.call('SET', recall_key, cmsgpack.pack(answer), 'PX', 60000)
+  return answer
+end

@@ -1,0 +1,24 @@
+-- start: create chains, in order, all or none; what a key or an id finds is answered instead.
+-- include: create
+local jobs = read_all_new(op)
+local found = preview(jobs)
+local missing = missing_blockers(jobs, found)
+if missing then
+  return { 'ChainNotFound', missing }
+end
+
+start_all(jobs, found)
+finish()
+
+-- The caller knows what it sent: of a new job it is told the state alone.
+local answer = { 'ok' }
+for n, job in ipairs(jobs) do
+  if found[n] then
+    answer[#answer + 1] = 'found'
+    show_chain(answer, found[n])
+  else
+    answer[#answer + 1] = 'made'
+    answer[#answer + 1] = loaded[job.id].state
+  end
+end
+return answer

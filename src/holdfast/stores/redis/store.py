@@ -1,0 +1,144 @@
+"""The Redis store: every verb one script, the same over blocking and async connections."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+from holdfast.clock import Clock
+from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
+from holdfast.operations import Operation
+from holdfast.store import Store
+from holdfast.stores.redis import checks
+from holdfast.stores.redis.address import read_address
+from holdfast.stores.redis.exchange import Dialect, Questions, Scripts
+from holdfast.stores.redis.keys import Keys
+from holdfast.stores.redis.links import AsyncLinks, Links
+from holdfast.stores.redis.route import Route
+from holdfast.stores.redis.verbs import VERBS, Call
+from holdfast.stores.redis.wakeups import RedisWakeups
+from holdfast.wakeups import Wakeups
+
+R = TypeVar("R")
+
+
+class RedisStore(Store):
+    """Jobs in Redis or Valkey. What a crash of the server can lose is up to how it is set: see `holdfast doctor`."""
+
+    def __init__(self, address: str, *, clock: Clock | None = None, wakeups: Wakeups | None = None) -> None:
+        self._address = read_address(address)
+        self.name = self._address.shown
+        self.clock = clock
+        self._keys = Keys(self._address.namespace)
+        self._dialect = Dialect()
+        self._route = Route(self._address, self._keys.slot)
+        self._own_wakeups = RedisWakeups(self._route, self._keys.channel, self._dialect)
+        self.wakeups = self._own_wakeups if wakeups is None else wakeups
+        self._opened = False
+        self._links = Links(self._route)
+        # Renewals have a connection to themselves: whatever else is going on, leases are kept.
+        self._reserved = Links(self._route)
+        self._async_links: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncLinks] = WeakKeyDictionary()
+        self._pid = os.getpid()
+
+    async def open(self) -> None:
+        if not self._opened:
+            questions = Questions(*checks.QUESTIONS)
+            self._meet(await self._loop_links().talk(questions))
+
+    def open_sync(self) -> None:
+        if not self._opened:
+            self._meet(self._links.talk(Questions(*checks.QUESTIONS)))
+
+    async def close(self) -> None:
+        links = self._async_links.pop(asyncio.get_running_loop(), None)
+        if links is not None:
+            await links.close()
+        await asyncio.to_thread(self.close_sync)
+
+    def close_sync(self) -> None:
+        self._opened = False
+        self._own_wakeups.close()
+        self._links.close()
+        self._reserved.close()
+
+    async def perform(self, operation: Operation[R], /) -> R:
+        links = self._loop_links()
+        if operation.verb == "examine":
+            return cast(R, self._findings(await links.talk(Questions(*checks.QUESTIONS))))
+        asking = VERBS[operation.verb](operation)
+        try:
+            calls = next(asking)
+            while True:
+                try:
+                    replies = await links.talk(self._scripts(calls, operation))
+                except Exception as error:
+                    calls = asking.throw(error)
+                else:
+                    calls = asking.send(replies)
+        except StopIteration as end:
+            return cast(R, end.value)
+
+    def perform_sync(self, operation: Operation[R], /) -> R:
+        links = self._reserved if operation.verb == "renew" else self._links
+        if operation.verb == "examine":
+            return cast(R, self._findings(links.talk(Questions(*checks.QUESTIONS))))
+        asking = VERBS[operation.verb](operation)
+        try:
+            calls = next(asking)
+            while True:
+                try:
+                    replies = links.talk(self._scripts(calls, operation))
+                except Exception as error:
+                    calls = asking.throw(error)
+                else:
+                    calls = asking.send(replies)
+        except StopIteration as end:
+            return cast(R, end.value)
+
+    async def begin(self) -> DeferredTransaction:
+        return DeferredTransaction(self)
+
+    def begin_sync(self) -> DeferredSyncTransaction:
+        return DeferredSyncTransaction(self)
+
+    def join(self, tx: Any) -> DeferredTransaction:
+        raise TypeError("the Redis store shares no transaction with the application; leave tx out")
+
+    def join_sync(self, tx: Any) -> DeferredSyncTransaction:
+        raise TypeError("the Redis store shares no transaction with the application; leave tx out")
+
+    async def migrate(self) -> list[str]:
+        return []
+
+    def migrate_sync(self) -> list[str]:
+        return []
+
+    def _scripts(self, calls: list[Call], operation: Operation[Any]) -> Scripts:
+        return Scripts(
+            calls,
+            self._address,
+            keys=self._keys,
+            dialect=self._dialect,
+            clock=self.clock,
+            writes=operation.writes,
+        )
+
+    def _loop_links(self) -> AsyncLinks:
+        loop = asyncio.get_running_loop()
+        links = self._async_links.get(loop)
+        if links is None:
+            links = self._async_links[loop] = AsyncLinks(self._route)
+        return links
+
+    def _meet(self, replies: list[Any]) -> None:
+        server = checks.read_server(replies)
+        if (refusal := checks.refusal(server, self._address)) is not None:
+            raise refusal
+        self._dialect.flagged, self._dialect.publish = server.dialect.flagged, server.dialect.publish
+        self._opened = True
+
+    def _findings(self, replies: list[Any]) -> list[Any]:
+        return checks.findings(checks.read_server(replies), self._address)

