@@ -27,6 +27,18 @@ from holdfast.job import Chain, ErrorText, Job, Page, Report, Status
 from holdfast.jobs import Bound, Jobs, JobType
 from holdfast.lifecycle import Cancel, Fail, Reschedule
 from holdfast.observer import Observer
+from holdfast.queue import (
+    Completed,
+    Duplicate,
+    JsonCodec,
+    MsgpackCodec,
+    Queue,
+    Queued,
+    QueueJob,
+    Reaper,
+    SyncQueue,
+    content_id,
+)
 from holdfast.retry import Retry
 from holdfast.store import Store
 from holdfast.sync_client import SyncClient
@@ -44,7 +56,9 @@ __all__ = [
     "ChainNotFound",
     "ClaimLost",
     "Client",
+    "Completed",
     "Conflict",
+    "Duplicate",
     "DuplicateJobType",
     "ErrorText",
     "Event",
@@ -56,11 +70,17 @@ __all__ = [
     "JobNotFound",
     "JobType",
     "Jobs",
+    "JsonCodec",
     "Middleware",
+    "MsgpackCodec",
     "NotPending",
     "Observer",
     "Page",
     "PayloadRefused",
+    "Queue",
+    "QueueJob",
+    "Queued",
+    "Reaper",
     "Report",
     "Reschedule",
     "Retry",
@@ -70,8 +90,10 @@ __all__ = [
     "StoreUnavailable",
     "SyncAttempt",
     "SyncClient",
+    "SyncQueue",
     "UnknownJobType",
     "WaitTimeout",
     "Worker",
     "WrongArguments",
+    "content_id",
 ]

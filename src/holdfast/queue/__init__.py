@@ -1,0 +1,30 @@
+"""Named queues: jobs under ids of the caller's own, with deduplication, request and response, and kept results."""
+
+from holdfast.queue.after_execution import Execution
+from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, State, Updating
+from holdfast.queue.codecs import Codec, JsonCodec, MsgpackCodec, content_id
+from holdfast.queue.job import QueueJob
+from holdfast.queue.queue import Queue
+from holdfast.queue.reaper import Reaper
+from holdfast.queue.stream import QueueEvent
+from holdfast.queue.sync_queue import SyncQueue
+
+__all__ = [
+    "Cancelling",
+    "Codec",
+    "Completed",
+    "Duplicate",
+    "Execution",
+    "JobStatus",
+    "JsonCodec",
+    "MsgpackCodec",
+    "Queue",
+    "QueueEvent",
+    "QueueJob",
+    "Queued",
+    "Reaper",
+    "State",
+    "SyncQueue",
+    "Updating",
+    "content_id",
+]

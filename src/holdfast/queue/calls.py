@@ -1,0 +1,188 @@
+"""What the queues' methods do, written once: steps that Queue awaits and SyncQueue blocks on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Any
+
+from msgspec.structs import replace
+
+from holdfast.calls import new_chain
+from holdfast.clock import Micros, duration, to_datetime
+from holdfast.errors import AttemptsExhausted, ChainNotFound, JobCancelled, JobFailed, JobNotFound, WaitTimeout
+from holdfast.failure import write as write_error
+from holdfast.job import ChainRecord, Record, Status, read_error
+from holdfast.job_type import Bound
+from holdfast.lifecycle import NewJob, has_attempts_left
+from holdfast.observer import Observers
+from holdfast.operations import Cancel, Filter, GetHistory, Keep, ListChains, Start, Started
+from holdfast.options import StartOptions, check_duration, check_text
+from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating, state_of
+from holdfast.queue.queue_type import QueueType
+from holdfast.retry import Seconds, seconds
+from holdfast.steps import Steps
+from holdfast.waiting import Waiting, Watcher
+
+Answer = Queued | Duplicate | Completed[Any]
+
+
+class QueueCalls:
+    """Builds the steps of each call and turns answers into the queue's words."""
+
+    def __init__(self, type: QueueType, observers: Observers, trace: Callable[[], str | None]) -> None:
+        self._type = type
+        self._observers = observers
+        self._trace = trace
+
+    def new_job(
+        self,
+        id: str,
+        payload: Any,
+        *,
+        max_attempts: int | None,
+        result_ttl: Seconds | None,
+        delay: Seconds | None,
+        priority: int | None,
+    ) -> NewJob:
+        """The job to create under this id, unless one is there."""
+        _check_id(id)
+        check_duration("result_ttl", result_ttl)
+        options = StartOptions(key=id, delay=delay, priority=priority, max_attempts=max_attempts)
+        bound: Bound[Any] = Bound(self._type, self._type.encode_payload(payload), options)
+        job = replace(new_chain(bound, self._trace()), dedup="successful")
+        return job if result_ttl is None else replace(job, keep=duration(seconds(result_ttl)))
+
+    def enqueue(self, jobs: Sequence[NewJob], *, committed: bool = True) -> Steps[list[Answer]]:
+        started: list[Started] = yield Start(tuple(jobs))
+        if committed:
+            self._tell_created(started)
+        return [self._answer(each) for each in started]
+
+    def enqueue_and_wait(self, job: NewJob, watcher: Watcher, timeout: float | None) -> Waiting:
+        """Enqueue under the watcher's eyes and wait for the end: the result, or the error that tells of it."""
+        begun = monotonic()
+        ((chain, found),) = started = yield Start((job,))
+        self._tell_created(started)
+        if not chain.last.status.finished:
+            if found:
+                watcher.follow(chain.first.id)
+            left = None if timeout is None else timeout - (monotonic() - begun)
+            try:
+                chain = yield from watcher.finished(left, look=found)
+            except WaitTimeout:
+                raise WaitTimeout(job.key or job.id, timeout or 0, subject="job") from None
+            except ChainNotFound:
+                raise JobNotFound(job.key or job.id) from None
+        return self._outcome(chain.last)
+
+    def cancel(self, id: str) -> Steps[Cancelling]:
+        chain = yield from self._newest(id)
+        if chain is None or chain.last.status is Status.CANCELLED:
+            return "not_found"
+        if not chain.last.status.finished:
+            reason = write_error("Cancelled", "cancelled by a client")
+            try:
+                (chain,) = yield Cancel((chain.first.id,), reason, spare_running=True)
+            except ChainNotFound:
+                return "not_found"
+        match chain.last.status:
+            case Status.CANCELLED:
+                self._observers.tell("cancelled", chain.last)
+                return "cancelled"
+            case Status.RUNNING:
+                return "processing"
+            case _:
+                return "completed"
+
+    def result(self, id: str) -> Steps[Any]:
+        chain = yield from self._newest(id)
+        return None if chain is None else self._result(chain.last)
+
+    def status(self, id: str) -> Steps[JobStatus[Any] | None]:
+        chain = yield from self._newest(id)
+        if chain is None or (state := state_of(chain.last)) is None:
+            return None
+        job = chain.last
+        changed = yield from self._changed(job)
+        return JobStatus(
+            id,
+            state,
+            attempts=job.attempt,
+            max_attempts=job.max_attempts or None,
+            created_at=to_datetime(job.created_at),
+            changed_at=to_datetime(changed),
+            result=self._result(job),
+            error=read_error(job.error),
+        )
+
+    def update_result_ttl(self, id: str, result_ttl: Seconds) -> Steps[Updating]:
+        if result_ttl is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise TypeError("result_ttl must be seconds or a timedelta, not None")
+        check_duration("result_ttl", result_ttl)
+        chain = yield from self._newest(id)
+        if chain is None or chain.last.status is Status.CANCELLED:
+            return "not_found"
+        if chain.last.status is Status.COMPLETED and chain.last.output is None:
+            return "missing_payload"
+        (kept,) = yield Keep((chain.first.id,), duration(seconds(result_ttl)))
+        if kept is None:
+            return "not_found"
+        return "updated" if kept else "not_terminal"
+
+    def _newest(self, id: str) -> Steps[ChainRecord | None]:
+        _check_id(id)
+        chains: list[ChainRecord] = yield ListChains(Filter(types=(self._type.name,), key=id, kept=True), 1)
+        return chains[0] if chains else None
+
+    def _changed(self, job: Record) -> Steps[Micros]:
+        """When the job entered its state. One that waits again after an attempt has it in its history only."""
+        if job.finished_at is not None:
+            return job.finished_at
+        if job.started_at is None:
+            return job.created_at
+        if job.status is Status.RUNNING:
+            return job.started_at
+        history = yield GetHistory(job.id)
+        return history[1][-1].ended_at if history and history[1] else job.started_at
+
+    def _result(self, job: Record) -> Any:
+        if job.status is not Status.COMPLETED or job.output is None:
+            return None
+        return self._type.decode_output(job.output)
+
+    def _answer(self, started: Started) -> Answer:
+        job = started.chain.last
+        if not started.deduplicated:
+            return Queued()
+        if job.status is Status.COMPLETED:
+            return Completed(self._result(job))
+        return Duplicate(state_of(job) or "queued")
+
+    def _outcome(self, job: Record) -> Any:
+        id = job.key or job.id
+        match job.status:
+            case Status.COMPLETED:
+                return self._result(job)
+            case Status.CANCELLED:
+                raise JobCancelled(id, read_error(job.error))
+            case _:
+                raise failure(job)
+
+    def _tell_created(self, started: Sequence[Started]) -> None:
+        if self._observers.wants("created"):
+            for chain, found in started:
+                if not found:
+                    self._observers.tell("created", chain.first)
+
+
+def failure(job: Record) -> JobFailed:
+    """The error that tells of a job which failed for good."""
+    kind = JobFailed if has_attempts_left(job) else AttemptsExhausted
+    return kind(job.key or job.id, read_error(job.error))
+
+
+def _check_id(id: str) -> None:
+    if id is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise TypeError("id must be a str, not None")
+    check_text("id", id)

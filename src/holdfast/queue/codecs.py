@@ -1,0 +1,77 @@
+"""Codecs: how payloads and results become bytes. Whatever bytes a codec writes, every store gives back the same."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from holdfast.codec import ENCODER, codec_for
+from holdfast.errors import PayloadRefused
+from holdfast.payload import HARD_LIMIT, difference
+
+T = TypeVar("T")
+
+
+class Codec(Protocol[T]):
+    """Anything with these two methods: protobuf, CBOR, encryption. Either may raise whatever it likes."""
+
+    def encode(self, value: T, /) -> bytes: ...
+
+    def decode(self, stored: bytes, /) -> T: ...
+
+
+class JsonCodec:
+    """JSON, exact: a value that would not come back as it was is refused, with the reason.
+
+    `JsonCodec()` takes plain JSON values; `JsonCodec(Email)` takes and gives back a dataclass, a TypedDict, a msgspec
+    Struct, a pydantic model, or whatever else a job's parameter may be.
+    """
+
+    def __init__(self, type: Any = Any) -> None:
+        self._codec = codec_for(type, limit=HARD_LIMIT)
+
+    def encode(self, value: Any, /) -> bytes:
+        return self._codec.encode(value)
+
+    def decode(self, stored: bytes, /) -> Any:
+        return self._codec.decode(stored)
+
+
+class MsgpackCodec:
+    """MessagePack: smaller than JSON, and with bytes as they are. As exact as `JsonCodec`."""
+
+    def __init__(self, type: Any = Any) -> None:
+        self._encoder = msgspec.msgpack.Encoder()
+        self._decoder = msgspec.msgpack.Decoder[Any](type)
+
+    def encode(self, value: Any, /) -> bytes:
+        try:
+            stored = self._encoder.encode(value)
+            back = self._decoder.decode(stored)
+        except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise PayloadRefused(f"cannot be written as MessagePack: {error}") from error
+        if (found := difference(value, back, sequences=False)) is not None:
+            place = f" at {found.path.strip()}" if found.path else ""
+            sent, read = type(found.sent).__name__, type(found.back).__name__
+            raise PayloadRefused(f"{sent}{place} would come back from MessagePack as another {read}")
+        return stored
+
+    def decode(self, stored: bytes, /) -> Any:
+        try:
+            return self._decoder.decode(stored)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise PayloadRefused(f"not the MessagePack that was expected: {error}") from error
+
+
+def content_id(payload: Any) -> str:
+    """An id made from the content: equal payloads have equal ids, in whatever order their keys stand."""
+    if isinstance(payload, bytes | bytearray):
+        text = bytes(payload)
+    else:
+        try:
+            text = msgspec.json.encode(msgspec.json.decode(ENCODER.encode(payload)), order="deterministic")
+        except (msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
+            raise PayloadRefused(f"no id can be made from this content: {error}") from error
+    return hashlib.sha256(text).hexdigest()[:32]

@@ -1,0 +1,87 @@
+"""Callbacks for what happens here: told after the commit, able to harm nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, cast
+
+from holdfast.observer import log
+
+Callback = Callable[..., Any]
+
+
+class Listeners:
+    """The callbacks of one queue or reaper, by event.
+
+    A callback is called with as many of the event's values as it takes. One that raises is logged, and told to those
+    who listen for `error`; what it was told of has happened already, and stands.
+    """
+
+    def __init__(self, events: Iterable[str]) -> None:
+        self._callbacks: dict[str, list[tuple[Callback, int | None]]] = {event: [] for event in events}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def on(self, event: str, callback: Callback) -> Callable[[], None]:
+        """Have `callback` called, until the returned function is. Async ones run as tasks of their own."""
+        try:
+            callbacks = self._callbacks[event]
+        except KeyError:
+            raise ValueError(f"there is no event {event!r}; the events are {', '.join(self._callbacks)}") from None
+        if not callable(callback):
+            raise TypeError(f"a listener is a function, not {type(callback).__name__}")
+        entry = (callback, _arity(callback))
+        callbacks.append(entry)
+        return lambda: _discard(callbacks, entry)
+
+    def wants(self, event: str) -> bool:
+        """Whether anybody listens: asked first where telling costs something."""
+        return bool(self._callbacks[event])
+
+    def emit(self, event: str, *values: Any) -> None:
+        """Tell everyone. Never raises."""
+        for callback, arity in list(self._callbacks[event]):
+            try:
+                answer = callback(*values[:arity])
+                if inspect.isawaitable(answer):
+                    self._follow(event, answer)
+            except Exception as error:
+                self._report(event, error)
+
+    def _follow(self, event: str, answer: Awaitable[Any]) -> None:
+        async def follow() -> None:
+            try:
+                await answer
+            except Exception as error:
+                self._report(event, error)
+
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            cast(Any, answer).close()
+            raise TypeError("an async listener needs an event loop; give blocking code a plain function") from None
+        task = loop.create_task(follow())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _report(self, event: str, error: Exception) -> None:
+        log.error("a listener for %r raised; nothing else is affected", event, exc_info=error)
+        if event != "error":
+            self.emit("error", error)
+
+
+def _arity(callback: Callback) -> int | None:
+    """How many positional arguments a callback takes; None for any number, or if it does not say."""
+    try:
+        parameters = inspect.signature(callback).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        return None
+    return sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters)
+
+
+def _discard(callbacks: list[tuple[Callback, int | None]], entry: tuple[Callback, int | None]) -> None:
+    if entry in callbacks:
+        callbacks.remove(entry)

@@ -1,0 +1,305 @@
+"""The named queue: a thin front over the client and the worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from holdfast import steps, waiting
+from holdfast.calls import no_trace
+from holdfast.client import Client
+from holdfast.events import Event
+from holdfast.job import Record
+from holdfast.jobs import Jobs
+from holdfast.lifecycle import Outcome, Settlement
+from holdfast.observer import Observer, log
+from holdfast.queue.after_execution import AfterExecution, Hook
+from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating
+from holdfast.queue.calls import QueueCalls
+from holdfast.queue.codecs import Codec
+from holdfast.queue.listeners import Callback, Listeners
+from holdfast.queue.queue_type import QueueType
+from holdfast.queue.relay import EVENTS, Relay
+from holdfast.queue.stream import QueueEvent, stream
+from holdfast.retry import Retry, Seconds, seconds
+from holdfast.store import Store
+from holdfast.waiting import Watcher
+from holdfast.worker import Middleware, Worker
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+H = TypeVar("H", bound=Callable[..., Any])
+
+
+class Queue(Generic[P, R]):
+    """Jobs under ids of the caller's own, run at least once, with their results kept for a while.
+
+    A producer enqueues, a consumer executes; one object may do either or both, and `async with` (or `start` and
+    `stop`, any number of times) is when it does. Queues of different names on one store have nothing in common.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        store: str | Store,
+        concurrency: int = 1,
+        max_retries: int | None = 3,
+        retry: Retry | None = None,
+        visibility_timeout: Seconds = 30,
+        result_ttl: Seconds | None = 3600,
+        timeout: Seconds | None = None,
+        payload_codec: Codec[P] | None = None,
+        result_codec: Codec[R] | None = None,
+        after_execution: Hook | None = None,
+        grace: Seconds = 25,
+        poll_interval: Seconds = 60,
+        worker_id: str | None = None,
+        middlewares: Iterable[Middleware] = (),
+        observers: Iterable[Observer | Callable[[Event], None]] = (),
+        trace: Callable[[], str | None] | None = None,
+        migrate: bool = False,
+    ) -> None:
+        """`max_retries` counts the attempts after the first (None: for ever); `retry` says how long to wait between.
+
+        `visibility_timeout` is how long a job may go without a sign of life from its worker, not how long it may
+        run: that is `timeout`, per attempt. `result_ttl` is how long results and errors stay (None: for ever), and
+        with them the id. `grace` is how long `stop` lets running jobs finish before it gives them back.
+        """
+        self.name = name
+        self._type = QueueType(
+            name, max_retries=max_retries, retry=retry, visibility_timeout=visibility_timeout, result_ttl=result_ttl,
+            timeout=timeout, payload_codec=payload_codec, result_codec=result_codec,
+        )  # fmt: skip
+        self._type.conclude = self._conclude
+        self._listeners = Listeners(EVENTS)
+        self._relay = Relay(self._type, self._listeners)
+        self._after = None if after_execution is None else AfterExecution(self._type, after_execution, self._report)
+        jobs = Jobs()
+        jobs.add(self._type)
+        self._client = Client(store, jobs, migrate=migrate, observers=[self._relay, *observers])
+        self._calls = QueueCalls(self._type, self._client.observers, trace or no_trace)
+        self._worker_options: dict[str, Any] = {
+            "concurrency": concurrency,
+            "grace": grace,
+            "poll_interval": poll_interval,
+            "worker_id": worker_id,
+            "middlewares": tuple(middlewares),
+        }
+        self._running = False
+        self._stopping = asyncio.Event()
+        self._consuming: asyncio.Task[None] | None = None
+
+    # Living
+
+    async def start(self) -> None:
+        """Connect, and begin to run jobs if there is a handler. Starting a started queue does nothing."""
+        if self._running:
+            return
+        await self._client.open()
+        self._running = True
+        self._relay.attach()
+        if self._type.function is not None:
+            self._consume()
+        self._listeners.emit("started")
+
+    async def stop(self) -> None:
+        """Take no more jobs, let running ones finish within the grace period, give the rest back, and disconnect.
+
+        What is given back is where it was in line, and others can take it at once. Stopping a stopped queue does
+        nothing; it can be started again.
+        """
+        if not self._running:
+            return
+        self._running = False
+        self._stopping.set()
+        consuming, self._consuming = self._consuming, None
+        try:
+            if consuming is not None:
+                await consuming
+        finally:
+            self._stopping = asyncio.Event()
+            self._relay.forget()
+            await self._client.close()
+            self._listeners.emit("stopped")
+
+    async def run(self) -> None:
+        """Run jobs until cancelled, or told to stop by SIGTERM or SIGINT: all that a consumer's process does."""
+        if self._type.function is None:
+            raise RuntimeError(f"queue {self.name!r} has no handler; call execute(handler) first")
+        if self._running:
+            raise RuntimeError(f"queue {self.name!r} is running already")
+        await self._client.open()
+        self._running = True
+        self._relay.attach()
+        self._listeners.emit("started")
+        try:
+            await self._worker().run()
+        finally:
+            await self.stop()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    # Consuming
+
+    def execute(self, handler: H) -> H:
+        """Run the queue's jobs with this handler: `handler(job)`, async, or plain and then in a thread.
+
+        It may be called while the queue runs. A second call replaces the handler for the attempts that follow.
+        """
+        self._type.execute(handler)
+        if self._running and self._consuming is None:
+            self._consume()
+        return handler
+
+    def on(self, event: str, callback: Callback) -> Callable[[], None]:
+        """Have `callback` called for what this object does, after it is committed, until the returned function is.
+
+        started, stopped, enqueued(id), completed(id, result), failed(id, error), failing(id, error, attempt),
+        requeued(id), cancelled(id), stalled(id), error(exception). A callback may take fewer values.
+        """
+        return self._listeners.on(event, callback)
+
+    # Producing
+
+    async def enqueue(
+        self,
+        id: str,
+        payload: P,
+        *,
+        max_attempts: int | None = None,
+        result_ttl: Seconds | None = None,
+        delay: Seconds | None = None,
+        priority: int | None = None,
+        tx: Any = None,
+    ) -> Queued | Duplicate | Completed[R]:
+        """Store a job under this id, unless one is there that is unfinished, or completed with its result still kept.
+
+        Of any number of callers with one id exactly one gets Queued. An id that failed or was cancelled is free.
+        """
+        (answer,) = await self.enqueue_many(
+            [(id, payload)], max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority, tx=tx
+        )
+        return answer
+
+    async def enqueue_many(
+        self,
+        items: Iterable[tuple[str, P]],
+        *,
+        max_attempts: int | None = None,
+        result_ttl: Seconds | None = None,
+        delay: Seconds | None = None,
+        priority: int | None = None,
+        tx: Any = None,
+    ) -> list[Queued | Duplicate | Completed[R]]:
+        """Enqueue many (id, payload) in one step. Answers are in the same order."""
+        store = self._open_store()
+        jobs = [
+            self._calls.new_job(
+                id, payload, max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority
+            )
+            for id, payload in items
+        ]
+        perform = store.perform if tx is None else store.join(tx).perform
+        return await steps.run(perform, self._calls.enqueue(jobs, committed=tx is None))
+
+    async def enqueue_and_wait(
+        self,
+        id: str,
+        payload: P,
+        *,
+        timeout: Seconds | None = 30,
+        max_attempts: int | None = None,
+        result_ttl: Seconds | None = None,
+        delay: Seconds | None = None,
+        priority: int | None = None,
+    ) -> R:
+        """Enqueue, and wait for the result: at once if it is kept, else as soon as some consumer has it.
+
+        Any number of callers may wait for one id; the job runs for the first. Raises JobFailed (AttemptsExhausted
+        after the last attempt), JobCancelled, or WaitTimeout, after which the job goes on.
+        """
+        store = self._open_store()
+        job = self._calls.new_job(
+            id, payload, max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority
+        )
+        watcher = Watcher(store.wakeups, job.id)
+        try:
+            wait = self._calls.enqueue_and_wait(job, watcher, None if timeout is None else seconds(timeout))
+            result: R = await waiting.run(store, watcher.alarm, wait)
+        finally:
+            watcher.close()
+        return result
+
+    async def cancel(self, id: str) -> Cancelling:
+        """Cancel a job that does not run yet, or not any more after a failed attempt: it never will.
+
+        "cancelled", "processing" (left alone), "completed" (also for one that failed) or "not_found".
+        """
+        return await self._perform(self._calls.cancel(id))
+
+    # Looking
+
+    async def result(self, id: str) -> R | None:
+        """The result of a completed job, while it is kept; None in every other case."""
+        result: R | None = await self._perform(self._calls.result(id))
+        return result
+
+    async def status(self, id: str) -> JobStatus[R] | None:
+        """Where a job stands; None if there is none, it was cancelled, or its time to live is over."""
+        return await self._perform(self._calls.status(id))
+
+    async def update_result_ttl(self, id: str, result_ttl: Seconds) -> Updating:
+        """Keep the result or error of a finished job, and its id, for this long from now on."""
+        return await self._perform(self._calls.update_result_ttl(id, result_ttl))
+
+    async def events(self) -> AsyncIterator[QueueEvent]:
+        """What happens to the queue's jobs from now on, in any process."""
+        async for event in stream(self._open_store(), self._type):
+            yield event
+
+    # Inside
+
+    async def _perform(self, call: steps.Steps[T]) -> T:
+        return await steps.run(self._open_store().perform, call)
+
+    def _open_store(self) -> Store:
+        if not self._running:
+            raise RuntimeError(f"queue {self.name!r} is not started; use `async with queue`, or await queue.start()")
+        return self._client.store
+
+    def _worker(self) -> Worker:
+        return Worker(self._client, types=[self._type], **self._worker_options)
+
+    def _consume(self) -> None:
+        self._consuming = asyncio.get_running_loop().create_task(
+            self._work(self._worker(), self._stopping), name=f"holdfast-queue-{self.name}"
+        )
+
+    async def _work(self, worker: Worker, stopping: asyncio.Event) -> None:
+        try:
+            async with worker:
+                await stopping.wait()
+        except Exception as error:
+            self._report(error)
+            raise
+
+    async def _conclude(self, record: Record, outcome: Outcome, settlement: Settlement) -> Settlement:
+        if self._after is not None:
+            settlement = await self._after(record, outcome, settlement)
+        self._relay.expect(record, settlement)
+        return settlement
+
+    def _report(self, error: Exception) -> None:
+        log.error("queue %r: %s", self.name, error, exc_info=error)
+        self._listeners.emit("error", error)

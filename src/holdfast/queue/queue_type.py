@@ -1,0 +1,170 @@
+"""A queue as a job type: its name, its terms, its codecs, and the handler that runs its jobs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+from holdfast.clock import to_datetime
+from holdfast.errors import PayloadRefused
+from holdfast.job_type import Bound, JobType
+from holdfast.lifecycle import Fail
+from holdfast.options import TypeOptions, check_duration
+from holdfast.payload import HARD_LIMIT
+from holdfast.queue.codecs import Codec, JsonCodec
+from holdfast.queue.job import QueueJob
+from holdfast.retry import Retry, Seconds
+from holdfast.worker.attempt import Attempt
+from holdfast.worker.sync_attempt import SyncAttempt
+
+PREFIX = "queue:"
+MAX_NAME = 190
+DEFAULT_RETRY = Retry(initial=0.5, maximum=30)
+
+Handler = Callable[[QueueJob[Any]], Any | Awaitable[Any]]
+
+
+class Undecodable(Fail):
+    """A stored payload that this queue's codec cannot read. Trying again would not help."""
+
+
+def type_name(queue: str) -> str:
+    """The job type behind a queue's name."""
+    if not isinstance(queue, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"the name of a queue must be a str, not {type(queue).__name__}")
+    if not 1 <= len(queue) <= MAX_NAME or not queue.isprintable():
+        raise ValueError(f"the name of a queue has 1 to {MAX_NAME} printable characters, unlike {queue!r:.60}")
+    return PREFIX + queue
+
+
+class QueueType(JobType[..., ..., Any]):
+    """The job type behind a queue. Its input and output are the bytes that the codecs wrote, untouched."""
+
+    def __init__(
+        self,
+        queue: str,
+        *,
+        max_retries: int | None,
+        retry: Retry | None,
+        visibility_timeout: Seconds,
+        result_ttl: Seconds | None,
+        timeout: Seconds | None,
+        payload_codec: Codec[Any] | None,
+        result_codec: Codec[Any] | None,
+    ) -> None:
+        if max_retries is not None and (isinstance(max_retries, bool) or max_retries < 0):
+            raise ValueError(f"max_retries must be at least 0, or None for ever, not {max_retries}")
+        check_duration("visibility_timeout", visibility_timeout)
+        check_duration("result_ttl", result_ttl)
+        attempts = None if max_retries is None else max_retries + 1
+        super().__init__(
+            _contract,
+            name=type_name(queue),
+            options=TypeOptions(
+                retry=replace(retry or DEFAULT_RETRY, max_attempts=attempts),
+                lease=visibility_timeout,
+                timeout=timeout,
+                keep=result_ttl,
+            ),
+            limit=HARD_LIMIT,
+            handled=False,
+        )
+        self.queue = queue
+        self._payloads: Codec[Any] = payload_codec or JsonCodec()
+        self._results: Codec[Any] = result_codec or JsonCodec()
+
+    def execute(self, handler: Handler) -> None:
+        """Run jobs with this handler: on the event loop if it is async, else in a thread."""
+        if not callable(handler):
+            raise TypeError(f"a handler is a function that takes a job, not {type(handler).__name__}")
+        self.is_async = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
+            getattr(handler, "__call__", None)  # noqa: B004 - an object whose call is async
+        )
+        self.function = _run_async(handler) if self.is_async else _run_plain(handler)
+        self.takes_attempt = True
+
+    def encode_payload(self, payload: Any) -> bytes:
+        """A payload to store. Raises whatever the codec raises."""
+        return self._encoded(self._payloads, payload, "the payload")
+
+    def decode_payload(self, stored: bytes) -> Any:
+        """A stored payload. Raises whatever the codec raises."""
+        return self._payloads.decode(stored)
+
+    def arguments(self, stored: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        try:
+            return (self.decode_payload(stored),), {}
+        except Exception as error:
+            kind = type(self._payloads).__name__
+            raise Undecodable(
+                f"queue {self.queue!r}: {kind} cannot decode the payload ({type(error).__name__}: {error}); "
+                "do producer and consumer use the same payload_codec?"
+            ) from error
+
+    def decode_input(self, stored: bytes) -> dict[str, Any]:
+        return {"payload": self.decode_payload(stored)}
+
+    def encode_output(self, value: Any) -> bytes:
+        return self._encoded(self._results, value, "the result")
+
+    def decode_output(self, stored: bytes) -> Any:
+        try:
+            return self._results.decode(stored)
+        except Exception as error:
+            kind = type(self._results).__name__
+            raise PayloadRefused(
+                f"queue {self.queue!r}: {kind} cannot decode a stored result ({type(error).__name__}: {error}); "
+                "do producer and consumer use the same result_codec?"
+            ) from error
+
+    def _encoded(self, codec: Codec[Any], value: Any, subject: str) -> bytes:
+        stored = codec.encode(value)
+        if not isinstance(stored, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"{type(codec).__name__}.encode must return bytes, not {type(stored).__name__}")
+        if len(stored) > HARD_LIMIT:
+            raise PayloadRefused(
+                f"queue {self.queue!r}: {subject} has {len(stored):,} bytes, over the limit of {HARD_LIMIT:,}; "
+                "keep large data elsewhere and pass its address"
+            )
+        return stored
+
+
+def _contract(payload: Any) -> Any:
+    """What every queue takes and gives, as far as the registry is concerned."""
+
+
+def _run_async(handler: Callable[[QueueJob[Any]], Any]) -> Callable[..., Any]:
+    async def run(attempt: Attempt, payload: Any) -> Any:
+        return _checked(await handler(_job(attempt, payload)))
+
+    return run
+
+
+def _run_plain(handler: Callable[[QueueJob[Any]], Any]) -> Callable[..., Any]:
+    def run(attempt: SyncAttempt, payload: Any) -> Any:
+        return _checked(handler(_job(attempt, payload)))
+
+    return run
+
+
+def _job(attempt: Attempt | SyncAttempt, payload: Any) -> QueueJob[Any]:
+    record = attempt.job.record
+    return QueueJob(
+        id=record.key or record.id,
+        payload=payload,
+        attempts=record.attempt,
+        max_attempts=record.max_attempts or None,
+        created_at=to_datetime(record.created_at),
+        signal=attempt.signal,
+    )
+
+
+def _checked(result: Any) -> Any:
+    if inspect.iscoroutine(result):
+        result.close()
+        raise TypeError("the handler is a plain function that returned a coroutine; make it `async def`")
+    if isinstance(result, Bound):
+        raise TypeError("a queue's job ends with a result; chains of several steps are made with Client and Jobs")
+    return result

@@ -1,0 +1,197 @@
+"""The named queue for producers in blocking code: the same calls, without await."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from holdfast import steps, waiting
+from holdfast.calls import no_trace
+from holdfast.events import Event
+from holdfast.jobs import Jobs
+from holdfast.observer import Observer
+from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating
+from holdfast.queue.calls import QueueCalls
+from holdfast.queue.codecs import Codec
+from holdfast.queue.listeners import Callback, Listeners
+from holdfast.queue.queue_type import QueueType
+from holdfast.queue.relay import EVENTS, Relay
+from holdfast.queue.stream import QueueEvent, stream_sync
+from holdfast.retry import Seconds, seconds
+from holdfast.store import Store
+from holdfast.sync_client import SyncClient
+from holdfast.waiting import Watcher
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class SyncQueue(Generic[P, R]):
+    """A producer of a named queue for blocking code; it may be shared by any number of threads.
+
+    Its jobs are run by a `Queue` with a handler, in this process or another.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        store: str | Store,
+        max_retries: int | None = 3,
+        result_ttl: Seconds | None = 3600,
+        payload_codec: Codec[P] | None = None,
+        result_codec: Codec[R] | None = None,
+        observers: Iterable[Observer | Callable[[Event], None]] = (),
+        trace: Callable[[], str | None] | None = None,
+        migrate: bool = False,
+    ) -> None:
+        self.name = name
+        self._type = QueueType(
+            name, max_retries=max_retries, retry=None, visibility_timeout=30, result_ttl=result_ttl, timeout=None,
+            payload_codec=payload_codec, result_codec=result_codec,
+        )  # fmt: skip
+        self._listeners = Listeners(EVENTS)
+        jobs = Jobs()
+        jobs.add(self._type)
+        relay = Relay(self._type, self._listeners)
+        self._client = SyncClient(store, jobs, migrate=migrate, observers=[relay, *observers])
+        self._calls = QueueCalls(self._type, self._client.observers, trace or no_trace)
+        self._running = False
+
+    # Living
+
+    def start(self) -> None:
+        """Connect. Starting a started queue does nothing."""
+        if not self._running:
+            self._client.open()
+            self._running = True
+            self._listeners.emit("started")
+
+    def stop(self) -> None:
+        """Disconnect. Stopping a stopped queue does nothing; it can be started again."""
+        if self._running:
+            self._running = False
+            self._client.close()
+            self._listeners.emit("stopped")
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def on(self, event: str, callback: Callback) -> Callable[[], None]:
+        """Have `callback` called for what this object does, until the returned function is.
+
+        started, stopped, enqueued(id), cancelled(id), error(exception).
+        """
+        return self._listeners.on(event, callback)
+
+    # Producing
+
+    def enqueue(
+        self,
+        id: str,
+        payload: P,
+        *,
+        max_attempts: int | None = None,
+        result_ttl: Seconds | None = None,
+        delay: Seconds | None = None,
+        priority: int | None = None,
+        tx: Any = None,
+    ) -> Queued | Duplicate | Completed[R]:
+        """Store a job under this id, unless one is there that is unfinished, or completed with its result still kept.
+
+        Of any number of callers with one id exactly one gets Queued. An id that failed or was cancelled is free.
+        """
+        (answer,) = self.enqueue_many(
+            [(id, payload)], max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority, tx=tx
+        )
+        return answer
+
+    def enqueue_many(
+        self,
+        items: Iterable[tuple[str, P]],
+        *,
+        max_attempts: int | None = None,
+        result_ttl: Seconds | None = None,
+        delay: Seconds | None = None,
+        priority: int | None = None,
+        tx: Any = None,
+    ) -> list[Queued | Duplicate | Completed[R]]:
+        """Enqueue many (id, payload) in one step. Answers are in the same order."""
+        store = self._open_store()
+        jobs = [
+            self._calls.new_job(
+                id, payload, max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority
+            )
+            for id, payload in items
+        ]
+        perform = store.perform_sync if tx is None else store.join_sync(tx).perform
+        return steps.run_sync(perform, self._calls.enqueue(jobs, committed=tx is None))
+
+    def enqueue_and_wait(
+        self,
+        id: str,
+        payload: P,
+        *,
+        timeout: Seconds | None = 30,
+        max_attempts: int | None = None,
+        result_ttl: Seconds | None = None,
+        delay: Seconds | None = None,
+        priority: int | None = None,
+    ) -> R:
+        """Enqueue, and wait for the result: at once if it is kept, else as soon as some consumer has it.
+
+        Raises JobFailed (AttemptsExhausted after the last attempt), JobCancelled, or WaitTimeout, after which the job
+        goes on.
+        """
+        store = self._open_store()
+        job = self._calls.new_job(
+            id, payload, max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority
+        )
+        watcher = Watcher(store.wakeups, job.id)
+        try:
+            wait = self._calls.enqueue_and_wait(job, watcher, None if timeout is None else seconds(timeout))
+            result: R = waiting.run_sync(store, watcher.alarm, wait)
+        finally:
+            watcher.close()
+        return result
+
+    def cancel(self, id: str) -> Cancelling:
+        """Cancel a job that does not run yet, or not any more after a failed attempt: it never will."""
+        return self._perform(self._calls.cancel(id))
+
+    # Looking
+
+    def result(self, id: str) -> R | None:
+        """The result of a completed job, while it is kept; None in every other case."""
+        result: R | None = self._perform(self._calls.result(id))
+        return result
+
+    def status(self, id: str) -> JobStatus[R] | None:
+        """Where a job stands; None if there is none, it was cancelled, or its time to live is over."""
+        return self._perform(self._calls.status(id))
+
+    def update_result_ttl(self, id: str, result_ttl: Seconds) -> Updating:
+        """Keep the result or error of a finished job, and its id, for this long from now on."""
+        return self._perform(self._calls.update_result_ttl(id, result_ttl))
+
+    def events(self) -> Iterator[QueueEvent]:
+        """What happens to the queue's jobs from now on, in any process."""
+        yield from stream_sync(self._open_store(), self._type)
+
+    # Inside
+
+    def _perform(self, call: steps.Steps[T]) -> T:
+        return steps.run_sync(self._open_store().perform_sync, call)
+
+    def _open_store(self) -> Store:
+        if not self._running:
+            raise RuntimeError(f"queue {self.name!r} is not started; use `with queue`, or call queue.start()")
+        return self._client.store
