@@ -16,13 +16,13 @@ _CALLBACKS = "holdfast.after_commit"
 
 def blocking(tx: Any) -> SqlAlchemyDriver | None:
     """A driver for a blocking session or connection; None for anything else of SQLAlchemy's."""
-    session: Any = tx() if isinstance(tx, scoped_session) else tx
+    session = _unscoped(tx, scoped_session)
     return SqlAlchemyDriver(session) if isinstance(session, Session | Connection) else None
 
 
 def asynchronous(tx: Any) -> AsyncSqlAlchemyDriver | None:
     """A driver for an async session or connection; None for anything else of SQLAlchemy's."""
-    session: Any = tx() if isinstance(tx, async_scoped_session) else tx
+    session = _unscoped(tx, async_scoped_session)
     return AsyncSqlAlchemyDriver(session) if isinstance(session, AsyncSession | AsyncConnection) else None
 
 
@@ -87,3 +87,8 @@ def _tell(session: Session) -> None:
 
 def _forget(session: Session) -> None:
     session.info[_CALLBACKS] = []
+
+
+def _unscoped(tx: Any, scoped: type[Any]) -> Any:
+    """The session that a scoped one stands for."""
+    return tx() if isinstance(tx, scoped) else tx

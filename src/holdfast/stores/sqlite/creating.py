@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
-from holdfast.job import FINISHED, ChainRecord, Status
+from holdfast.job import FINISHED, ChainRecord, Record, Status
 from holdfast.lifecycle import NewJob, create
 from holdfast.operations import Preview, Start, Started
 from holdfast.sql.plan import Many, Plan, Row, Statement, Turn
@@ -18,6 +19,9 @@ _FIND_KEY = SQL["find_key"]
 _STATUSES = SQL["chain_statuses"]
 _LAST_SEQ = SQL["last_seq"]
 _INSERT = SQL["insert_job"]
+_CHUNK = 40
+"""Rows in one statement: a third faster than one by one, and within the 999 parameters of older libraries."""
+_INSERT_CHUNK = _INSERT + f", {_INSERT.partition(' values ')[2]}" * (_CHUNK - 1)
 _INSERT_BLOCKER = SQL["insert_blocker"]
 _COUNT_UP = SQL["count_up"]
 
@@ -67,16 +71,18 @@ def add(turn: Turn, job: NewJob) -> Plan[None]:
     if job.after:
         yield from _add_blocked(turn, job, None)
     else:
-        yield from add_plain(turn, [job])
+        yield from add_plain(turn, [job], [row(turn, job)])
 
 
-def add_plain(turn: Turn, jobs: Sequence[NewJob], first_seq: int | None = None) -> Plan[None]:
-    """Create jobs that wait for nothing."""
-    if first_seq is None:
-        rows = [_row(turn, job, None) for job in jobs]
-    else:
-        rows = [_row(turn, job, seq) for seq, job in enumerate(jobs, first_seq)]
-    yield Many(_INSERT, rows)
+def add_plain(turn: Turn, jobs: Sequence[NewJob], rows: Sequence[Row]) -> Plan[None]:
+    """Create jobs that wait for nothing, as these rows."""
+    whole = len(rows) - len(rows) % _CHUNK
+    if whole:
+        yield Many(
+            _INSERT_CHUNK, [tuple(chain.from_iterable(rows[at : at + _CHUNK])) for at in range(0, whole, _CHUNK)]
+        )
+    if whole < len(rows):
+        yield Many(_INSERT, rows[whole:])
     counts = Counter(job.type for job in jobs)
     turn.hints.due.update(counts)
     for type, number in counts.items():
@@ -84,6 +90,32 @@ def add_plain(turn: Turn, jobs: Sequence[NewJob], first_seq: int | None = None) 
     if turn.listening:
         for job in jobs:
             turn.record("created", job.id, job.chain_id, job.type, 0)
+
+
+def row(turn: Turn, job: NewJob, seq: int | None = None, open_blockers: int = 0) -> Row:
+    """What is inserted for a job. Without a `seq` SQLite gives it the next."""
+    now = turn.now
+    due = now + job.delay if job.at is None else job.at
+    return (
+        seq,
+        job.id,
+        job.type,
+        job.chain_id,
+        job.index,
+        "blocked" if open_blockers else "pending",
+        job.priority,
+        job.max_attempts,
+        job.key,
+        now,
+        due if due > now else now,
+        job.timeout,
+        job.keep,
+        job.trace,
+        len(job.after),
+        open_blockers,
+        job.on_blocker_failure,
+        job.input,
+    )
 
 
 def _find(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
@@ -139,29 +171,29 @@ def _check_blockers(jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan
 
 
 def _create(turn: Turn, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[list[Started]]:
-    [(last_seq,)] = yield Statement(_LAST_SEQ)
+    [(seq,)] = yield Statement(_LAST_SEQ)
     made: dict[str, ChainRecord] = {}
     plain: list[NewJob] = []
-    first_seq = seq = last_seq + 1
+    rows: list[Row] = []
     for job, chain_id in zip(jobs, found, strict=True):
         if chain_id is not None:
             continue
+        seq += 1
         if job.after:
             if plain:
-                yield from add_plain(turn, plain, first_seq)
-                plain = []
+                yield from add_plain(turn, plain, rows)
+                plain, rows = [], []
             yield from _add_blocked(turn, job, seq)
-            first_seq = seq + 1
         else:
             plain.append(job)
-            record = create(job, turn.now, seq)
+            rows.append(row(turn, job, seq))
+            record = _record(rows[-1])
             made[job.id] = ChainRecord(record, record)
-        seq += 1
     if plain:
-        yield from add_plain(turn, plain, first_seq)
-    # What was found, and what may have been unblocked or failed meanwhile, is read as it stands now.
+        yield from add_plain(turn, plain, rows)
+    # What was found, and what may have failed at once with its blockers, is read as it stands now.
     roots = [chain_id or job.id for job, chain_id in zip(jobs, found, strict=True)]
-    if len(made) < len(set(roots)):
+    if len(made) < len(jobs):
         made |= yield from chains.read({root for root in roots if root not in made})
     return [Started(made[root], chain_id is not None) for root, chain_id in zip(roots, found, strict=True)]
 
@@ -169,7 +201,7 @@ def _create(turn: Turn, jobs: Sequence[NewJob], found: Sequence[str | None]) -> 
 def _add_blocked(turn: Turn, job: NewJob, seq: int | None) -> Plan[None]:
     statuses = yield from _statuses(job.after)
     open_blockers = [chain_id for chain_id in job.after if statuses[chain_id] != Status.COMPLETED]
-    yield Many(_INSERT, [_row(turn, job, seq, len(open_blockers))])
+    yield Many(_INSERT, [row(turn, job, seq, len(open_blockers))])
     yield Many(_INSERT_BLOCKER, [(job.id, position, chain_id) for position, chain_id in enumerate(job.after)])
     yield Statement(_COUNT_UP, {"type": job.type, "jobs": 1})
     if not open_blockers:
@@ -186,26 +218,12 @@ def _statuses(chain_ids: Iterable[str]) -> Plan[dict[str, str]]:
     return dict(rows)
 
 
-def _row(turn: Turn, job: NewJob, seq: int | None, open_blockers: int = 0) -> Row:
-    now = turn.now
-    due = now + job.delay if job.at is None else job.at
-    return (
-        seq,
-        job.id,
-        job.type,
-        job.chain_id,
-        job.index,
-        "blocked" if open_blockers else "pending",
-        job.priority,
-        job.max_attempts,
-        job.key,
-        now,
-        due if due > now else now,
-        job.timeout,
-        job.keep,
-        job.trace,
-        len(job.after),
-        open_blockers,
-        job.on_blocker_failure,
-        job.input,
-    )
+def _record(row: Row) -> Record:
+    """The record that a row of a plain job is read as. By position: names would take seven times as long."""
+    (seq, id, type, chain_id, index, _, priority, max_attempts, key, created_at,
+     scheduled_at, timeout, keep, trace, _, _, on_blocker_failure, input) = row  # fmt: skip
+    return Record(
+        seq, id, type, chain_id, index, Status.PENDING, priority, 0, max_attempts, input, None, None, key,
+        None, None, None, None, None, None, created_at, scheduled_at, None, None, timeout, keep, trace,
+        0, 0, on_blocker_failure,
+    )  # fmt: skip

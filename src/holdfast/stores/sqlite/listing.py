@@ -20,6 +20,9 @@ _CHAINS_BY_LAST = SQL["list_chains_by_last"]
 _OF_CHAIN = "(job.id = :chain_id and job.chain_index = 0 or job.chain_id = :chain_id and job.chain_index > 0)"
 _LAST_STATUS = """coalesce((select last.status from holdfast_job last
     where last.chain_id = job.id and last.chain_index > 0 order by last.chain_index desc limit 1), job.status)"""
+_LAST_EXPIRY = """coalesce((select coalesce(last.expires_at, 9223372036854775807) from holdfast_job last
+    where last.chain_id = job.id and last.chain_index > 0 order by last.chain_index desc limit 1),
+    job.expires_at, 9223372036854775807)"""
 
 
 def list_jobs(turn: Turn, op: ListJobs) -> Plan[list[Record]]:
@@ -49,6 +52,8 @@ def list_chains(turn: Turn, op: ListChains) -> Plan[list[ChainRecord]]:
         elif status is not None:
             statement = _CHAINS_BY_LAST
             where += f" and last.status = '{status.value}'"
+        if op.filter.kept:
+            where += f" and {_LAST_EXPIRY} > :now"
         if op.filter.scheduled:
             where += " and last.scheduled_at > :now"
         parameters |= {"limit": op.limit, "now": turn.now, "chain_id": op.filter.chain_id}

@@ -54,26 +54,26 @@ class _Completions:
 
     def flush(self, turn: Turn) -> Plan[None]:
         if self._continuations:
-            yield from creating.add_plain(turn, self._continuations)
+            rows = [creating.row(turn, job) for job in self._continuations]
+            yield from creating.add_plain(turn, self._continuations, rows)
         if self._jobs:
             yield Many(_COMPLETED, self._jobs)
         self._jobs, self._continuations = [], []
 
 
 def settle(turn: Turn, op: Settle) -> Plan[list[Settled]]:
-    rows = yield Statement(_CLAIMS, {"ids": as_json(settlement.claim.job_id for settlement in op.settlements)})
+    rows = yield Statement(_CLAIMS, {"ids": as_json([settlement.claim.job_id for settlement in op.settlements])})
     jobs = {row[0]: _Job(*row) for row in rows}
+    settled: dict[str, Status] = {}
     together = _Completions()
     newly_awaited = False
     answers: list[Settled] = []
     for settlement in op.settlements:
-        job = jobs.get(settlement.claim.job_id)
-        token = settlement.claim.token
-        if reason := lost(None if job is None else (job.status, job.token), token):
-            written = job is not None and (job.token, job.status) == (token, settlement.status)
-            answers.append(_WRITTEN if written else Settled(lost=reason))
+        job_id, token = settlement.claim
+        job = jobs.get(job_id)
+        if job is None or job.status != "running" or job.token != token or job_id in settled:
+            answers.append(_refused(job, settlement, settled.get(job_id)))
             continue
-        assert job is not None
         if not newly_awaited and _stands_alone(turn, job, settlement):
             together.add(turn, job, settlement)
             answer = _WRITTEN
@@ -84,10 +84,20 @@ def settle(turn: Turn, op: Settle) -> Plan[list[Settled]]:
             next_job = settlement.continuation
             newly_awaited |= bool(settlement.starts or (next_job is not None and next_job.after))
         if answer.refused is None:
-            jobs[job.id] = job._replace(status=settlement.status.value)
+            settled[job_id] = settlement.status
         answers.append(answer)
     yield from together.flush(turn)
     return answers
+
+
+def _refused(job: _Job | None, settlement: Settlement, settled: Status | None) -> Settled:
+    """The answer to a claim that no longer holds: lost, unless this very settlement stands written."""
+    if job is None:
+        return Settled(lost="not_found")
+    status = settled or job.status
+    if (job.token, status) == (settlement.claim.token, settlement.status):
+        return _WRITTEN
+    return Settled(lost=lost((status, job.token), settlement.claim.token))
 
 
 def _stands_alone(turn: Turn, job: _Job, settlement: Settlement) -> bool:

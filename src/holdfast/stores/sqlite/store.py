@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -19,7 +18,8 @@ from holdfast.stores.sqlite import address, joining
 from holdfast.stores.sqlite.address import SqliteAddress
 from holdfast.stores.sqlite.file import File
 from holdfast.stores.sqlite.reader import Reader
-from holdfast.stores.sqlite.transaction import Lender, in_thread
+from holdfast.stores.sqlite.threads import Threads
+from holdfast.stores.sqlite.transaction import Lender
 from holdfast.stores.sqlite.translating import translated
 from holdfast.stores.sqlite.wakeups import SqliteWakeups
 from holdfast.stores.sqlite.writer import Writer
@@ -42,7 +42,7 @@ class _Parts:
         except BaseException:
             self.file.close()
             raise
-        self.threads = ThreadPoolExecutor(_THREADS, "holdfast-sqlite")
+        self.threads = Threads(_THREADS, "holdfast-sqlite")
         self.writer = Writer(self.file, clock=store.now, send=store.send)
         self.reader = Reader(self.file, clock=store.now)
         self.lender = Lender(self.file, clock=store.now, send=store.send, threads=self.threads)
@@ -50,7 +50,7 @@ class _Parts:
     def close(self) -> None:
         # The writing connections last: the last one of all folds the log into the file.
         self.reader.close()
-        self.threads.shutdown()
+        self.threads.close()
         self.lender.close()
         self.writer.close()
         self.file.close()
@@ -96,7 +96,7 @@ class SqliteStore(Store):
         parts = self._open_parts()
         if operation.writes:
             return await parts.writer.perform(operation)
-        return await in_thread(parts.threads, lambda: parts.reader.perform(operation))
+        return await parts.threads.run(lambda: parts.reader.perform(operation))
 
     def perform_sync(self, operation: Operation[R], /) -> R:
         parts = self._open_parts()

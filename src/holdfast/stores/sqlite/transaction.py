@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import sqlite3
 from collections.abc import Callable
-from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.clock import Micros
@@ -19,6 +18,7 @@ from holdfast.stores.sqlite.checkpointer import Checkpointer
 from holdfast.stores.sqlite.executing import executor
 from holdfast.stores.sqlite.file import File
 from holdfast.stores.sqlite.held import HeldConnection, facade
+from holdfast.stores.sqlite.threads import Threads
 from holdfast.stores.sqlite.translating import translated
 from holdfast.stores.sqlite.verbs import plan
 from holdfast.wakeups import Hints
@@ -33,7 +33,7 @@ class Lender:
     """Opens transactions, and keeps their connections for the next."""
 
     def __init__(
-        self, file: File, *, clock: Callable[[], Micros], send: Callable[[Hints], None], threads: Executor
+        self, file: File, *, clock: Callable[[], Micros], send: Callable[[Hints], None], threads: Threads
     ) -> None:
         self.file = file
         self.clock = clock
@@ -51,7 +51,7 @@ class Lender:
     async def begin(self) -> StoreTransaction:
         if not await self.file.turnstile.enter(self.file.timeout):
             raise self.file.blocked()
-        lending = asyncio.get_running_loop().run_in_executor(self.threads, self._lend)
+        lending = self.threads.start(self._lend)
         try:
             connection = await asyncio.shield(lending)
         except asyncio.CancelledError:
@@ -62,7 +62,7 @@ class Lender:
             if native is None:
                 native = self._facades[connection] = await facade(connection)
         except BaseException:
-            await in_thread(self.threads, lambda: self.end(connection, "rollback"))
+            await self.threads.finish(lambda: self.end(connection, "rollback"))
             raise
         return StoreTransaction(self, connection, native)
 
@@ -101,7 +101,8 @@ class Lender:
     def _give_back(self, lending: asyncio.Future[HeldConnection]) -> None:
         """Nobody waits for this connection any more."""
         if not lending.cancelled() and lending.exception() is None:
-            self.threads.submit(self.end, lending.result(), "rollback")
+            connection = lending.result()
+            self.threads.submit(lambda: self.end(connection, "rollback"))
 
     def _lend(self) -> HeldConnection:
         """A connection in a new transaction. The turnstile is ours already, and left again on any error."""
@@ -188,23 +189,11 @@ class StoreTransaction(_Open):
         self.native: aiosqlite.Connection = native
 
     async def perform(self, operation: Operation[R], /) -> R:
-        return await in_thread(self._lender.threads, lambda: self._perform(operation))
+        return await self._lender.threads.finish(lambda: self._perform(operation))
 
     async def commit(self) -> None:
-        await in_thread(self._lender.threads, self._commit)
+        await self._lender.threads.finish(self._commit)
 
     async def rollback(self) -> None:
         """Undo it all. Of a transaction that is over, nothing is left to undo."""
-        await in_thread(self._lender.threads, self._rollback)
-
-
-async def in_thread(threads: Executor, work: Callable[[], R]) -> R:
-    """Run blocking work in a thread. A task that is cancelled waits for its end: before, nobody knows the outcome."""
-    future = asyncio.get_running_loop().run_in_executor(threads, work)
-    try:
-        return await asyncio.shield(future)
-    except asyncio.CancelledError:
-        await asyncio.wait([future])
-        if not future.cancelled():
-            future.exception()
-        raise
+        await self._lender.threads.finish(self._rollback)

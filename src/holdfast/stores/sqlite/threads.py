@@ -1,0 +1,98 @@
+"""A few threads for blocking work of async code.
+
+Leaner than `concurrent.futures`, whose two futures per call cost as much as a small read; and they end with the
+program, whether or not the store was closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+R = TypeVar("R")
+
+
+class Threads:
+    """Started with the first work that is given to them."""
+
+    def __init__(self, number: int, name: str) -> None:
+        self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._run, name=f"{name}-{index}", daemon=True) for index in range(number)
+        ]
+        self._started = False
+        self._lock = threading.Lock()
+
+    async def run(self, work: Callable[[], R]) -> R:
+        """Do the work in a thread. A task that is cancelled does not wait for its end."""
+        return await self.start(work)
+
+    async def finish(self, work: Callable[[], R]) -> R:
+        """Do the work in a thread. A task that is cancelled waits for its end: before, nobody knows the outcome."""
+        future = self.start(work)
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            await asyncio.wait([future])
+            if not future.cancelled():
+                future.exception()
+            raise
+
+    def start(self, work: Callable[[], R]) -> asyncio.Future[R]:
+        """Begin the work in a thread; its outcome is the future's."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[R] = loop.create_future()
+
+        def do() -> None:
+            try:
+                answer = work()
+            except BaseException as error:
+                _call(loop, _fail, future, error)
+            else:
+                _call(loop, _finish, future, answer)
+
+        self.submit(do)
+        return future
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Do the work in a thread, and tell nobody. It must not raise."""
+        if not self._started:
+            with self._lock:
+                if not self._started:
+                    for thread in self._threads:
+                        thread.start()
+                    self._started = True
+        self._queue.put(work)
+
+    def close(self) -> None:
+        """Finish what was begun, and end."""
+        if self._started:
+            for _ in self._threads:
+                self._queue.put(None)
+            for thread in self._threads:
+                thread.join()
+
+    def _run(self) -> None:
+        while (work := self._queue.get()) is not None:
+            work()
+            del work  # it may hold on to an answer
+
+
+def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *args: Any) -> None:
+    try:
+        loop.call_soon_threadsafe(function, *args)
+    except RuntimeError:  # the loop is closed, so nobody waits there any more
+        return
+
+
+def _finish(future: asyncio.Future[R], answer: R) -> None:
+    if not future.done():
+        future.set_result(answer)
+
+
+def _fail(future: asyncio.Future[Any], error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)
