@@ -230,6 +230,11 @@ class JobType(Generic[P, Q, T_co]):
     def _attach(self, function: Callable[..., Any], signature: Signature) -> None:
         if signature.is_async and self.executor == "process":
             raise TypeError(f'{self.name}: executor="process" is for plain functions, and this one is async')
+        if signature.takes_attempt and self.executor == "process":
+            raise TypeError(
+                f'{self.name}: executor="process" is for functions without an attempt: its transactions belong to the '
+                "worker's process. Return a value or a bind, raise Reschedule, Fail or Cancel, or run it in a thread"
+            )
         self.function = function
         self.takes_attempt = signature.takes_attempt
         self.is_async = signature.is_async

@@ -19,6 +19,7 @@ from holdfast.store import Store
 from holdfast.worker.call import AsyncCall, Call, ThreadCall
 from holdfast.worker.holdings import Holding, Holdings
 from holdfast.worker.middleware import Middleware, onion
+from holdfast.worker.processes import ProcessCall, Processes
 from holdfast.worker.settler import Settler
 from holdfast.worker.telling import tell_end
 from holdfast.worker.terms import Terms
@@ -46,6 +47,7 @@ class Runner:
         holdings: Holdings,
         settler: Settler,
         threads: Threads,
+        processes: Processes,
         observers: Observers,
         middlewares: tuple[Middleware, ...],
         settled: Callable[[], None],
@@ -56,6 +58,7 @@ class Runner:
         self._holdings = holdings
         self._settler = settler
         self._threads = threads
+        self._processes = processes
         self._observers = observers
         self._middlewares = middlewares
         self._settled = settled
@@ -105,6 +108,11 @@ class Runner:
             return AsyncCall(
                 holding, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares
             )
+        if job_type.executor == "process":
+            return ProcessCall(
+                holding, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares,
+                processes=self._processes,
+            )  # fmt: skip
         return ThreadCall(
             holding, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares,
             threads=self._threads,

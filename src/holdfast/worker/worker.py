@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from holdfast.retry import Retry, Seconds, seconds
 from holdfast.wakeups import Alarm, Hints
 from holdfast.worker.holdings import Holding, Holdings, ticks
 from holdfast.worker.middleware import Middleware
+from holdfast.worker.processes import Processes
 from holdfast.worker.pruner import Pruner
 from holdfast.worker.renewer import Renewer
 from holdfast.worker.runner import Runner
@@ -59,6 +60,8 @@ class Worker:
         timeout: Seconds | None = None,
         job_delay: Seconds = 0,
         recovery: Retry | None = None,
+        poll_without_wakeups: Seconds = 1,
+        memory_limit: int | None = None,
         middlewares: Iterable[Middleware] = (),
         observers: Iterable[Observer | Callable[[Event], None]] = (),
     ) -> None:
@@ -70,6 +73,7 @@ class Worker:
         self._store = client.store
         self._concurrency = concurrency
         self._poll_interval = seconds(poll_interval)
+        self._poll_without_wakeups = seconds(poll_without_wakeups)
         self._grace = seconds(grace)
         self._job_delay = seconds(job_delay)
         self._recovery = recovery or Retry(initial=0.2, maximum=5, jitter=0.5, max_attempts=None)
@@ -78,6 +82,11 @@ class Worker:
         self._observers = Observers([*client.observers.heard_by, *observers])
         self._types = _chosen(client, types)
         self._claim_terms = tuple(self._terms.of(job_type) for job_type in self._types.values())
+        self._threads = Threads(f"holdfast-{self.id}")
+        self._processes = Processes(self._threads, memory_limit=memory_limit)
+        for job_type in self._types.values():
+            if job_type.executor == "process":
+                self._processes.check(job_type)
         self._holdings = Holdings()
         self._alarm = Alarm()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -92,13 +101,13 @@ class Worker:
 
     # Running
 
-    async def run(self) -> None:
+    async def run(self, *, signals: bool = True) -> None:
         """Work until cancelled, stopped or signalled; then finish or give back what runs, within the grace period.
 
-        SIGTERM and SIGINT stop it when it runs in the main thread. A second one, or being cancelled again, ends the
-        grace period.
+        SIGTERM and SIGINT stop it when it runs in the main thread, unless `signals` leaves them alone. A second one, or
+        being cancelled again, ends the grace period.
         """
-        with on_signals(self.stop):
+        with on_signals(self.stop) if signals else nullcontext():
             await self._see_through(asyncio.create_task(self._work(), name=f"holdfast-worker-{self.id}"))
 
     async def __aenter__(self) -> Self:
@@ -145,10 +154,10 @@ class Worker:
         settler = Settler(self._store, self._observers, self._recovery, self.id)
         renewer = Renewer(self._store, self._holdings, self._observers, self.id, shortest=self._shortest_lease())
         watchdog = Watchdog(loop, self._holdings, patience=min(self._shortest_lease() / 4, 5.0))
-        threads = Threads(f"holdfast-{self.id}")
         self._runner = Runner(
             store=self._store, jobs=self._client.jobs, terms=self._terms, holdings=self._holdings, settler=settler,
-            threads=threads, observers=self._observers, middlewares=self._middlewares, settled=self._settled,
+            threads=self._threads, processes=self._processes, observers=self._observers, middlewares=self._middlewares,
+            settled=self._settled,
         )  # fmt: skip
         unsubscribe = self._store.wakeups.subscribe(self._hear)
         unsubscribe_renewer = self._store.wakeups.subscribe(renewer.hear)
@@ -167,7 +176,8 @@ class Worker:
                 task.cancel()
             await asyncio.gather(settling, pruning, return_exceptions=True)
             await asyncio.to_thread(_stop_threads, renewer, watchdog)
-            threads.close()
+            self._processes.close()
+            self._threads.close()
             self._observers.tell("worker_stopped", worker=self.id)
 
     async def _loop(self) -> None:
@@ -260,7 +270,7 @@ class Worker:
         """Sleep until there may be something to do; tells whether somebody rang."""
         poll = self._poll_interval * (0.95 + 0.1 * os.urandom(1)[0] / 255)
         if not self._store.wakeups.healthy:
-            poll = min(poll, 1.0)
+            poll = min(poll, self._poll_without_wakeups)
         due = await self._store.perform(NextDue(tuple(self._types)))
         if due is not None:
             # Due now and yet not ours to claim: locked, or a lease of our own. Not again at once.

@@ -1,0 +1,1 @@
+"""Worker processes that come and go with the backlog."""

@@ -1,0 +1,59 @@
+"""A group of worker processes: what they run, how many there may be, and on what terms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from holdfast.retry import Retry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Worker processes that are alike. Times are seconds.
+
+    `types` None means every job type with a handler that no other group names.
+    """
+
+    name: str = "default"
+    types: tuple[str, ...] | None = None
+    default_count: int = 2
+    """Processes at start, and the fewest there are."""
+    max_count: int = 8
+    """The most there ever are, those that are finishing their last jobs included."""
+    concurrency: int = 10
+    """Jobs at a time, per process."""
+    scale_interval: float = 1.0
+    scale_down_after: float = 15.0
+    """Fewer must have been enough for this long before any process is let go."""
+    poll_interval: float = 0.25
+    """How often a process looks for work while wake-ups do not arrive."""
+    lease: float = 30.0
+    timeout: float | None = None
+    grace: float = 25.0
+    memory_limit: int | None = None
+    """Bytes of address space for each child process that runs `executor="process"` handlers."""
+    retry: Retry = field(default_factory=Retry)
+
+    def __post_init__(self) -> None:
+        if not self.name or not self.name.replace("-", "_").isidentifier():
+            raise ValueError(f"a group's name is a word, not {self.name!r}")
+        for option in ("max_count", "concurrency"):
+            if getattr(self, option) < 1:
+                raise ValueError(f"{option} must be at least 1, not {getattr(self, option)}")
+        if self.default_count < 0:
+            raise ValueError(f"default_count must be at least 0, not {self.default_count}")
+        if self.default_count > self.max_count:
+            raise ValueError(f"default_count ({self.default_count}) must not exceed max_count ({self.max_count})")
+        for option in ("scale_interval", "poll_interval", "lease"):
+            if not 0 < getattr(self, option) < math.inf:
+                raise ValueError(f"{option} must be more than 0 seconds, not {getattr(self, option)}")
+        for option in ("scale_down_after", "grace"):
+            if not 0 <= getattr(self, option) < math.inf:
+                raise ValueError(f"{option} must not be negative, not {getattr(self, option)}")
+        if self.timeout is not None and not 0 < self.timeout < math.inf:
+            raise ValueError(f"timeout must be more than 0 seconds, not {self.timeout}")
+        if self.memory_limit is not None and self.memory_limit < 1:
+            raise ValueError(f"memory_limit must be at least 1 byte, not {self.memory_limit}")
+        if self.types is not None and not self.types:
+            raise ValueError(f"group {self.name!r} names no types; leave them out to take those that no group names")

@@ -1,0 +1,56 @@
+"""How many processes a group should have. Pure: no clock, no processes."""
+
+from __future__ import annotations
+
+from holdfast.supervisor.group import Group
+
+
+def processes_for(jobs: int, group: Group) -> int:
+    """One process per `concurrency` jobs, within the group's bounds."""
+    return max(group.default_count, min(group.max_count, -(-jobs // group.concurrency)))
+
+
+class Scaler:
+    """Follows the backlog of one group: up at once, down when less has been enough for a while.
+
+    On the way down, running jobs count as well as due ones: a process that is at work is not too many. What remains
+    is the most that was needed during that while, so a load that comes and goes does not make processes come and go.
+    """
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.target = group.default_count
+        self._low_since: float | None = None
+        self._needed = 0
+        """The most processes that were needed since then."""
+
+    def step(self, due: int | None, *, busy: int, now: float) -> int:
+        """The number of processes to have, given what is due; None, since it could not be read, changes nothing."""
+        if due is None:
+            self._low_since = None  # nobody knows whether less would have been enough
+            return self.target
+        needed = processes_for(due + busy, self.group)
+        if processes_for(due, self.group) > self.target:
+            self.target = processes_for(due, self.group)
+            self._low_since = None
+        elif needed >= self.target:
+            self._low_since = None
+        elif self._low_since is None:
+            self._low_since, self._needed = now, needed
+        else:
+            self._needed = max(self._needed, needed)
+            if now - self._low_since >= self.group.scale_down_after:
+                self.target = self._needed
+                self._low_since = None
+        return self.target
+
+    def follow(self, group: Group) -> None:
+        """New bounds, from a file that was read again."""
+        self.group = group
+        self.target = max(group.default_count, min(group.max_count, self.target))
+        self._low_since = None
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is about to go down: then time alone, without news of the backlog, decides."""
+        return self._low_since is not None

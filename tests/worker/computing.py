@@ -1,0 +1,128 @@
+"""Job types whose handlers run in child processes. Importable, since a child imports them."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from holdfast import Bound, Cancel, Fail, Jobs, Reschedule, Retry
+from holdfast.worker.process_child import Aborted
+
+jobs = Jobs()
+
+ONCE = Retry(max_attempts=1)
+TWICE = Retry(initial=0, jitter=0, max_attempts=2)
+
+
+class Unpicklable(Exception):
+    """An error whose class does not take back what it was made of."""
+
+    def __init__(self, first: int, second: int) -> None:
+        super().__init__(f"{first} and {second}")
+
+
+@jobs.job(executor="process")
+def add(first: int, second: int = 1) -> int:
+    return first + second
+
+
+@jobs.job(executor="process")
+def pid() -> int:
+    return os.getpid()
+
+
+@jobs.job(executor="process")
+def parent() -> int:
+    return os.getppid()
+
+
+@jobs.job(executor="process")
+def hand_over(first: int) -> int | Bound[int]:
+    return add.bind(first, 10)
+
+
+@jobs.job(executor="process", retry=ONCE)
+def stumble() -> None:
+    raise ValueError("over a stone")
+
+
+@jobs.job(executor="process", retry=ONCE)
+def stumble_oddly() -> None:
+    raise Unpicklable(1, 2)
+
+
+@jobs.job(executor="process", retry=Retry(max_attempts=5))
+def give_up() -> None:
+    raise Fail("no use")
+
+
+@jobs.job(executor="process")
+def call_off() -> None:
+    raise Cancel("not needed")
+
+
+@jobs.job(executor="process")
+def later() -> None:
+    raise Reschedule(delay=3600) from KeyError("not yet")
+
+
+@jobs.job(executor="process", retry=TWICE)
+def exit_once(marker: str) -> str:
+    if not Path(marker).exists():
+        Path(marker).touch()
+        os._exit(7)
+    return "survived"
+
+
+@jobs.job(executor="process", retry=ONCE)
+def crash() -> None:
+    ctypes.string_at(0)
+
+
+@jobs.job(executor="process", retry=ONCE)
+def leave() -> None:
+    sys.exit(3)
+
+
+@jobs.job(executor="process", retry=ONCE, timeout=0.5)
+def overrun(marker: str) -> None:
+    """Take no notice of any abort."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    Path(marker).write_text(str(os.getpid()))
+    while True:
+        time.sleep(60)
+
+
+@jobs.job(executor="process", retry=ONCE)
+def linger(begun: str, ended: str) -> str:
+    """Work until aborted, and write down why."""
+    os.mkfifo(ended + ".never")
+    try:
+        with Path(begun).open("w") as pipe:  # a fifo: whoever reads it knows that this runs
+            pipe.write(str(os.getpid()))
+        Path(ended + ".never").open().close()
+    except Aborted as abort:
+        Path(ended).write_text(abort.reason)
+        raise
+    return "undisturbed"
+
+
+@jobs.job(executor="process", retry=ONCE)
+def hog(megabytes: int) -> int:
+    return len(bytearray(megabytes << 20))
+
+
+@jobs.job(executor="process", retry=ONCE, lease=0.6)
+def hog_interpreter(seconds: float) -> str:
+    """Hold the interpreter's lock in one call that never lets go of it."""
+    ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
+    return "done"
+
+
+@jobs.job(executor="process", retry=ONCE)
+def unsayable() -> int:
+    return "text"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]

@@ -1,0 +1,216 @@
+"""Handlers in child processes: what they return, how they end, and that no end of theirs is the worker's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import ChainCancelled, ChainFailed, Client, Jobs, Status, SyncAttempt, Worker
+from holdfast.stores.memory import MemoryStore
+from tests.worker import computing
+from tests.worker.stage import Ear, soon
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[Client]:
+    async with Client(MemoryStore(), computing.jobs) as client:
+        yield client
+
+
+@asynccontextmanager
+async def working(client: Client, **options: Any) -> AsyncGenerator[Ear]:
+    ear = Ear()
+    async with Worker(client, observers=[ear], **options):
+        yield ear
+
+
+async def test_a_handler_s_value_comes_back_from_another_process(client: Client) -> None:
+    async with working(client):
+        assert await client.run(computing.add.bind(1, 2), timeout=30) == 3
+        assert await client.run(computing.pid.bind(), timeout=30) != os.getpid()
+        assert await client.run(computing.parent.bind(), timeout=30) == os.getpid()
+
+
+async def test_children_are_reused(client: Client) -> None:
+    async with working(client):
+        pids = [await client.run(computing.pid.bind(), timeout=30) for _ in range(5)]
+
+    assert len(set(pids)) == 1
+
+
+async def test_a_handler_continues_its_chain(client: Client) -> None:
+    async with working(client):
+        assert await client.run(computing.hand_over.bind(1), timeout=30) == 11
+
+
+async def test_an_error_comes_with_the_child_s_traceback(client: Client) -> None:
+    async with working(client):
+        chain = await client.start(computing.stumble.bind())
+        with pytest.raises(ChainFailed, match="over a stone"):
+            await client.wait(chain, timeout=30)
+
+    report = await client.report(chain.id)
+    assert report is not None
+    error = report.attempts[0].error
+    assert error is not None
+    assert error.type == "ValueError"
+    assert 'computing.py", line' in error.traceback
+    assert 'raise ValueError("over a stone")' in error.traceback
+
+
+async def test_an_error_that_cannot_travel_keeps_its_name_and_text(client: Client) -> None:
+    async with working(client):
+        chain = await client.start(computing.stumble_oddly.bind())
+        with pytest.raises(ChainFailed, match="1 and 2"):
+            await client.wait(chain, timeout=30)
+
+    job = await client.get_job(chain.id)
+    assert job is not None
+    assert job.error is not None
+    assert job.error.type == "Unpicklable"
+
+
+async def test_fail_cancel_and_reschedule_mean_what_they_mean_elsewhere(client: Client) -> None:
+    async with working(client) as ear:
+        with pytest.raises(ChainFailed, match="no use"):
+            await client.run(computing.give_up.bind(), timeout=30)
+        with pytest.raises(ChainCancelled, match="not needed"):
+            await client.run(computing.call_off.bind(), timeout=30)
+        later = await client.start(computing.later.bind())
+        await ear.hear("rescheduled")
+
+    report = await client.report(later.id)
+    assert report is not None
+    assert report.job.status is Status.PENDING
+    assert report.attempts[0].error is not None
+    assert "not yet" in str(report.attempts[0].error)
+
+
+async def test_a_wrong_output_is_a_failed_attempt(client: Client) -> None:
+    async with working(client):
+        with pytest.raises(ChainFailed, match="unsayable: its output"):
+            await client.run(computing.unsayable.bind(), timeout=30)
+
+
+async def test_a_child_that_dies_costs_one_attempt_of_one_job(client: Client, tmp_path: Path) -> None:
+    async with working(client) as ear:
+        dying = await client.start(computing.exit_once.bind(str(tmp_path / "marker")))
+        others = await client.start_many([computing.add.bind(number) for number in range(20)])
+        assert await client.wait(dying, timeout=30) == "survived"
+        assert [await client.wait(chain, timeout=30) for chain in others] == list(range(1, 21))
+
+    report = await client.report(dying.id)
+    assert report is not None
+    assert [attempt.outcome for attempt in report.attempts] == ["failed", "completed"]
+    assert "ended with exit code 7" in str(report.attempts[0].error)
+    assert len(ear.find("retrying")) == 1
+
+
+async def test_a_segfault_is_reported_with_the_place_where_it_happened(client: Client) -> None:
+    async with working(client):
+        chain = await client.start(computing.crash.bind())
+        with pytest.raises(ChainFailed, match="SIGSEGV"):
+            await client.wait(chain, timeout=30)
+        assert await client.run(computing.add.bind(1), timeout=30) == 2
+
+    job = await client.get_job(chain.id)
+    assert job is not None
+    assert job.error is not None
+    assert "computing.py" in job.error.traceback
+
+
+async def test_a_handler_that_exits_has_failed(client: Client) -> None:
+    async with working(client):
+        with pytest.raises(ChainFailed, match="SystemExit: 3"):
+            await client.run(computing.leave.bind(), timeout=30)
+
+
+async def test_a_timeout_really_kills(client: Client, tmp_path: Path) -> None:
+    marker = tmp_path / "pid"
+    async with working(client):
+        with pytest.raises(ChainFailed, match=r"longer than 0\.5 s"):
+            await client.run(computing.overrun.bind(str(marker)), timeout=30)
+
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(marker.read_text()), 0)
+        assert await client.run(computing.add.bind(1), timeout=30) == 2
+
+
+async def test_a_cancelled_chain_s_handler_hears_why_and_cleans_up(client: Client, tmp_path: Path) -> None:
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    os.mkfifo(begun)
+    async with working(client) as ear:
+        chain = await client.start(computing.linger.bind(str(begun), str(ended)))
+        await soon(asyncio.to_thread(begun.read_text))
+        await client.cancel(chain)
+        await ear.hear("lost")
+
+        assert ended.read_text() == "cancelled"
+        assert await client.run(computing.add.bind(1), timeout=30) == 2
+
+
+async def test_a_stopping_worker_gives_back_what_outlives_the_grace_period(client: Client, tmp_path: Path) -> None:
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+    os.mkfifo(begun)
+    async with working(client, grace=0):
+        chain = await client.start(computing.linger.bind(str(begun), str(ended)))
+        child = int(await soon(asyncio.to_thread(begun.read_text)))
+
+    assert ended.read_text() == "shutdown"
+    job = await client.get_job(chain.id)
+    assert job is not None
+    assert (job.status, job.attempt) == (Status.PENDING, 0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(child, 0)
+
+
+async def test_a_memory_limit_fails_the_attempt_and_spares_the_worker(client: Client) -> None:
+    async with working(client, memory_limit=1 << 30):
+        with pytest.raises(ChainFailed, match="MemoryError"):
+            await client.run(computing.hog.bind(2000), timeout=30)
+        assert await client.run(computing.hog.bind(1), timeout=30) == 1 << 20
+
+
+async def test_a_child_that_hogs_the_interpreter_does_not_lose_its_lease(client: Client) -> None:
+    async with working(client) as ear, working(client):
+        assert await client.run(computing.hog_interpreter.bind(2.0), timeout=30) == "done"
+
+    assert not ear.find("lost", "reaped")
+
+
+async def test_middlewares_wrap_it_and_see_its_value(client: Client) -> None:
+    seen: list[Any] = []
+
+    async def look(attempt: Any, call_next: Any) -> Any:
+        seen.append((attempt.job.type, value := await call_next()))
+        return value
+
+    async with working(client, middlewares=[look]):
+        await client.run(computing.add.bind(1), timeout=30)
+
+    assert seen == [("add", 2)]
+
+
+async def test_a_type_that_a_child_could_not_import_is_refused_when_the_worker_is_made() -> None:
+    jobs = Jobs()
+
+    @jobs.job(executor="process")
+    def hidden() -> None: ...
+
+    with pytest.raises(TypeError, match=r"hidden: .*another process can import"):
+        Worker(Client(MemoryStore(), jobs))
+
+
+def test_a_process_handler_that_takes_an_attempt_is_refused_where_it_is_declared() -> None:
+    jobs = Jobs()
+
+    with pytest.raises(TypeError, match="without an attempt"):
+
+        @jobs.job(executor="process")
+        def greedy(attempt: SyncAttempt) -> None: ...  # pyright: ignore[reportUnusedFunction]
