@@ -18,11 +18,7 @@ _CHAINS = SQL["list_chains"]
 _CHAINS_BY_LAST = SQL["list_chains_by_last"]
 
 _OF_CHAIN = "(job.id = :chain_id and job.chain_index = 0 or job.chain_id = :chain_id and job.chain_index > 0)"
-_LAST_STATUS = """coalesce((select last.status from holdfast_job last
-    where last.chain_id = job.id and last.chain_index > 0 order by last.chain_index desc limit 1), job.status)"""
-_LAST_EXPIRY = """coalesce((select coalesce(last.expires_at, 9223372036854775807) from holdfast_job last
-    where last.chain_id = job.id and last.chain_index > 0 order by last.chain_index desc limit 1),
-    job.expires_at, 9223372036854775807)"""
+_KEPT = "(last.expires_at is null or last.expires_at > :now)"
 
 
 def list_jobs(turn: Turn, op: ListJobs) -> Plan[list[Record]]:
@@ -47,11 +43,11 @@ def list_chains(turn: Turn, op: ListChains) -> Plan[list[ChainRecord]]:
         where, parameters = _narrowed(op.filter, op.before)
         if op.filter.chain_id is not None:
             where += " and job.id = :chain_id"
-        if status is Status.COMPLETED:
-            where += f" and {_LAST_STATUS} = 'completed'"
-        elif status is not None:
-            statement = _CHAINS_BY_LAST
+        if status is not None:
             where += f" and last.status = '{status.value}'"
+            statement = _CHAINS if status is Status.COMPLETED else _CHAINS_BY_LAST
+        if op.filter.kept:
+            where += f" and {_KEPT}"
         if op.filter.kept:
             where += f" and {_LAST_EXPIRY} > :now"
         if op.filter.scheduled:
