@@ -212,7 +212,8 @@ def complete(op: ops.Complete) -> Asking[Settled]:
 
 def cancel(op: ops.Cancel) -> Asking[list[ChainRecord]]:
     payloads = Payloads()
-    (reply,) = yield [Call("cancel", (op.chain_ids, payloads.add(op.reason)), op.chain_ids, payloads)]
+    body = (op.chain_ids, payloads.add(op.reason), op.spare_running)
+    (reply,) = yield [Call("cancel", body, op.chain_ids, payloads)]
     answer = _accepted(reply)
     return [answer.chain() for _ in op.chain_ids]
 
@@ -240,6 +241,17 @@ def pause(op: ops.Pause) -> Asking[None]:
 def resume(op: ops.Resume) -> Asking[None]:
     if op.types:
         yield [Call("resume", op.types)]
+
+
+def keep(op: ops.Keep) -> Asking[list[bool | None]]:
+    kept: list[bool | None] = []
+    for ids in _steps(op.chain_ids, STEP):
+        (reply,) = yield [Call("keep", (ids, wire.number(op.keep)), ids)]
+        kept += [_KEPT[word] for word in reply]
+    return kept
+
+
+_KEPT = {b"kept": True, b"unfinished": False, b"none": None}
 
 
 def prune(op: ops.Prune) -> Asking[list[str]]:
@@ -353,7 +365,7 @@ VERBS: dict[str, Callable[[Any], Asking[Any]]] = {
     verb.__name__: verb
     for verb in (
         start, preview, claim, renew, settle, guard, progress, reap, lock, complete, cancel, retry, run_now, delete,
-        pause, resume, prune, get_chains, get_jobs, get_blockers, list_chains, list_jobs, get_history, get_stats,
+        pause, resume, keep, prune, get_chains, get_jobs, get_blockers, list_chains, list_jobs, get_history, get_stats,
         next_due, listen, unlisten, read_events,
     )
 }  # fmt: skip

@@ -125,7 +125,7 @@ def new_job(job: NewJob, payloads: Payloads) -> tuple[Any, ...]:
         number(job.timeout),
         number(job.keep),
         job.key,
-        job.dedup == "any",
+        job.dedup,
         number(job.window),
         job.exclude or None,
         job.after or None,
@@ -148,6 +148,7 @@ def settlement(each: Settlement, payloads: Payloads) -> tuple[Any, ...]:
         None if each.continuation is None else new_job(each.continuation, payloads),
         [new_job(job, payloads) for job in each.starts] or None,
         each.expected or None,
+        number(each.keep),
     )
 
 
@@ -161,6 +162,7 @@ def filter_(wanted: Filter) -> tuple[Any, ...]:
         wanted.key,
         number(wanted.since),
         number(wanted.until),
+        wanted.kept,
     )
 
 

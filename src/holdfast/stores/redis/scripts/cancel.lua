@@ -1,8 +1,8 @@
 -- cancel: cancel the current job of each chain; all of them, or none where one does not exist.
 -- flags: allow-oom
 -- include: chain
--- op: { chains, reason }
-local reason = payload(op[2])
+-- op: { chains, reason, whether to spare running jobs }
+local reason, spare_running = payload(op[2]), op[3]
 for _, chain in ipairs(op[1]) do
   if not is_chain(chain) then
     return { 'ChainNotFound', chain }
@@ -10,9 +10,10 @@ for _, chain in ipairs(op[1]) do
 end
 
 redis.call('DEL', KEYS[2])
+local cancelled = {}
 for _, chain in ipairs(op[1]) do
   local job = last_of(chain)
-  if not FINISHED[job.status] then
+  if not FINISHED[job.status] and not (spare_running and job.status == RUNNING) then
     if job.status == RUNNING then
       end_attempt(job, 'cancelled', reason)
       lost_claims[job.id] = true
@@ -24,8 +25,12 @@ for _, chain in ipairs(op[1]) do
       redis.call('HDEL', job_key(job.id), 'e')
     end
     enter(job, 'cancelled', reason and { 'e', reason })
-    chain_broken(chain)
+    cancelled[#cancelled + 1] = chain
   end
+end
+-- Only now, so that chains named together are all cancelled and none fails with another.
+for _, chain in ipairs(cancelled) do
+  chain_broken(chain)
 end
 finish()
 local answer = { 'ok' }

@@ -18,7 +18,7 @@ end
 local starts = read_all_new(op[4])
 local refused = refused_starts(starts, op[5])
 for _, step in ipairs(op[3]) do
-  local missing = not refused and step[2] and missing_blocker(read_new(step[2]))
+  local missing = not refused and step[2] and missing_blocker(read_new(step[2]), set_of(op[5]))
   if missing then
     refused = { 'ChainNotFound', missing }
   end
@@ -31,7 +31,7 @@ redis.call('DEL', KEYS[2])
 if #starts > 0 then
   start_all(starts, (preview(starts)))
 end
-if job.status == RUNNING then
+if #op[3] > 0 and job.status == RUNNING then
   end_attempt(job, 'lost')
   lost_claims[job.id] = true
 end

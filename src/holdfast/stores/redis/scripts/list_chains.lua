@@ -2,9 +2,10 @@
 -- flags: no-writes
 -- include: listing
 return list(function(answer, job)
-  if not job.chain and shown(job, last_of(job.id)) then
+  local last = not job.chain and last_of(job.id)
+  if last and shown(job, last) and not (kept and expired(last)) then
     answer[#answer + 1] = 'found'
     show_chain(answer, job.id)
     return true
   end
-end)
+end, true)

@@ -1,7 +1,7 @@
 -- settle: write the outcomes of attempts, each under its claim, with all that follows from it.
 -- flags: allow-oom
 -- include: create
--- op: a list of { job id, token, status, outcome, output, error, delay, at, continuation, starts, expected }
+-- op: a list of { job id, token, status, outcome, output, error, delay, at, continuation, starts, expected, keep }
 redis.call('DEL', KEYS[2])
 
 local function complete(job, settled_by, output, continuation)
@@ -69,13 +69,14 @@ local function perform(settlement)
     return refused
   end
   local continuation = settlement[9] and read_new(settlement[9])
-  local missing = continuation and missing_blocker(continuation)
+  local missing = continuation and missing_blocker(continuation, set_of(settlement[11]))
   if missing then
     return { 'ChainNotFound', missing }
   end
   if #starts > 0 then
     start_all(starts, (preview(starts)))
   end
+  job.keep = settlement[12] or job.keep
   if status == COMPLETED then
     local unblocked = complete(job, { token = token, worker = job.worker }, payload(settlement[5]), continuation)
     if #unblocked > 0 then

@@ -14,6 +14,11 @@ local function last_of(chain)
   return load(last_id(chain))
 end
 
+-- expired: whether a chain with this last job is past its keep time, pruned or not.
+local function expired(last)
+  return last.finished_at and last.keep and tonumber(plus(last.finished_at, last.keep)) <= now
+end
+
 -- show_chain: append a chain to an answer: its first job, then its last, or one false where that is the same.
 local function show_chain(answer, chain)
   show(answer, chain)
@@ -54,19 +59,23 @@ local function error_text(type, message)
   return '["' .. type .. '","' .. message .. '",""]'
 end
 
+-- fail_with: fail a blocked job because a chain it waits for did not complete.
+local function fail_with(job, chain)
+  local message = 'chain ' .. chain .. ', which this job waited for, did not complete'
+  leave(job)
+  job.status, job.finished_at = FAILED, now
+  enter(job, 'failed', { 'e', error_text('BlockerFailed', message) })
+end
+
 -- chain_broken: a chain failed or was cancelled; fail the blocked jobs that asked for it, and so on from them.
 local function chain_broken(chain)
   local broken = { chain }
   while #broken > 0 do
     local source = table.remove(broken)
-    local message = 'chain ' .. source .. ', which this job waited for, did not complete'
     for _, id in ipairs(redis.call('LRANGE', prefix .. 'd:' .. source, 0, -1)) do
       local job = load(id)
       if job.status == BLOCKED and job.on_blocker_failure == 'fail' then
-        leave(job)
-        job.status = FAILED
-        job.finished_at = now
-        enter(job, 'failed', { 'e', error_text('BlockerFailed', message) })
+        fail_with(job, source)
         broken[#broken + 1] = chain_of(job)
       end
     end

@@ -3,7 +3,7 @@
 local function read_new(v)
   return {
     id = v[1], type = v[2], chain = v[3], index = v[4], priority = v[5], delay = v[6], at = v[7],
-    max_attempts = v[8], timeout = v[9], keep = v[10], key = v[11], any = v[12], window = v[13], exclude = v[14],
+    max_attempts = v[8], timeout = v[9], keep = v[10], key = v[11], scope = v[12], window = v[13], exclude = v[14],
     after = v[15], on_blocker_failure = v[16], trace = v[17], input = payload(v[18]),
   }
 end
@@ -29,24 +29,31 @@ local function within(job, chain)
   return not job.window or load(chain).created_at > now - tonumber(job.window)
 end
 
-local LONGEST_LOOK = 1000
+-- counts_for: whether a chain is in a dedup scope.
+local function counts_for(scope, chain)
+  if scope ~= 'successful' then
+    return true
+  end
+  local last = last_of(chain)
+  return not FINISHED[last.status] or (last.status == COMPLETED and not expired(last))
+end
+
 local LOOK = 50
 
 -- by_key: the newest chain in the job's dedup scope.
 -- Unfinished chains of a key have an index of their own: however many are finished, the look stays short.
 local function by_key(job)
-  local key = job.any and keyed(job.type, job.key) or keyed_open(job.type, job.key)
-  for from = 0, LONGEST_LOOK - 1, LOOK do
-    local chains = redis.call('ZREVRANGE', key, from, from + LOOK - 1)
+  local key = job.scope == 'incomplete' and keyed_open(job.type, job.key) or keyed(job.type, job.key)
+  local from, chains = 0, nil
+  repeat
+    chains = redis.call('ZREVRANGE', key, from, from + LOOK - 1)
     for _, chain in ipairs(chains) do
-      if not excluded(job, chain) and within(job, chain) then
+      if not excluded(job, chain) and within(job, chain) and counts_for(job.scope, chain) then
         return chain
       end
     end
-    if #chains < LOOK then
-      return nil
-    end
-  end
+    from = from + LOOK
+  until #chains < LOOK
 end
 
 local function made_by_key(made, job)
@@ -79,7 +86,7 @@ local function preview(jobs)
   return found, planned
 end
 
--- missing_blocker: the first of a job's blockers that is neither there nor planned.
+-- missing_blocker: the first of a job's blockers that is neither there nor made in the same step.
 local function missing_blocker(job, planned)
   for _, chain in ipairs(job.after or {}) do
     if not (planned and planned[chain]) and not is_chain(chain) then
@@ -158,13 +165,20 @@ local function add(new)
   end
   place(prefix .. 'all', job.id, job.seq)
   enter(job, 'created', { 'i', new.input })
-  if job.on_blocker_failure == 'fail' then
-    for _, chain in ipairs(open) do
-      if FINISHED[last_of(chain).status] then
-        chain_broken(chain)
-      end
+  for _, chain in ipairs(open) do
+    if job.on_blocker_failure == 'fail' and job.status == BLOCKED and FINISHED[last_of(chain).status] then
+      fail_with(job, chain)
+      chain_broken(chain_of(job))
     end
   end
+end
+
+local function set_of(list)
+  local set = {}
+  for _, each in ipairs(list or {}) do
+    set[each] = true
+  end
+  return set
 end
 
 -- start_all: create those of the jobs that `preview` did not find.

@@ -1,7 +1,7 @@
 -- include: chain
 -- listing: a window of the rows, newest first, and those of it that a filter shows.
 -- op: { filter, limit, before or nil, how many rows to look at }
--- filter: { statuses, scheduled, types, chain, key, since, until }
+-- filter: { statuses, scheduled, types, chain, key, since, until, only what is kept }
 local wanted, limit = op[1], op[2]
 
 local function set(list)
@@ -14,6 +14,7 @@ end
 
 local statuses, types = set(wanted[1]), set(wanted[3])
 local scheduled, chain_wanted, key, since, until_ = wanted[2], wanted[4], wanted[5], wanted[6], wanted[7]
+local kept = wanted[8]
 
 local function shown(first, last)
   return (not statuses or statuses[last.status])
@@ -26,7 +27,7 @@ local function shown(first, last)
 end
 
 -- window: ids of the rows to look at next. A chain's own are few and need no window.
-local function window()
+local function window(by_key)
   if chain_wanted then
     if not is_chain(chain_wanted) then
       return {}
@@ -42,13 +43,14 @@ local function window()
     return newest_first
   end
   local below = op[3] and '(' .. int(op[3]) or '+inf'
-  return redis.call('ZREVRANGEBYSCORE', prefix .. 'all', below, '-inf', 'LIMIT', 0, op[4])
+  local index = by_key and key and #wanted[3] == 1 and keyed(wanted[3][1], key) or prefix .. 'all'
+  return redis.call('ZREVRANGEBYSCORE', index, below, '-inf', 'LIMIT', 0, op[4])
 end
 
 -- list: look through a window. The answer begins with the seq to go on below, or '' at the end of all rows.
-local function list(consider)
+local function list(consider, by_key)
   local answer = { '' }
-  local ids, matches = window(), 0
+  local ids, matches = window(by_key), 0
   for n, id in ipairs(ids) do
     local job = load(id)
     if consider(answer, job) then
