@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import hypothesis.strategies as st
 
@@ -11,11 +12,13 @@ from holdfast.job import FOR_EVER, Record, Status
 from holdfast.lifecycle import DedupScope, NewJob, Settlement
 from holdfast.operations import Filter
 
+T = TypeVar("T")
+
 TYPES = ("a", "b", "c")
 KEYS = ("k", "l")
 MOMENTS = (0, 1, 5 * SECOND, 10 * SECOND, 60 * SECOND)
 
-types = st.lists(st.sampled_from(TYPES), min_size=1, max_size=3, unique=True).map(tuple)
+types = st.just(TYPES) | st.lists(st.sampled_from(TYPES), min_size=1, max_size=3, unique=True).map(tuple)
 leases = st.sampled_from((10 * SECOND, 30 * SECOND))
 outputs = st.sampled_from((b"", b"null", b'"done"', b"\x00\xff"))
 errors = st.sampled_from((None, b'["ValueError","no luck",""]'))
@@ -26,7 +29,13 @@ statuses = st.lists(st.sampled_from(Status), max_size=2, unique=True).map(tuple)
 
 def some(of: Sequence[str], unknown: str) -> st.SearchStrategy[tuple[str, ...]]:
     """Some of these ids, now and then twice, now and then one that nobody knows."""
-    return st.lists(st.sampled_from([*of, *of, *of, unknown]), max_size=3).map(tuple)
+    known = st.lists(st.sampled_from(of), min_size=1, max_size=2).map(tuple) if of else st.just(())
+    return mostly(known, st.tuples(known, st.just(unknown)).map(lambda pair: (*pair[0], pair[1])))
+
+
+def mostly(usual: st.SearchStrategy[T], rare: st.SearchStrategy[T]) -> st.SearchStrategy[T]:
+    """The one, and once in about twenty times the other."""
+    return st.integers(0, 19).flatmap(lambda number: rare if number == 19 else usual)
 
 
 def filters(chains: Sequence[str], now: Micros) -> st.SearchStrategy[Filter]:
@@ -54,8 +63,8 @@ def jobs(draw: st.DrawFn, id: str, chains: Sequence[str], unknown: str, now: Mic
         chain_id=id,
         input=draw(outputs),
         priority=draw(st.sampled_from((0, 0, 1, -1))),
-        delay=draw(st.sampled_from((*MOMENTS, -SECOND))),
-        at=draw(st.sampled_from((None, None, None, now - 5, now + 5 * SECOND))),
+        delay=draw(st.sampled_from((0, 0, 0, *MOMENTS, -SECOND))),
+        at=draw(st.sampled_from((None, None, None, None, now - 5, now + 5 * SECOND))),
         max_attempts=draw(st.sampled_from((None, None, FOR_EVER, 1, 2))),
         timeout=draw(st.sampled_from((None, 5 * SECOND))),
         keep=draw(keeps),
@@ -79,7 +88,7 @@ def next_jobs(draw: st.DrawFn, job: Record | NewJob, id: str, chains: Sequence[s
         index=job.index + 1,
         input=draw(outputs),
         priority=draw(st.sampled_from((0, 1))),
-        delay=draw(st.sampled_from(MOMENTS)),
+        delay=draw(st.sampled_from((0, 0, 0, *MOMENTS))),
         keep=draw(keeps),
         after=draw(blockers([chain for chain in chains if chain != job.chain_id], unknown)),
         on_blocker_failure=draw(st.sampled_from(("wait", "fail"))),
@@ -130,7 +139,6 @@ def settlements(
 
 
 def blockers(chains: Sequence[str], unknown: str) -> st.SearchStrategy[tuple[str, ...]]:
-    """No blockers as often as some."""
-    known = st.lists(st.sampled_from(chains), max_size=3).map(tuple) if chains else st.just(())
-    rare = st.just((unknown,))
-    return st.one_of(st.just(()), st.just(()), known, known, known, known, known, rare)
+    """No blockers as often as some, of the newest chains: those are open."""
+    known = st.lists(st.sampled_from(chains[-5:]), min_size=1, max_size=3).map(tuple) if chains else st.just(())
+    return mostly(st.just(()) | known, st.just((unknown,)))

@@ -14,8 +14,9 @@ from uuid import UUID
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from holdfast.clock import SECOND
 from holdfast.job import Claim, Record, Status
 from holdfast.lifecycle import NewJob, Settlement
 from holdfast.operations import (
@@ -78,18 +79,28 @@ class Agreement(RuleBasedStateMachine):
         self.heard = [0, 0]
 
     def teardown(self) -> None:
-        self.pair.close()
-        self.folder.cleanup()
+        try:
+            for job_id in self.ids:
+                self.pair.perform(GetHistory(job_id))
+                self.pair.perform(GetBlockers(job_id))
+        finally:
+            self.pair.close()
+            self.folder.cleanup()
 
     # Creating
 
+    @initialize(data=st.data())
+    def begin_with_some(self, data: st.DataObject) -> None:
+        self._start(data, 4)
+
     @rule(data=st.data(), size=st.integers(1, 4))
     def start(self, data: st.DataObject, size: int) -> None:
-        self.pair.perform(Start(self._new_jobs(data, size)))
+        self._start(data, size)
 
-    @rule(data=st.data(), size=st.integers(1, 3))
-    def preview(self, data: st.DataObject, size: int) -> None:
-        self.pair.perform(Preview(self._new_jobs(data, size)))
+    def _start(self, data: st.DataObject, size: int) -> None:
+        jobs = self._new_jobs(data, size)
+        self.pair.perform(Preview(jobs))
+        self.pair.perform(Start(jobs))
 
     # Holding
 
@@ -101,22 +112,48 @@ class Agreement(RuleBasedStateMachine):
         max_attempts=st.sampled_from((0, 1, 3)),
     )
     def claim(self, types: tuple[str, ...], limit: int, lease: int, worker: str, max_attempts: int) -> None:
-        terms = tuple(TypeTerms(type, lease, max_attempts) for type in types)
+        self._claim(tuple(TypeTerms(type, lease, max_attempts) for type in types), limit, worker)
+
+    def _claim(self, terms: tuple[TypeTerms, ...], limit: int, worker: str) -> list[Record]:
         claimed = self.pair.perform(ClaimJobs(terms, limit, worker, f"token-{len(self.held)}"))
         assert isinstance(claimed, list)
         self.held += claimed
+        return claimed
 
-    @precondition(lambda self: self.held)
-    @rule(data=st.data(), lease=drawing.leases)
-    def renew(self, data: st.DataObject, lease: int) -> None:
-        self.pair.perform(Renew(tuple((claim, lease) for claim in self._claims(data))))
+    @rule(data=st.data(), limit=drawing.limits)
+    def work(self, data: st.DataObject, limit: int) -> None:
+        self._work(data, limit)
+
+    @rule(data=st.data(), by=st.sampled_from((5, 60)))
+    def work_later(self, data: st.DataObject, by: int) -> None:
+        self.pair.clock.advance(by)
+        self._work(data, 4)
+
+    @rule(limit=drawing.limits)
+    def crash(self, limit: int) -> None:
+        """Claim, die, and be reaped by another."""
+        self._claim(tuple(TypeTerms(type, 10 * SECOND, 2) for type in drawing.TYPES), limit, "two")
+        self.pair.clock.advance(10)
+        self.pair.perform(Reap(drawing.TYPES, (), limit))
+
+    @rule(data=st.data())
+    def start_and_work(self, data: st.DataObject) -> None:
+        self._start(data, 2)
+        self._work(data, 2)
+
+    def _work(self, data: st.DataObject, limit: int) -> None:
+        """Claim and settle in one go, so that chains get somewhere."""
+        for job in self._claim(tuple(TypeTerms(type, 30 * SECOND, 3) for type in drawing.TYPES), limit, "one"):
+            self._settle(data, [job])
 
     @precondition(lambda self: self.held)
     @rule(data=st.data(), size=st.integers(1, 3))
     def settle(self, data: st.DataObject, size: int) -> None:
+        self._settle(data, [data.draw(st.sampled_from(self.held[-6:])) for _ in range(size)])
+
+    def _settle(self, data: st.DataObject, jobs: list[Record]) -> None:
         settlements: list[Settlement] = []
-        for _ in range(size):
-            job = data.draw(st.sampled_from(self.held[-6:]))
+        for job in jobs:
             starts = self._new_jobs(data, data.draw(st.sampled_from((0, 0, 0, 1, 2))))
             chains = [*self._chains(), *(start.id for start in starts)]
             following = data.draw(drawing.next_jobs(job, self._id(), chains, UNKNOWN))
@@ -130,22 +167,26 @@ class Agreement(RuleBasedStateMachine):
         self.pair.perform(Settle((data.draw(st.sampled_from(self.sent)),)))
 
     @precondition(lambda self: self.held)
-    @rule(data=st.data(), fraction=st.sampled_from((0.0, 0.25, 1.0)), note=st.sampled_from((None, "half")))
-    def progress(self, data: st.DataObject, fraction: float, note: str | None) -> None:
-        for claim in self._claims(data):
-            self.pair.perform(ReportProgress(claim, fraction, note))
+    @rule(data=st.data(), lease=drawing.leases, fraction=st.sampled_from((0.0, 0.25, 1.0)))
+    def hold_on(self, data: st.DataObject, lease: int, fraction: float) -> None:
+        claims = self._claims(data)
+        self.pair.perform(Renew(tuple((claim, lease) for claim in claims)))
+        for claim in claims:
+            self.pair.perform(ReportProgress(claim, fraction, data.draw(st.sampled_from((None, "half")))))
             self.pair.perform(Guard(claim))
 
     @rule(data=st.data(), types=drawing.types, limit=drawing.limits)
     def reap(self, data: st.DataObject, types: tuple[str, ...], limit: int) -> None:
-        held = self._claims(data) if self.held else ()
+        spared: bool = data.draw(st.booleans())
+        held = self._claims(data) if self.held and spared else ()
+        self.pair.clock.advance(data.draw(st.sampled_from((31, 10, 0))))
         self.pair.perform(Reap(types, held, limit))
 
     # Completing from outside
 
     @rule(data=st.data(), count=st.integers(1, 3), ends=st.booleans())
     def complete(self, data: st.DataObject, count: int, ends: bool) -> None:
-        chain_id = data.draw(st.sampled_from([*self._chains(), UNKNOWN]))
+        (chain_id,) = data.draw(drawing.some(self._chains(), UNKNOWN))[-1:] or (UNKNOWN,)
         current = self.pair.perform(LockChain(chain_id))
         if isinstance(current, Record):
             starts = self._new_jobs(data, data.draw(st.sampled_from((0, 0, 1))))
@@ -181,13 +222,9 @@ class Agreement(RuleBasedStateMachine):
     def delete(self, data: st.DataObject, cascade: bool) -> None:
         self.pair.perform(Delete(data.draw(drawing.some(self._chains(), UNKNOWN)), cascade))
 
-    @rule(types=drawing.types)
-    def pause(self, types: tuple[str, ...]) -> None:
-        self.pair.perform(Pause(types[:1]))
-
-    @rule(types=drawing.types)
-    def resume(self, types: tuple[str, ...]) -> None:
-        self.pair.perform(Resume(types))
+    @rule(types=drawing.types, paused=st.booleans())
+    def pause_or_resume(self, types: tuple[str, ...], paused: bool) -> None:
+        self.pair.perform(Pause(types[:1]) if paused else Resume(types))
 
     @rule(limit=drawing.limits)
     def prune(self, limit: int) -> None:
@@ -207,27 +244,20 @@ class Agreement(RuleBasedStateMachine):
     def page(self, data: st.DataObject, limit: int) -> None:
         self.pair.page(data.draw(drawing.filters(self._chains(), self.pair.clock())), limit)
 
-    @rule(types=drawing.types)
-    def next_due(self, types: tuple[str, ...]) -> None:
-        self.pair.perform(NextDue(types))
-
-    @rule(listener=st.sampled_from(("me", "you")), lease=drawing.leases)
-    def listen(self, listener: str, lease: int) -> None:
-        self.heard = [store.perform_sync(Listen(listener, lease)) for store in (self.pair.model, self.pair.store)]
-
-    @rule(listener=st.sampled_from(("me", "you")))
-    def unlisten(self, listener: str) -> None:
-        self.pair.perform(Unlisten(listener))
+    @rule(listener=st.sampled_from(("me", "you")), lease=drawing.leases, leaves=st.booleans())
+    def listen(self, listener: str, lease: int, leaves: bool) -> None:
+        if leaves:
+            self.pair.perform(Unlisten(listener))
+        else:
+            self.heard = [store.perform_sync(Listen(listener, lease)) for store in (self.pair.model, self.pair.store)]
 
     @invariant()
     def everything_there_is_to_read_is_the_same(self) -> None:
-        jobs = self.pair.perform(ListJobs(Filter(), 1000))
-        assert isinstance(jobs, list)
+        self.pair.perform(ListJobs(Filter(), 1000))
         self.pair.perform(GetChains(tuple(self.ids)))
         self.pair.perform(GetStats())
-        for job in jobs:
-            self.pair.perform(GetHistory(job.id))
-            self.pair.perform(GetBlockers(job.id))
+        for types in (*((type,) for type in drawing.TYPES), drawing.TYPES):
+            self.pair.perform(NextDue(types))
         told, other = [
             Counter(map(repr, comparable(store.perform_sync(ReadEvents(after, 1000)))))
             for store, after in zip((self.pair.model, self.pair.store), self.heard, strict=True)
@@ -293,7 +323,7 @@ class Sqlite(Agreement):
 
 
 def _case(machine: type[Agreement], *, share: float) -> type[TestCase]:
-    examples = int(os.environ.get("HOLDFAST_PROPERTY_EXAMPLES", "60"))
+    examples = int(os.environ.get("HOLDFAST_PROPERTY_EXAMPLES", "40"))
     case: type[TestCase] = machine.TestCase
     case.settings = settings(  # type: ignore[attr-defined]
         max_examples=max(1, round(examples * share)),
