@@ -48,8 +48,6 @@ def list_chains(turn: Turn, op: ListChains) -> Plan[list[ChainRecord]]:
             statement = _CHAINS if status is Status.COMPLETED else _CHAINS_BY_LAST
         if op.filter.kept:
             where += f" and {_KEPT}"
-        if op.filter.kept:
-            where += f" and {_LAST_EXPIRY} > :now"
         if op.filter.scheduled:
             where += " and last.scheduled_at > :now"
         parameters |= {"limit": op.limit, "now": turn.now, "chain_id": op.filter.chain_id}
