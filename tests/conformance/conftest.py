@@ -10,8 +10,10 @@ import pytest
 pytest.register_assert_rewrite("holdfast.testing.conformance")
 
 from holdfast.stores.memory import MemoryStore  # noqa: E402  (assertions are rewritten before they are imported)
+from holdfast.stores.redis import RedisStore  # noqa: E402
 from holdfast.stores.sqlite import SqliteStore  # noqa: E402
 from holdfast.testing.conformance import Place  # noqa: E402
+from tests.servers.redis import shared_redis  # noqa: E402
 
 
 def memory(folder: Path) -> Place:
@@ -23,7 +25,12 @@ def sqlite(folder: Path) -> Place:
     return lambda: SqliteStore(f"sqlite:///{folder}/jobs.db")
 
 
-STORES: dict[str, Callable[[Path], Place]] = {"memory": memory, "sqlite": sqlite}
+def redis(folder: Path) -> Place:
+    address = shared_redis().address()
+    return lambda: RedisStore(address)
+
+
+STORES: dict[str, Callable[[Path], Place]] = {"memory": memory, "sqlite": sqlite, "redis": redis}
 
 
 @pytest.fixture(params=STORES)

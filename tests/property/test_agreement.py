@@ -1,6 +1,6 @@
 """Each store agrees with memory on any sequence of verbs: answers, errors, and everything there is to read.
 
-HOLDFAST_PROPERTY_EXAMPLES sets how many sequences are tried.
+HOLDFAST_PROPERTY_EXAMPLES sets how many sequences are tried. A long run needs `-o faulthandler_timeout=0` beside it.
 """
 
 from __future__ import annotations
@@ -323,7 +323,7 @@ class Sqlite(Agreement):
 
 
 def _case(machine: type[Agreement], *, share: float) -> type[TestCase]:
-    examples = int(os.environ.get("HOLDFAST_PROPERTY_EXAMPLES", "40"))
+    examples = int(os.environ.get("HOLDFAST_PROPERTY_EXAMPLES", "30"))
     case: type[TestCase] = machine.TestCase
     case.settings = settings(  # type: ignore[attr-defined]
         max_examples=max(1, round(examples * share)),
