@@ -5,6 +5,8 @@ The binary is that of HOLDFAST_TEST_REDIS (a path), else the newest server on PA
 
 from __future__ import annotations
 
+import atexit
+import ctypes
 import importlib.util
 import os
 import re
@@ -12,9 +14,10 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -56,7 +59,9 @@ class RedisServer:
             settings["save"] = ""
         arguments = [text for name, value in settings.items() for text in (f"--{name.replace('_', '-')}", value)]
         with (self.home / "log").open("ab") as log:
-            self._process = subprocess.Popen([str(binary()), *arguments], stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                [str(binary()), *arguments], stdout=log, stderr=log, preexec_fn=_follow_parent
+            )
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:
@@ -131,7 +136,8 @@ def run_cluster(*, replicas: int = 0) -> Iterator[RedisCluster]:
         primaries, others = nodes[:3], nodes[3:]
         for number, node in enumerate(primaries):
             with node.connect() as client:
-                client.execute_command("CLUSTER ADDSLOTSRANGE" if _has_ranges(client) else "CLUSTER ADDSLOTS", *_slots(client, number))
+                command = "CLUSTER ADDSLOTSRANGE" if _has_ranges(client) else "CLUSTER ADDSLOTS"
+                client.execute_command(command, *_slots(client, number))
         for node in nodes[1:]:
             with nodes[0].connect() as client:
                 client.execute_command("CLUSTER MEET", "127.0.0.1", node.port)
@@ -142,8 +148,16 @@ def run_cluster(*, replicas: int = 0) -> Iterator[RedisCluster]:
         _wait_for(nodes, lambda info: info["cluster_state"] == "ok")
         for node in others:
             with node.connect() as client:
-                _until(lambda client=client: client.info("replication").get("master_link_status") == "up")
+                until(lambda client=client: client.info("replication").get("master_link_status") == "up")
         yield RedisCluster(nodes)
+
+
+@cache
+def shared_redis() -> RedisServer:
+    """One server for all tests of this process that only want a namespace of their own."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(run_redis())
 
 
 def new_namespace() -> str:
@@ -164,6 +178,16 @@ def binary() -> Path:
     return Path(spec.origin).parent / "bin" / "redis-server"
 
 
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+_PR_SET_PDEATHSIG = 1
+
+
+def _follow_parent() -> None:
+    """A server does not outlive the tests, however they end."""
+    if _libc is not None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _version(server: Path) -> tuple[int, ...]:
     shown = subprocess.run([str(server), "--version"], check=True, capture_output=True, text=True).stdout
     found = re.search(r"v=(\d+)\.(\d+)\.(\d+)", shown)
@@ -179,18 +203,19 @@ def _slots(client: redis.Redis, number: int) -> list[int]:
     return [first, last] if _has_ranges(client) else list(range(first, last + 1))
 
 
-def _wait_for(nodes: list[RedisServer], ready: object) -> None:
+def _wait_for(nodes: list[RedisServer], ready: Callable[[dict[str, str]], bool]) -> None:
     for node in nodes:
         with node.connect() as client:
-            _until(lambda client=client: ready(client.execute_command("CLUSTER INFO")))  # type: ignore[operator]
+            until(lambda client=client: ready(client.execute_command("CLUSTER INFO")))
 
 
-def _until(ready: object) -> None:
+def until(ready: Callable[[], bool]) -> None:
+    """Wait for what another process does. Fails after half a minute."""
     deadline = time.monotonic() + START_SECONDS
-    while not ready():  # type: ignore[operator]
+    while not ready():
         if time.monotonic() > deadline:
-            raise RuntimeError("the cluster did not come up")
-        time.sleep(0.05)
+            raise RuntimeError("it did not happen in time")
+        time.sleep(0.02)
 
 
 def _cluster_port() -> int:

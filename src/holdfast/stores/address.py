@@ -10,6 +10,10 @@ from holdfast.store import Store
 from holdfast.stores.memory import MemoryStore
 
 LOADERS: dict[str, str] = {
+    "redis": "holdfast.stores.redis:RedisStore",
+    "redis+cluster": "holdfast.stores.redis:RedisStore",
+    "rediss": "holdfast.stores.redis:RedisStore",
+    "rediss+cluster": "holdfast.stores.redis:RedisStore",
     "sqlite": "holdfast.stores.sqlite:SqliteStore",
 }
 """Scheme to the class of its store, which takes the address. Imported when first met: each brings a driver along."""

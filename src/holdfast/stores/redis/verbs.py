@@ -78,8 +78,9 @@ def _creating(verb: str, jobs: Sequence[NewJob]) -> Call:
 
 def _started(jobs: Sequence[NewJob], answer: Answer) -> Iterator[Started]:
     for job in jobs:
-        if answer.next() == b"found":
-            yield Started(answer.chain(), deduplicated=True)
+        word = answer.next()
+        if word != b"made":
+            yield Started(answer.chain(), deduplicated=word == b"found")
         else:
             record = wire.record(job.id, answer.next(), job.input)
             yield Started(ChainRecord(record, record), deduplicated=False)

@@ -10,12 +10,15 @@ end
 start_all(jobs, found)
 finish()
 
--- The caller knows what it sent: of a new job it is told the state alone.
+-- The caller knows what it sent: of a new job it is told the state alone, unless that failed at once with a blocker.
 local answer = { 'ok' }
 for n, job in ipairs(jobs) do
   if found[n] then
     answer[#answer + 1] = 'found'
     show_chain(answer, found[n])
+  elseif loaded[job.id].status == FAILED then
+    answer[#answer + 1] = 'failed'
+    show_chain(answer, job.id)
   else
     answer[#answer + 1] = 'made'
     answer[#answer + 1] = loaded[job.id].state
