@@ -6,8 +6,8 @@ import pytest
 
 from holdfast import ChainFailed, Status
 from tests.process.conftest import Ground
-from tests.process.fleet import Fleet
-from tests.process.work import freeze, hold, note, poison
+from tests.process.fleet import Fleet, WorkerProcess
+from tests.process.work import hold, note, poison
 
 
 def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(ground: Ground, fleet: Fleet) -> None:
@@ -30,11 +30,12 @@ def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(ground: Ground, f
 
 
 def test_a_frozen_worker_that_thaws_can_write_nothing(ground: Ground, fleet: Fleet) -> None:
-    zombie = fleet.start(types=["freeze"])
-    chain = ground.client.start(freeze.bind(1))
+    zombie = fleet.start()
+    chain = ground.client.start(hold.bind(1, seconds=2.0))
     zombie.wait_for("started")
+    freeze_at_rest(zombie, ground)
 
-    rescuer = fleet.start(types=["freeze"])
+    rescuer = fleet.start()
     token = ground.client.wait(chain, timeout=30)
     zombie.thaw()
 
@@ -44,6 +45,14 @@ def test_a_frozen_worker_that_thaws_can_write_nothing(ground: Ground, fleet: Fle
     job = ground.client.get_job(chain.id)
     assert job is not None
     assert (job.status, job.attempt, job.output) == (Status.COMPLETED, 2, token)
+
+
+def freeze_at_rest(worker: WorkerProcess, ground: Ground) -> None:
+    """Stop the process while it holds none of the store's locks: one that does stops everybody."""
+    worker.pause()
+    while ground.is_locked():
+        worker.thaw()
+        worker.pause()
 
 
 def test_sigterm_finishes_what_runs_and_starts_nothing_more(ground: Ground, fleet: Fleet) -> None:
