@@ -14,6 +14,7 @@ from holdfast.stores.sqlite import chains
 from holdfast.stores.sqlite.rows import SQL, as_json, record
 
 _JOBS = SQL["list_jobs"]
+_JOBS_BY_STATUS = SQL["list_jobs_by_status"]
 _CHAINS = SQL["list_chains"]
 _CHAINS_BY_LAST = SQL["list_chains_by_last"]
 
@@ -25,14 +26,16 @@ def list_jobs(turn: Turn, op: ListJobs) -> Plan[list[Record]]:
     jobs: list[Record] = []
     for status in _statuses(op.filter):
         where, parameters = _narrowed(op.filter, op.before)
+        statement = _JOBS
         if status is not None:
             where += f" and job.status = '{status.value}'"
+            statement = _JOBS if status is Status.COMPLETED else _JOBS_BY_STATUS
         if op.filter.scheduled:
             where += " and job.scheduled_at > :now"
         if op.filter.chain_id is not None:
             where += f" and {_OF_CHAIN}"
         parameters |= {"limit": op.limit, "now": turn.now, "chain_id": op.filter.chain_id}
-        jobs += map(record, (yield Statement(_with(_JOBS, where), parameters)))
+        jobs += map(record, (yield Statement(_with(statement, where), parameters)))
     return sorted(jobs, key=lambda job: -job.seq)[: op.limit]
 
 

@@ -38,8 +38,10 @@ create table holdfast_job (
 
 -- Few indexes, and most of them partial: each costs time for every job that is started.
 -- Equal entries are in the order of seq, as in every index of SQLite.
-create index holdfast_job_due on holdfast_job (type, priority desc, scheduled_at) where status = 'pending';
-create index holdfast_job_leased on holdfast_job (type, leased_until) where status = 'running';
+-- The status is in the index, although it is the same in all of it: otherwise SQLite looks it up in the table, for
+-- each row that it counts.
+create index holdfast_job_due on holdfast_job (status, type, priority desc, scheduled_at) where status = 'pending';
+create index holdfast_job_leased on holdfast_job (status, type, leased_until) where status = 'running';
 create unique index holdfast_job_step on holdfast_job (chain_id, chain_index) where chain_index > 0;
 create index holdfast_job_key on holdfast_job (key, type) where key is not null;
 create index holdfast_job_expires on holdfast_job (expires_at, chain_id) where expires_at is not null;
