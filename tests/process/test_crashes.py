@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from holdfast import ChainFailed, Status
-from tests.process.conftest import Ground
 from tests.process.fleet import Fleet, WorkerProcess
+from tests.process.ground import Ground
 from tests.process.work import hold, note, poison
 
 

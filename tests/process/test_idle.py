@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import statistics
 import subprocess
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.process.conftest import Ground
 from tests.process.fleet import Fleet, WorkerProcess
+from tests.process.ground import Ground
 from tests.process.work import note
 
 
@@ -43,14 +41,3 @@ def test_a_job_of_another_process_begins_long_before_the_next_poll(ground: Groun
         waits.append(time.monotonic() - begun)
 
     assert statistics.median(waits) < 0.25, "wake-ups do not arrive: the poll interval is 60 s"
-
-
-def test_a_job_committed_on_the_application_s_own_connection_begins_without_a_poll(
-    ground: Ground, fleet: Fleet
-) -> None:
-    worker = fleet.start(poll_interval=60, lease=60)
-    with closing(sqlite3.connect(ground.url.removeprefix("sqlite:///"))) as connection:
-        chain = ground.client.start(note.bind(1), tx=connection)
-        connection.commit()
-
-    worker.wait_for("started", job_id=chain.id)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from typing import Any
 
-from holdfast import Attempt, Jobs, Retry, SyncAttempt
+from holdfast import Attempt, Jobs, Retry
 
 jobs = Jobs()
 
@@ -32,17 +31,6 @@ async def hold(attempt: Attempt, number: int, seconds: float) -> str:
         return done.output(attempt.claim.token)
 
 
-@jobs.job(retry=AT_ONCE)
-def freeze(attempt: SyncAttempt, number: int) -> str:
-    """Freeze the whole process in the first attempt, as a machine that is suspended would; go on when thawed."""
-    if attempt.job.attempt == 1:
-        os.kill(os.getpid(), signal.SIGSTOP)
-    with attempt.complete() as done:
-        if done.tx is not None:
-            done.tx.execute(_insert_sql(done.tx), (number, attempt.claim.token))
-        return done.output(attempt.claim.token)
-
-
 @jobs.job(retry=Retry(initial=0, jitter=0, max_attempts=3))
 async def poison() -> None:
     """Kill the worker."""
@@ -51,9 +39,5 @@ async def poison() -> None:
 
 async def _insert(tx: Any, number: int, token: str) -> None:
     if tx is not None:
-        await tx.execute(_insert_sql(tx), (number, token))
-
-
-def _insert_sql(tx: Any) -> str:
-    mark = "%s" if type(tx).__module__.startswith("psycopg") else "?"
-    return f"insert into ledger (number, token) values ({mark}, {mark})"
+        mark = "%s" if type(tx).__module__.startswith("psycopg") else "?"
+        await tx.execute(f"insert into ledger (number, token) values ({mark}, {mark})", (number, token))
