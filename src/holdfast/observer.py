@@ -21,6 +21,7 @@ _LEVELS = {
     "reaped": logging.WARNING,
     "lost": logging.WARNING,
     "store_error": logging.WARNING,
+    "process_died": logging.WARNING,
     "failed": logging.ERROR,
 }
 
@@ -76,8 +77,12 @@ def _write(event: Event) -> None:
     shown = ("job_id", "chain_id", "type", "attempt", "worker", "duration", "waited", "detail")
     # `type` and friends would clash with nothing in LogRecord, but a prefix lets people find them.
     fields = {f"holdfast_{name}": value for name in shown if (value := getattr(event, name)) is not None}
-    words = [event.kind, *(f"{name}={getattr(event, name)}" for name in shown if getattr(event, name) is not None)]
+    words = [event.kind, *(f"{name}={_short(value)}" for name in shown if (value := getattr(event, name)) is not None)]
     if event.error is not None:
         fields["holdfast_error"] = str(event.error)
         words.append(f"error={str(event.error)!r}")
     log.log(level, " ".join(words), extra={"holdfast_event": event.kind, **fields})
+
+
+def _short(value: object) -> object:
+    return f"{value:.3f}" if isinstance(value, float) else value

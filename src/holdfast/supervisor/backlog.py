@@ -1,0 +1,102 @@
+"""What is due, read as seldom as possible: while nothing happens, the database is left at rest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import monotonic
+
+from holdfast.clock import SECOND, to_datetime
+from holdfast.observer import log
+from holdfast.operations import GetStats, NextDue, TypeStats
+from holdfast.store import Store
+from holdfast.wakeups import Hints
+
+LONGEST_REST = 60.0
+PATIENCE = 10.0
+"""Seconds that a store has to answer before the backlog counts as unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The state of each type's jobs at some time."""
+
+    types: dict[str, TypeStats] = field(default_factory=dict[str, TypeStats])
+
+    def due(self, types: Iterable[str]) -> int:
+        """Jobs that could run now: pending, due, and of a type that is not paused."""
+        return sum(stats.due for stats in self._of(types) if not stats.paused)
+
+    def oldest_due(self, types: Iterable[str]) -> float | None:
+        """For how many seconds the first of them has been due."""
+        moments = [stats.oldest_due for stats in self._of(types) if stats.oldest_due is not None and not stats.paused]
+        if not moments:
+            return None
+        return max(0.0, (datetime.now(UTC) - to_datetime(min(moments))).total_seconds())
+
+    def _of(self, types: Iterable[str]) -> list[TypeStats]:
+        return [self.types[name] for name in types if name in self.types]
+
+
+class Backlog:
+    """Reads a store's backlog for these types."""
+
+    def __init__(self, store: Store, types: Iterable[str]) -> None:
+        self.types = frozenset(types)
+        self.last: Reading | None = None
+        """The last reading; None while the store cannot be read."""
+        self.readings = 0
+        self._store = store
+        self._opened = False
+        self._unsubscribe: Callable[[], None] | None = None
+        self._news = True
+        self._rest_until = 0.0
+
+    async def read(self) -> Reading | None:
+        """What is due now; None if the store cannot tell. While nothing is due and nothing happens, it is not asked."""
+        if self.last is not None and not self._news and monotonic() < self._rest_until and self._store.wakeups.healthy:
+            return self.last
+        # Before asking: what happens from now on is in the answer, or is news.
+        self._news = False
+        known = self.last is not None
+        try:
+            async with asyncio.timeout(PATIENCE):
+                self.last = await self._read()
+        except Exception as error:  # whatever it is, it tells nothing about what is due
+            self.last = None
+            self._news = True
+            if known or not self.readings:
+                log.warning("the backlog cannot be read, so the fleet stays as it is: %s", str(error) or "no answer")
+        self.readings += 1
+        return self.last
+
+    def follow(self, types: Iterable[str]) -> None:
+        """Read for other types from now on."""
+        self.types = frozenset(types)
+        self._news = True
+
+    async def close(self) -> None:
+        """Let go of the store."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+        await self._store.close()
+
+    async def _read(self) -> Reading:
+        if not self._opened:
+            await self._store.open()
+            self._opened = True
+            self._unsubscribe = self._store.wakeups.subscribe(self._hear)
+        reading = Reading({stats.type: stats for stats in await self._store.perform(GetStats())})
+        if reading.due(self.types):
+            self._rest_until = 0.0
+        else:
+            next_due = await self._store.perform(NextDue(tuple(sorted(self.types))))
+            rest = LONGEST_REST if next_due is None else min(next_due / SECOND, LONGEST_REST)
+            self._rest_until = monotonic() + rest
+        return reading
+
+    def _hear(self, hints: Hints) -> None:
+        if hints.anything or not hints.due.isdisjoint(self.types):
+            self._news = True

@@ -1,0 +1,98 @@
+"""The health endpoint: a small HTTP server for orchestrators, scrapers and autoscalers.
+
+`/healthz` tells whether the supervisor turns, `/readyz` whether its workers take jobs, `/backlog` what is due, in
+JSON, and `/metrics` the same for Prometheus. It only reads; it is bound to this machine unless told otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from http import HTTPStatus
+
+from holdfast.supervisor.metrics import Supervised, document, metrics
+
+JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+PATIENCE = 5.0
+"""Seconds that a caller has for its request."""
+MOST_CALLERS = 64
+
+Answer = tuple[HTTPStatus, str, str]
+
+
+class Endpoint:
+    """Answers GET and HEAD, one request per connection."""
+
+    def __init__(self, subject: Supervised, host: str = "127.0.0.1", port: int = 8790) -> None:
+        self._subject = subject
+        self._host = host
+        self._port = port
+        self._server: asyncio.Server | None = None
+        self._callers = 0
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens; the port is the real one where 0 asked for any."""
+        assert self._server is not None, "the endpoint is not open"
+        host, port = self._server.sockets[0].getsockname()[:2]
+        return host, port
+
+    async def open(self) -> None:
+        """Begin to listen. OSError if the address is taken."""
+        self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=8192)
+
+    async def close(self) -> None:
+        """Stop listening."""
+        if self._server is not None:
+            self._server.close()
+
+    def answer(self, path: str) -> Answer:
+        """What is at this path."""
+        match path:
+            case "/healthz":
+                return _told(self._subject.alive, "ok", "stuck")
+            case "/readyz":
+                return _told(self._subject.ready, "ready", "not ready")
+            case "/backlog":
+                found = document(self._subject)
+                status = HTTPStatus.OK if found["known"] else HTTPStatus.SERVICE_UNAVAILABLE
+                return status, JSON, json.dumps(found)
+            case "/metrics":
+                return HTTPStatus.OK, PROMETHEUS, metrics(self._subject)
+            case _:
+                return HTTPStatus.NOT_FOUND, TEXT, "there are /healthz, /readyz, /backlog and /metrics\n"
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._callers += 1
+        try:
+            # A caller that hangs, goes away or sends garbage is its own problem.
+            with suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+                async with asyncio.timeout(PATIENCE):
+                    if self._callers <= MOST_CALLERS:
+                        head = await reader.readuntil(b"\r\n\r\n")
+                        writer.write(self._response(head))
+                        await writer.drain()
+        finally:
+            self._callers -= 1
+            writer.close()
+
+    def _response(self, head: bytes) -> bytes:
+        method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ", 2)
+        if method in ("GET", "HEAD"):
+            status, kind, body = self.answer(target.partition("?")[0])
+        else:
+            status, kind, body = HTTPStatus.METHOD_NOT_ALLOWED, TEXT, "GET and HEAD only\n"
+        content = body.encode()
+        lines = [
+            f"HTTP/1.1 {status.value} {status.phrase}", f"Content-Type: {kind}", f"Content-Length: {len(content)}",
+            "Cache-Control: no-store", "Connection: close",
+        ]  # fmt: skip
+        return "\r\n".join([*lines, "", ""]).encode() + (b"" if method == "HEAD" else content)
+
+
+def _told(good: bool, yes: str, no: str) -> Answer:
+    return (HTTPStatus.OK, TEXT, f"{yes}\n") if good else (HTTPStatus.SERVICE_UNAVAILABLE, TEXT, f"{no}\n")

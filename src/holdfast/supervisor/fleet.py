@@ -1,0 +1,143 @@
+"""The processes of one group: as many as wanted, the dead replaced, those that crash again and again more slowly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from holdfast.observer import Observers
+from holdfast.retry import Retry
+from holdfast.supervisor.group import Group
+from holdfast.supervisor.order import Order
+from holdfast.supervisor.process import WorkerProcess
+from holdfast.supervisor.scaling import Scaler
+
+STABLE = 10.0
+"""Seconds after which a process that dies did not die of starting."""
+CRASHING = Retry(initial=1, multiplier=2, maximum=60, jitter=0.1, max_attempts=None)
+
+Start = Callable[[Order], WorkerProcess]
+
+
+class Fleet:
+    """Keeps a group at its number. All of it runs on the loop; nothing of it waits."""
+
+    def __init__(self, order: Order, *, start: Start, observers: Observers, crashing: Retry = CRASHING) -> None:
+        self.order = order
+        self.scaler = Scaler(order.group)
+        self.processes: list[WorkerProcess] = []
+        self.retired = False
+        self.crashes = 0
+        """Of those that died before they were stable, since one was."""
+        self.restarts = 0
+        """How many died without being asked to, in all."""
+        self._start = start
+        self._observers = observers
+        self._crashing = crashing
+        self._not_before = 0.0
+
+    @property
+    def group(self) -> Group:
+        return self.order.group
+
+    @property
+    def active(self) -> list[WorkerProcess]:
+        """Those that take jobs, or are about to."""
+        return [process for process in self.processes if not process.asked_to_end]
+
+    @property
+    def busy(self) -> int:
+        """How many handlers run."""
+        return sum(process.busy for process in self.processes)
+
+    @property
+    def ready(self) -> bool:
+        """Whether somebody takes this group's jobs, as far as somebody should."""
+        return any(process.ready for process in self.active) or self.scaler.target == 0
+
+    def scale(self, due: int | None, now: float) -> None:
+        """Follow the backlog; None where it could not be read."""
+        before = self.scaler.target
+        # Those that drain are on their way out: what they still run keeps nobody else.
+        busy = sum(process.busy for process in self.active)
+        after = self.scaler.step(due, busy=busy, now=now)
+        if after != before and not self.retired:
+            self._tell("scaled", detail=f"from {before} to {after} processes, {due} jobs due")
+        self.keep(now)
+
+    def keep(self, now: float) -> None:
+        """Bury the dead, let go of those too many or out of date, start those missing."""
+        for process in [each for each in self.processes if each.code is not None]:
+            self._bury(process, now)
+        for process in self.active:
+            if process.order != self.order or self.retired:
+                self._drain(process)
+            elif process.ready:
+                self._greet(process)
+                if now - process.started >= STABLE:
+                    self.crashes = 0
+        if self.retired:
+            return
+        missing = self.scaler.target - len(self.active)
+        if missing > 0:
+            self._fill(missing, now)
+        for process in sorted(self.active, key=_worth)[: max(0, -missing)]:
+            self._drain(process)
+
+    def follow(self, order: Order) -> None:
+        """Run by a new order from now on: processes of the old one are drained and replaced."""
+        self.order = order
+        self.scaler.follow(order.group)
+        self.crashes, self._not_before = 0, 0.0
+
+    def retire(self) -> None:
+        """Drain every process, and start none again."""
+        self.retired = True
+
+    def resting_until(self, now: float) -> float | None:
+        """When to look again although nothing was heard; None if there is no need."""
+        return self._not_before if self._not_before > now and len(self.active) < self.scaler.target else None
+
+    def _fill(self, missing: int, now: float) -> None:
+        if now < self._not_before:
+            return
+        if self.crashes:
+            # One at a time, until it is seen that they live.
+            missing = 0 if any(not process.ready for process in self.active) else 1
+        room = self.group.max_count - len(self.processes)
+        for _ in range(min(missing, room)):
+            process = self._start(self.order)
+            self.processes.append(process)
+            self._tell("process_started", detail=f"process {process.pid}")
+
+    def _greet(self, process: WorkerProcess) -> None:
+        if not process.greeted:
+            process.greeted = True
+            self._tell("process_ready", process, detail=f"process {process.pid}")
+
+    def _drain(self, process: WorkerProcess) -> None:
+        process.drain()
+        self._tell("process_draining", process, detail=f"process {process.pid}, {process.busy} running")
+
+    def _bury(self, process: WorkerProcess, now: float) -> None:
+        self.processes.remove(process)
+        how = f"process {process.pid} ended with {process.code}"
+        if process.asked_to_end:
+            self._tell("process_ended", process, detail=how)
+            return
+        self.restarts += 1
+        young = not process.ready or now - process.started < STABLE
+        if young and process.code != 0:
+            self.crashes += 1
+            delay = self._crashing.delay(self.crashes)
+            self._not_before = now + delay
+            how += f"; the next one starts in {delay:.1f} s"
+        self._tell("process_died", process, detail=how)
+
+    def _tell(self, kind: str, process: WorkerProcess | None = None, *, detail: str) -> None:
+        worker = None if process is None else process.name
+        self._observers.tell(kind, worker=worker, detail=f"group {self.group.name}: {detail}")
+
+
+def _worth(process: WorkerProcess) -> tuple[bool, int, float]:
+    """Whom to let go of first: those not yet ready, then the least busy, then the youngest."""
+    return process.ready, process.busy, -process.started

@@ -1,0 +1,123 @@
+"""The state of a supervisor for programs: a JSON document, and Prometheus's text format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from holdfast.job import Status
+from holdfast.supervisor.backlog import Backlog, Reading
+from holdfast.supervisor.fleet import Fleet
+
+Sample = tuple[dict[str, str], float]
+
+
+class Supervised(Protocol):
+    """What the health endpoint shows of a supervisor."""
+
+    backlog: Backlog
+    fleets: list[Fleet]
+
+    @property
+    def alive(self) -> bool: ...
+
+    @property
+    def ready(self) -> bool: ...
+
+
+def backlog_document(reading: Reading | None, types: Iterable[str]) -> dict[str, Any]:
+    """What is due, in all and per type. `known` is false, and the counts are null, while the store cannot be read."""
+    names = sorted(types)
+    if reading is None:
+        return {"known": False, "due": None, "oldest_due_seconds": None, "running": None, "types": {}}
+    return {
+        "known": True,
+        "due": reading.due(names),
+        "oldest_due_seconds": reading.oldest_due(names),
+        "running": sum(_type_document(reading, name)["running"] for name in names),
+        "types": {name: _type_document(reading, name) for name in names},
+    }
+
+
+def fleet_document(fleet: Fleet, reading: Reading | None) -> dict[str, Any]:
+    """A group's processes and slots, and what waits for them."""
+    active = fleet.active
+    return {
+        "types": list(fleet.order.types),
+        "due": None if reading is None else reading.due(fleet.order.types),
+        "wanted": fleet.scaler.target,
+        "processes": len(active),
+        "ready": sum(process.ready for process in active),
+        "draining": len(fleet.processes) - len(active),
+        "busy": fleet.busy,
+        "slots": sum(process.ready for process in active) * fleet.group.concurrency,
+        "restarts": fleet.restarts,
+    }
+
+
+def document(subject: Supervised) -> dict[str, Any]:
+    """The whole state."""
+    reading = subject.backlog.last
+    return {
+        **backlog_document(reading, subject.backlog.types),
+        "busy": sum(fleet.busy for fleet in subject.fleets),
+        "groups": {fleet.group.name: fleet_document(fleet, reading) for fleet in subject.fleets},
+    }
+
+
+def metrics(subject: Supervised) -> str:
+    """The state in Prometheus's text format. Where the backlog is unknown its samples are left out, never zero."""
+    reading = subject.backlog.last
+    types = sorted(subject.backlog.types) if reading is not None else []
+    per_type = [({"type": name}, _type_document(reading, name)) for name in types if reading is not None]
+    groups = [({"group": each.group.name}, fleet_document(each, reading)) for each in subject.fleets]
+    lines = [
+        *_metric("up", "gauge", "Whether the backlog can be read.", [({}, float(reading is not None))]),
+        *_metric("due_jobs", "gauge", "Jobs that could run now.", _samples(per_type, "due")),
+        *_metric(
+            "oldest_due_seconds", "gauge", "For how long the first of them has been due.",
+            _samples(per_type, "oldest_due_seconds"),
+        ),
+        *_metric("running_jobs", "gauge", "Jobs that some worker holds.", _samples(per_type, "running")),
+        *_metric("processes", "gauge", "Worker processes that take jobs.", _samples(groups, "processes")),
+        *_metric("processes_wanted", "gauge", "Worker processes that the backlog needs.", _samples(groups, "wanted")),
+        *_metric("processes_draining", "gauge", "Worker processes on their way out.", _samples(groups, "draining")),
+        *_metric("busy_slots", "gauge", "Handlers that run.", _samples(groups, "busy")),
+        *_metric("slots", "gauge", "Handlers that could run at a time.", _samples(groups, "slots")),
+        *_metric(
+            "process_restarts_total", "counter", "Worker processes that died without being asked to.",
+            _samples(groups, "restarts"),
+        ),
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _type_document(reading: Reading, name: str) -> dict[str, Any]:
+    stats = reading.types.get(name)
+    return {
+        "due": reading.due([name]),
+        "oldest_due_seconds": reading.oldest_due([name]),
+        "scheduled": 0 if stats is None else stats.scheduled,
+        "running": 0 if stats is None else stats.counts.get(Status.RUNNING, 0),
+        "paused": stats is not None and stats.paused,
+    }
+
+
+def _samples(rows: Sequence[tuple[dict[str, str], dict[str, Any]]], key: str) -> list[Sample]:
+    return [(labels, row[key]) for labels, row in rows if row[key] is not None]
+
+
+def _metric(name: str, kind: str, text: str, samples: Iterable[Sample]) -> list[str]:
+    full = f"holdfast_{name}"
+    shown = [f"{full}{_labels(labels)} {value:g}" for labels, value in samples]
+    return [f"# HELP {full} {text}", f"# TYPE {full} {kind}", *shown]
+
+
+def _labels(labels: dict[str, str]) -> str:
+    if not labels:
+        return ""
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,94 @@
+"""What a worker process is told when it starts, and what the two say to each other afterwards.
+
+The order goes over the child's standard input, as its first line: an address with a password in it is then neither
+among the arguments nor in the environment, where others could read it. After it come commands, one a line. When the
+pipe closes without a command, the supervisor is gone.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from holdfast.jobs import Jobs
+from holdfast.simulation import WorkKind, simulated
+from holdfast.supervisor.group import Group
+
+DRAIN = b"drain\n"
+"""Take no more jobs, finish those that run, however long it takes, and end."""
+STOP = b"stop\n"
+"""The same within the grace period; a second one ends that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logging:
+    """How processes log, to their standard error."""
+
+    level: str = "info"
+    json: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Everything a worker process needs to know."""
+
+    store: str
+    app: str | None
+    kinds: tuple[WorkKind, ...]
+    group: Group
+    types: tuple[str, ...]
+    logging: Logging
+    path: tuple[str, ...]
+    """Where modules are found, as in the supervisor."""
+    supervisor: int
+    """Its process id."""
+
+
+class Word(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a worker process says: that it is ready, under this name, and how many handlers it runs."""
+
+    ready: str | None = None
+    busy: int | None = None
+
+
+ORDERS = msgspec.json.Decoder(Order)
+WORDS = msgspec.json.Decoder(Word)
+
+
+def find_jobs(app: str | None, kinds: Sequence[WorkKind]) -> Jobs:
+    """The registry that `app` names (`module:jobs`, or `module` alone for its `jobs`), with the work kinds' types."""
+    jobs = Jobs()
+    if app is not None:
+        found = pkgutil.resolve_name(app if ":" in app else f"{app}:jobs")
+        if not isinstance(found, Jobs):
+            raise TypeError(f"{app} is a {type(found).__name__}, not a Jobs registry")
+        jobs.include(found)
+    jobs.include(simulated(kinds))
+    return jobs
+
+
+def share_out(groups: Sequence[Group], jobs: Jobs) -> dict[str, tuple[str, ...]]:
+    """The types of each group, by its name. A group that names none takes those that no other group names.
+
+    ValueError for a type nobody knows or two groups name, and for two groups that would take the rest.
+    """
+    handled = [job_type.name for job_type in jobs if job_type.function is not None]
+    owners: dict[str, str] = {}
+    for group in groups:
+        for name in group.types or ():
+            if name not in handled:
+                known = ", ".join(sorted(handled)) or "none"
+                raise ValueError(f"group {group.name!r}: no job type {name!r} has a handler here; these do: {known}")
+            if owners.setdefault(name, group.name) != group.name:
+                raise ValueError(f"job type {name!r} belongs to two groups: {owners[name]!r} and {group.name!r}")
+    rest = tuple(name for name in handled if name not in owners)
+    takers = [group.name for group in groups if group.types is None]
+    if len(takers) > 1:
+        raise ValueError(f"groups {', '.join(map(repr, takers))} name no types: only one can take what is left")
+    shares = {group.name: rest if group.types is None else group.types for group in groups}
+    if rest and not takers:
+        raise ValueError(f"no group takes {', '.join(map(repr, rest))}: name them in one, or leave one without types")
+    return {name: share for name, share in shares.items() if share}

@@ -1,0 +1,245 @@
+"""The supervisor: keeps fleets of worker processes that grow and shrink with the backlog."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager, suppress
+from time import monotonic
+
+from holdfast.events import Event
+from holdfast.observer import Observer, Observers, log
+from holdfast.simulation import WorkKind
+from holdfast.stores.address import open_store
+from holdfast.supervisor.backlog import Backlog
+from holdfast.supervisor.endpoint import Endpoint
+from holdfast.supervisor.fleet import Fleet
+from holdfast.supervisor.group import Group
+from holdfast.supervisor.order import Logging, Order, find_jobs, share_out
+from holdfast.supervisor.process import ENTRY, WorkerProcess
+from holdfast.wakeups import Alarm
+
+LAST_MOMENTS = 8.0
+"""Seconds after the grace period before what has not ended is killed."""
+
+Reload = Callable[[], Sequence[Group]]
+
+
+class Supervisor:
+    """Runs an application's jobs in worker processes.
+
+    Each group has `default_count` processes at start and one per `concurrency` due jobs, up to `max_count`: more at
+    once, fewer when fewer have been enough for a while. Letting one go drains it; no attempt is cut short. Dead ones
+    are replaced. While the backlog cannot be read, everything stays as it is.
+    """
+
+    def __init__(
+        self,
+        store: str,
+        app: str | None = None,
+        *,
+        groups: Iterable[Group] = (Group(),),
+        work_kinds: Iterable[WorkKind] = (),
+        listen: tuple[str, int] | None = None,
+        logging: Logging | None = None,
+        reload: Reload | None = None,
+        observers: Iterable[Observer | Callable[[Event], None]] = (),
+        entry: str = ENTRY,
+        init: bool = False,
+    ) -> None:
+        """`app` is `module:jobs`, which every process imports. `reload` answers the groups anew, at SIGHUP.
+
+        `listen` is the host and port of the health endpoint. `init` takes on the duties of process 1: it reaps
+        whatever orphans are handed to it.
+        """
+        if store.startswith("memory:"):
+            raise ValueError("a memory:// store lives in one process: a supervisor needs one that processes can share")
+        self._store = store
+        self._app = app
+        self._kinds = tuple(work_kinds)
+        self._logging = logging or Logging()
+        self._reload = reload
+        self._observers = Observers(observers)
+        self._entry = entry
+        self._init = init
+        self._jobs = find_jobs(app, self._kinds)
+        self._alarm = Alarm()
+        self._stopping = False
+        self._hurry = False
+        self._turned = monotonic()
+        self.clean = True
+        """Whether every process ended by itself."""
+        self.fleets: list[Fleet] = []
+        self._group(tuple(groups))
+        self.backlog = Backlog(open_store(store), self._types())
+        self.endpoint = None if listen is None else Endpoint(self, *listen)
+
+    async def run(self) -> None:
+        """Supervise until stopped, cancelled or signalled; then drain the whole fleet within its grace period.
+
+        In the main thread SIGTERM and SIGINT stop it, a second one ends the grace period, and SIGHUP reloads.
+        """
+        with self._signals():
+            try:
+                if self.endpoint is not None:
+                    await self.endpoint.open()
+                await self._supervise()
+            finally:
+                ending = asyncio.create_task(self._end())
+                await _see_through(ending, self.stop)
+
+    def stop(self) -> None:
+        """Drain the fleet and end. Called again, it ends the grace period."""
+        self._hurry = self._stopping
+        self._stopping = True
+        self._alarm.ring()
+
+    def reload(self) -> None:
+        """Read the groups anew. What is wrong with them is logged, and changes nothing."""
+        if self._reload is None or self._stopping:
+            return
+        try:
+            self._group(tuple(self._reload()))
+        except Exception:
+            log.exception("the new settings cannot be used; everything stays as it was")
+            return
+        self.backlog.follow(self._types())
+        self._observers.tell("reloaded", detail=", ".join(fleet.group.name for fleet in self.fleets))
+        self._alarm.ring()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still turns: looks at its processes as often as it should."""
+        return monotonic() - self._turned < 30 + self._interval()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the backlog can be read, and each group has somebody who takes its jobs."""
+        return not self._stopping and self.backlog.last is not None and all(fleet.ready for fleet in self.fleets)
+
+    async def _supervise(self) -> None:
+        for fleet in self.fleets:
+            fleet.keep(monotonic())
+        while not self._stopping:
+            reading = await self.backlog.read()
+            self._turned = now = monotonic()
+            for fleet in self.fleets:
+                fleet.scale(None if reading is None else reading.due(fleet.order.types), now)
+            await self._keep_until(now + self._interval())
+
+    async def _keep_until(self, moment: float) -> None:
+        """Look after the processes until it is time to look at the backlog again."""
+        while not self._stopping and (now := monotonic()) < moment:
+            rests = [rest for fleet in self.fleets if (rest := fleet.resting_until(now)) is not None]
+            await self._alarm.wait(max(0.0, min([moment, *rests]) - now))
+            for fleet in self.fleets:
+                fleet.keep(monotonic())
+            self.fleets = [fleet for fleet in self.fleets if fleet.processes or not fleet.retired]
+
+    async def _end(self) -> None:
+        self._stopping = True
+        grace = max((fleet.group.grace for fleet in self.fleets), default=0.0)
+        deadline, hurried = monotonic() + grace + LAST_MOMENTS, False
+        for process in self._processes():
+            process.stop()
+        while self._processes():
+            left = deadline - monotonic()
+            if left <= 0:
+                self.clean = False
+                deadline = monotonic() + LAST_MOMENTS
+                for process in self._processes():
+                    log.error("process %d does not end, and is killed", process.pid)
+                    process.kill()
+            if self._hurry and not hurried:
+                hurried, deadline = True, min(deadline, monotonic() + LAST_MOMENTS)
+                for process in self._processes():
+                    process.stop()
+            await self._alarm.wait(max(left, 0.1))
+        for fleet in self.fleets:
+            fleet.retire()
+            fleet.keep(monotonic())
+        if self.endpoint is not None:
+            await self.endpoint.close()
+        await self.backlog.close()
+
+    def _processes(self) -> list[WorkerProcess]:
+        return [process for fleet in self.fleets for process in fleet.processes if process.code is None]
+
+    def _group(self, groups: Sequence[Group]) -> None:
+        names = [group.name for group in groups]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two groups have one name: {', '.join(names)}")
+        shares = share_out(groups, self._jobs)
+        if not shares:
+            raise ValueError("there is nothing to run: no job type has a handler")
+        orders = [
+            Order(
+                store=self._store, app=self._app, kinds=self._kinds, group=group, types=shares[group.name],
+                logging=self._logging, path=tuple(sys.path), supervisor=os.getpid(),
+            )
+            for group in groups if group.name in shares
+        ]  # fmt: skip
+        known = {fleet.group.name: fleet for fleet in self.fleets if not fleet.retired}
+        for order in orders:
+            fleet = known.pop(order.group.name, None)
+            if fleet is None:
+                self.fleets.append(Fleet(order, start=self._start, observers=self._observers))
+            elif fleet.order != order:
+                fleet.follow(order)
+        for fleet in known.values():
+            fleet.retire()
+
+    def _start(self, order: Order) -> WorkerProcess:
+        return WorkerProcess(order, entry=self._entry, changed=self._alarm.ring)
+
+    def _types(self) -> list[str]:
+        return [name for fleet in self.fleets if not fleet.retired for name in fleet.order.types]
+
+    def _interval(self) -> float:
+        return min((fleet.group.scale_interval for fleet in self.fleets), default=1.0)
+
+    @contextmanager
+    def _signals(self) -> Generator[None]:
+        handlers: dict[int, Callable[[], None]] = {
+            signal.SIGTERM: self.stop, signal.SIGINT: self.stop, signal.SIGHUP: self.reload,
+        }  # fmt: skip
+        if self._init:
+            handlers[signal.SIGCHLD] = self._reap_orphans
+        if threading.current_thread() is not threading.main_thread():
+            handlers.clear()
+        loop = asyncio.get_running_loop()
+        for number, handler in handlers.items():
+            loop.add_signal_handler(number, handler)
+        try:
+            yield
+        finally:
+            for number in handlers:
+                loop.remove_signal_handler(number)
+
+    def _reap_orphans(self) -> None:
+        """What our processes leave behind is handed to process 1, and stays a zombie until that asks after it."""
+        ours = {process.pid: process for process in self._processes()}
+        with suppress(ChildProcessError):
+            while (found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+                if found.si_pid in ours:
+                    ours[found.si_pid].ended()
+                else:
+                    os.waitpid(found.si_pid, os.WNOHANG)
+
+
+async def _see_through(task: asyncio.Task[None], stop: Callable[[], None]) -> None:
+    """Await a task to its end. Being cancelled meanwhile hurries it: processes are not left behind."""
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            cancelled = True
+            stop()
+    task.result()
+    if cancelled:
+        raise asyncio.CancelledError

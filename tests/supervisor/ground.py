@@ -1,0 +1,81 @@
+"""What a supervisor test stands on: a store that processes share, a supervisor in this process, an ear for its news."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from holdfast import Client
+from holdfast.supervisor import Group, Supervisor
+from tests.supervisor.work import hold, jobs
+from tests.worker.stage import Ear
+
+PATIENCE = 60.0
+APP = "tests.supervisor.work:jobs"
+
+
+class Ground:
+    """A store's address, a client on it, and gates that hold jobs until they are opened."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.url = f"sqlite:///{folder / 'jobs.db'}"
+        self.client = Client(self.url, jobs)
+
+    @asynccontextmanager
+    async def supervised(self, *groups: Group, **options: Any) -> AsyncGenerator[tuple[Supervisor, Ear]]:
+        """A supervisor at work. At the end it is stopped, and every process must have ended by itself."""
+        ear = Ear()
+        supervisor = Supervisor(self.url, APP, groups=groups or (QUICK,), observers=[ear], **options)
+        running = asyncio.create_task(supervisor.run())
+        try:
+            yield supervisor, ear
+        finally:
+            supervisor.stop()
+            async with asyncio.timeout(PATIENCE):
+                await running
+        assert supervisor.clean
+
+    def gate(self, name: str) -> tuple[Path, Path]:
+        """A pair of fifos for `hold`: reading the first tells that it runs, writing the second lets it go."""
+        begun, gate = self.folder / f"{name}.begun", self.folder / f"{name}.gate"
+        os.mkfifo(begun)
+        os.mkfifo(gate)
+        return begun, gate
+
+    def holding(self, name: str) -> Any:
+        begun, gate = self.gate(name)
+        return hold.bind(str(begun), str(gate))
+
+
+QUICK = Group(default_count=1, max_count=3, concurrency=2, scale_interval=0.1, scale_down_after=0.5, grace=10, lease=2)
+
+
+async def read(path: Path) -> str:
+    """What somebody writes into a fifo."""
+    async with asyncio.timeout(PATIENCE):
+        return await asyncio.to_thread(path.read_text)
+
+
+async def write(path: Path) -> None:
+    """Open a gate."""
+    async with asyncio.timeout(PATIENCE):
+        await asyncio.to_thread(path.write_text, "open")
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def ready(supervisor: Supervisor, ear: Ear) -> None:
+    """Wait until every process that should be there takes jobs."""
+    async with asyncio.timeout(PATIENCE):
+        await ear.hear("process_ready", times=len(ear.find("process_started")) or 1)

@@ -1,0 +1,62 @@
+"""Which group runs which types."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast import Jobs
+from holdfast.simulation import WorkKind
+from holdfast.supervisor import Group, Supervisor
+from holdfast.supervisor.order import find_jobs, share_out
+
+jobs = Jobs()
+
+
+@jobs.job
+async def one() -> None: ...
+
+
+@jobs.job
+async def other() -> None: ...
+
+
+@jobs.declare
+async def elsewhere() -> None: ...
+
+
+def test_a_group_without_types_takes_what_no_other_names() -> None:
+    shares = share_out([Group(), Group(name="cpu", types=("other",))], jobs)
+
+    assert shares == {"default": ("one",), "cpu": ("other",)}
+
+
+def test_a_group_with_nothing_left_to_take_does_not_run() -> None:
+    shares = share_out([Group(), Group(name="all", types=("one", "other"))], jobs)
+
+    assert shares == {"all": ("one", "other")}
+
+
+@pytest.mark.parametrize(
+    ("groups", "complaint"),
+    [
+        ([Group(types=("nobody",))], "no job type 'nobody'"),
+        ([Group(types=("elsewhere",))], "no job type 'elsewhere'"),
+        ([Group(types=("one",)), Group(name="cpu", types=("one", "other"))], "belongs to two groups"),
+        ([Group(), Group(name="cpu")], "only one can take what is left"),
+        ([Group(types=("one",))], "no group takes 'other'"),
+    ],
+)
+def test_groups_that_leave_a_type_out_or_contend_for_it_are_refused(groups: list[Group], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        share_out(groups, jobs)
+
+
+def test_work_kinds_are_job_types_too() -> None:
+    found = find_jobs("tests.supervisor.test_groups:jobs", [WorkKind(name="quick")])
+
+    assert {job_type.name for job_type in found} == {"one", "other", "elsewhere", "work.quick"}
+
+
+def test_a_store_that_processes_cannot_share_is_refused() -> None:
+    with pytest.raises(ValueError, match="lives in one process"):
+        Supervisor("memory://here", "tests.supervisor.work:jobs")

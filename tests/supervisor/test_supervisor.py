@@ -1,0 +1,132 @@
+"""A supervisor with real processes on a real file: grows, shrinks, replaces, drains."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from dataclasses import replace
+
+from holdfast import Status
+from holdfast.supervisor import Group
+from tests.supervisor.ground import PATIENCE, QUICK, Ground, is_running, read, ready, write
+from tests.supervisor.work import compute, hold, note, pause
+
+
+async def test_jobs_run_in_processes_that_end_with_the_supervisor(ground: Ground) -> None:
+    async with ground.supervised() as (supervisor, ear):
+        chains = await ground.client.start_many([note.bind(number) for number in range(50)])
+        assert [await ground.client.wait(chain, timeout=PATIENCE) for chain in chains] == list(range(50))
+        assert await ground.client.run(compute.bind(7), timeout=PATIENCE) == 49
+        pids = [process.pid for fleet in supervisor.fleets for process in fleet.processes]
+        assert os.getpid() not in pids
+
+    assert not any(map(is_running, pids))
+    assert not ear.find("process_died")
+
+
+async def test_a_backlog_brings_more_processes_at_once_and_its_end_lets_them_go(ground: Ground) -> None:
+    async with ground.supervised() as (supervisor, ear):
+        await ready(supervisor, ear)
+        chains = await ground.client.start_many([pause.bind(0.2) for _ in range(60)])
+        pids = {await ground.client.wait(chain, timeout=PATIENCE) for chain in chains}
+        await ear.hear("process_ended", times=2)
+        (fleet,) = supervisor.fleets
+        assert len(fleet.processes) == 1
+
+    assert 1 < len(pids) <= QUICK.max_count
+    assert not ear.find("process_died", "store_error")
+
+
+async def test_letting_a_process_go_cuts_no_attempt_short(ground: Ground) -> None:
+    async with ground.supervised(replace(QUICK, concurrency=1, scale_down_after=0)) as (supervisor, ear):
+        held = [ground.gate(str(number)) for number in range(3)]
+        chains = await ground.client.start_many([hold.bind(str(begun), str(gate)) for begun, gate in held])
+        pids = {int(await read(begun)) for begun, _ in held}
+        assert len(pids) == 3
+        for process in supervisor.fleets[0].processes:
+            process.drain()
+        for _, gate in held:
+            await write(gate)
+        answers = {await ground.client.wait(chain, timeout=PATIENCE) for chain in chains}
+        await ear.hear("process_ended", times=3)
+
+    assert answers == pids
+    jobs = [await ground.client.get_job(chain.id) for chain in chains]
+    assert all(job is not None and job.attempt == 1 for job in jobs)
+
+
+async def test_a_killed_process_is_replaced_and_its_job_runs_again(ground: Ground) -> None:
+    begun, gate = ground.gate("first")
+    async with ground.supervised() as (_, ear):
+        chain = await ground.client.start(hold.bind(str(begun), str(gate)))
+        victim = int(await read(begun))
+        os.kill(victim, signal.SIGKILL)
+        await ear.hear("process_died")
+        rescuer = int(await read(begun))
+        await write(gate)
+        assert await ground.client.wait(chain, timeout=PATIENCE) == rescuer
+
+    assert rescuer != victim
+    report = await ground.client.report(chain.id)
+    assert report is not None
+    assert [attempt.outcome for attempt in report.attempts] == ["lost", "completed"]
+
+
+async def test_processes_that_crash_at_once_are_started_ever_more_slowly(ground: Ground) -> None:
+    async with ground.supervised(entry="tests.supervisor.crashing") as (supervisor, ear):
+        died = await ear.hear("process_died", times=2)
+        assert not supervisor.ready
+
+    assert "ended with 3; the next one starts in" in str(died.detail)
+    assert len(ear.find("process_started")) <= 3
+
+
+async def test_reloading_drains_processes_of_the_old_settings_and_replaces_them(ground: Ground) -> None:
+    new = replace(QUICK, concurrency=5)
+    async with ground.supervised(reload=lambda: [new]) as (supervisor, ear):
+        await ready(supervisor, ear)
+        (old,) = supervisor.fleets[0].processes
+        supervisor.reload()
+        await ear.hear("process_ended")
+        await ready(supervisor, ear)
+
+        (process,) = supervisor.fleets[0].processes
+        assert process.pid != old.pid
+        assert process.order.group == new
+
+
+async def test_reloading_what_cannot_be_used_changes_nothing(ground: Ground) -> None:
+    def broken() -> list[Group]:
+        raise ValueError("not like this")
+
+    async with ground.supervised(reload=broken) as (supervisor, ear):
+        await ready(supervisor, ear)
+        before = list(supervisor.fleets)
+        supervisor.reload()
+
+        assert supervisor.fleets == before
+        assert not ear.find("reloaded", "process_draining")
+
+
+async def test_groups_share_out_the_types(ground: Ground) -> None:
+    cpu = replace(QUICK, name="cpu", types=("pause",))
+    async with ground.supervised(QUICK, cpu) as (supervisor, _):
+        one, other = await asyncio.gather(
+            ground.client.run(pause.bind(0), timeout=PATIENCE), ground.client.run(pause.bind(0), timeout=PATIENCE)
+        )
+        pids = {fleet.group.name: [each.pid for each in fleet.processes] for fleet in supervisor.fleets}
+
+    assert {one, other} <= set(pids["cpu"])
+    assert set(supervisor.fleets[0].order.types) == {"note", "hold", "compute"}
+
+
+async def test_stopping_gives_back_what_outlives_the_grace_period(ground: Ground) -> None:
+    begun, gate = ground.gate("held")
+    async with ground.supervised(replace(QUICK, grace=0.2)):
+        chain = await ground.client.start(hold.bind(str(begun), str(gate)))
+        await read(begun)
+
+    job = await ground.client.get_job(chain.id)
+    assert job is not None
+    assert (job.status, job.attempt) == (Status.PENDING, 0)

@@ -1,0 +1,39 @@
+"""The job types that supervised processes of these tests run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from holdfast import Jobs, Retry
+
+jobs = Jobs()
+
+AT_ONCE = Retry(initial=0, jitter=0, max_attempts=5)
+
+
+@jobs.job(retry=AT_ONCE)
+async def note(number: int) -> int:
+    return number
+
+
+@jobs.job(retry=AT_ONCE)
+async def pause(seconds: float) -> int:
+    """Take a while, in the loop; answers which process it was."""
+    await asyncio.sleep(seconds)
+    return os.getpid()
+
+
+@jobs.job(retry=AT_ONCE)
+def hold(begun: str, gate: str) -> int:
+    """Say so through one fifo, then wait until somebody opens the other."""
+    with Path(begun).open("w") as pipe:
+        pipe.write(str(os.getpid()))
+    Path(gate).read_text()
+    return os.getpid()
+
+
+@jobs.job(retry=AT_ONCE, executor="process")
+def compute(number: int) -> int:
+    return number * number
