@@ -51,7 +51,7 @@ def test_environment_variables_are_put_in(tmp_path: Path) -> None:
         ('stor = "sqlite:///x"', "line 1, stor: unknown key; did you mean store"),
         ("zzz = 1", "line 1, zzz: unknown key; it has no meaning"),
         ("[workers]\n\nconcurrency = 0", r"line 3, workers.concurrency: must be a whole number from 1, not 0"),
-        ('[other]\nconcurrency = 1\n[workers]\nconcurrency = "4"', "line 4, workers.concurrency"),
+        ('[workers.cpu]\nconcurrency = 1\ntypes = ["a"]\n[workers]\nconcurrency = "4"', "line 5, workers.concurrency"),
         ("workers.concurrency = true", "line 1, workers.concurrency"),
         ("workers = 3", "line 1, workers"),
         ("store = @\n", "line 1"),
@@ -66,8 +66,8 @@ def test_a_complaint_names_the_file_the_line_and_the_key(tmp_path: Path, text: s
     assert str(path) in str(raised.value)
 
 
-def test_tables_of_other_commands_are_left_alone(tmp_path: Path) -> None:
-    path = written(tmp_path, '[work_kinds.slow]\nduration = 3\n[elsewhere]\nstore = "not this"')
+def test_tables_of_other_commands_are_read_too_and_leave_the_rest_alone(tmp_path: Path) -> None:
+    path = written(tmp_path, "[work_kinds.slow]\nduration = 3\n[workers.cpu]\ntypes = ['resize']\nconcurrency = 2")
 
     assert read_config(path) == Config(path)
 

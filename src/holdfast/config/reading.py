@@ -1,0 +1,76 @@
+"""Reads `holdfast.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from holdfast.config.address import parse_listen
+from holdfast.config.kinds import read_kinds
+from holdfast.config.lines import lines_of
+from holdfast.config.retries import read_retries
+from holdfast.config.settings import FILE, Settings
+from holdfast.config.table import ENVIRONMENT, ConfigError, Source, Table
+from holdfast.config.workers import read_groups
+from holdfast.supervisor import Logging
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def read_settings(path: Path | None = None, environment: Mapping[str, str] = ENVIRONMENT) -> Settings:
+    """The file at `path`, which must exist; without a path, `holdfast.toml` of the working directory if it is there.
+
+    Unknown keys, wrong types and impossible values raise ConfigError, which names the file, the line and the key.
+    """
+    if path is None:
+        path = Path(FILE)
+        if not path.exists():
+            return Settings()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(path, f"cannot be read: {reason}") from None
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(path, str(error)) from None
+    return _read(path, Table(Source(path, lines_of(text), environment), (), document))
+
+
+def _read(path: Path, top: Table) -> Settings:
+    store, app = top.text("store"), top.text("app")
+    workers = top.table("workers")
+    retries = read_retries(top.table("retry"))
+    settings = Settings(
+        path=path,
+        store=store,
+        app=app,
+        concurrency=workers.count("concurrency", 0, least=1) or None,
+        groups=read_groups(workers, retries),
+        retries=retries,
+        work_kinds=read_kinds(top.table("work_kinds"), retries),
+        logging=_read_logging(top.table("logging")),
+        listen=_read_listen(top.table("health")),
+    )
+    top.finish()
+    return settings
+
+
+def _read_logging(table: Table) -> Logging:
+    level = table.choice("level", LEVELS, "info")
+    as_json = table.choice("format", ("text", "json"), "text") == "json"
+    table.finish()
+    return Logging(level=level, json=as_json)
+
+
+def _read_listen(table: Table) -> tuple[str, int] | None:
+    text = table.text("listen")
+    table.finish()
+    if text is None:
+        return None
+    try:
+        return parse_listen(text)
+    except ValueError as error:
+        raise table.error("listen", str(error)) from None

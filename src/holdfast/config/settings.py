@@ -1,0 +1,38 @@
+"""What `holdfast.toml` says, with defaults for what it does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from holdfast.retry import Retry
+from holdfast.simulation import Duration, WorkKind
+from holdfast.supervisor import Group, Logging
+
+FILE = "holdfast.toml"
+
+CATALOGUE = (
+    WorkKind(name="quick", duration=Duration("uniform", (0.005, 0.02)), weight=6),
+    WorkKind(name="slow", duration=Duration("normal", (0.2, 0.05)), weight=2),
+    WorkKind(name="flaky", duration=Duration("exponential", (0.02,)), fail_times=2, weight=2),
+    WorkKind(name="hopeless", duration=Duration("fixed", (0.01,)), outcome="fail"),
+    WorkKind(name="broken", duration=Duration("fixed", (0.01,)), outcome="fail", retryable=False),
+    WorkKind(name="unwanted", duration=Duration("fixed", (0.01,)), outcome="cancel"),
+)
+"""What is simulated where the file has no work kinds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """A whole file. Where there is none, `path` is None and everything is as by default."""
+
+    path: Path | None = None
+    store: str | None = None
+    app: str | None = None
+    concurrency: int | None = None
+    """Of `[workers]`, where it is said."""
+    groups: tuple[Group, ...] = (Group(),)
+    retries: dict[str, Retry] = field(default_factory=dict[str, Retry])
+    work_kinds: tuple[WorkKind, ...] = ()
+    logging: Logging = field(default_factory=Logging)
+    listen: tuple[str, int] | None = None

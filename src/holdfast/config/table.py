@@ -1,0 +1,160 @@
+"""Tables of a TOML file, read key by key: each complaint names the file, the line and the key."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, cast
+
+from holdfast.config.lines import KeyPath, line_of
+
+_VARIABLE = re.compile(r"\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]*)\}|(\{[^}]*\}?))")
+
+
+class ConfigError(ValueError):
+    """A file that says something wrong. `key` is dotted; `line` is None where the file does not have the key."""
+
+    def __init__(self, path: Path, complaint: str, *, key: str | None = None, line: int | None = None) -> None:
+        self.path = path
+        self.key = key
+        self.line = line
+        where = [str(path), *([f"line {line}"] if line else []), *([key] if key else [])]
+        super().__init__(f"{', '.join(where)}: {complaint}")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that was read, and the environment that fills its variables."""
+
+    path: Path
+    lines: dict[KeyPath, int]
+    environment: Mapping[str, str]
+
+    def error(self, key: KeyPath, complaint: str) -> ConfigError:
+        return ConfigError(self.path, complaint, key=".".join(key), line=line_of(self.lines, key))
+
+
+class Table:
+    """One table. Every key that is asked for is known; `finish` refuses the others."""
+
+    def __init__(self, source: Source, path: KeyPath, values: Mapping[str, Any]) -> None:
+        self.source = source
+        self.path = path
+        self._values = values
+        self._known: list[str] = []
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
+    def text(self, key: str, default: str | None = None) -> str | None:
+        """A text, with `${NAME}` replaced from the environment; `$$` is a dollar sign."""
+        value = self._take(key)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            raise self.error(key, f"must be a text in quotes, not {type(value).__name__}")
+        return _VARIABLE.sub(lambda match: self._expand(key, match), value)
+
+    def choice(self, key: str, choices: Sequence[str], default: str) -> str:
+        """One of these words."""
+        value = self.text(key) or default
+        if value not in choices:
+            raise self.error(key, f"must be one of {', '.join(choices)}, not {value!r}")
+        return value
+
+    def count(self, key: str, default: int, *, least: int = 0) -> int:
+        """A whole number."""
+        value = self._take(key)
+        if value is None:
+            return default
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise self.error(key, f"must be a whole number from {least}, not {_shown(value)}")
+        return value
+
+    def number(self, key: str, default: float, *, least: float = 0, most: float = math.inf, zero: bool = True) -> float:
+        """A number, of seconds or milliseconds perhaps."""
+        value = self._take(key)
+        if value is None:
+            return default
+        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+            raise self.error(key, f"must be a number, not {_shown(value)}")
+        if not least <= value <= most or (value == 0 and not zero):
+            bounds = f"from {least:g} to {most:g}" if most < math.inf else f"from {least:g}" if zero else "above 0"
+            raise self.error(key, f"must be a number {bounds}, not {_shown(value)}")
+        return float(value)
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false."""
+        value = self._take(key)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise self.error(key, f"must be true or false, not {_shown(value)}")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...] | None:
+        """A list of texts, at least one."""
+        value = self._take(key)
+        if value is None:
+            return None
+        found: list[Any] = value if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType]
+        if not found or not all(isinstance(each, str) and each for each in found):
+            raise self.error(key, f'must be a list of texts, such as ["a", "b"], not {_shown(value)}')
+        return tuple(found)
+
+    def anything(self, key: str) -> Any:
+        """The value as it is, for whoever checks it."""
+        return self._take(key)
+
+    def table(self, key: str) -> Table:
+        """A table within; an empty one where there is none."""
+        value = self._take(key)
+        if value is None:
+            value = {}
+        if not isinstance(value, dict):
+            raise self.error(key, f"must be a table: [{'.'.join((*self.path, key))}]")
+        return Table(self.source, (*self.path, key), cast("dict[str, Any]", value))
+
+    def tables(self) -> dict[str, Table]:
+        """Every table within, by name."""
+        return {key: self.table(key) for key, value in self._values.items() if isinstance(value, dict)}
+
+    def finish(self) -> None:
+        """Refuse what nobody asked for: a slip of the pen would otherwise silently mean nothing."""
+        for key in self._values:
+            if key not in self._known:
+                near = get_close_matches(key, self._known, 1)
+                hint = f"did you mean {near[0]}?" if near else "it has no meaning"
+                raise self.error(key, f"unknown key; {hint}")
+
+    def error(self, key: str, complaint: str) -> ConfigError:
+        return self.source.error((*self.path, key), complaint)
+
+    def _take(self, key: str) -> Any:
+        self._known.append(key)
+        return self._values.get(key)
+
+    def _expand(self, key: str, match: re.Match[str]) -> str:
+        if match[0] == "$$":
+            return "$"
+        if match[2] is not None:
+            raise self.error(
+                key, f"{match[0]!r} names no environment variable; write ${{NAME}}, or $$ for a dollar sign"
+            )
+        value = self.source.environment.get(match[1])
+        if value is None:
+            raise self.error(key, f"the environment variable {match[1]} is not set")
+        return value
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+ENVIRONMENT: Mapping[str, str] = os.environ

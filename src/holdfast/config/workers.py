@@ -1,0 +1,56 @@
+"""`[workers]` and `[workers.GROUP]`: groups of worker processes. A group's table is laid over `[workers]`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holdfast.config.retries import policy
+from holdfast.config.table import Table
+from holdfast.retry import Retry
+from holdfast.supervisor import Group
+
+MEGABYTE = 1 << 20
+
+
+def read_groups(table: Table, retries: dict[str, Retry]) -> tuple[Group, ...]:
+    """The groups of a file: "default", which takes what no other group names, and one per table within."""
+    usual = _read_group(table, Group(retry=retries["default"]), retries)
+    groups = [usual]
+    for name, each in table.tables().items():
+        if name == usual.name:
+            raise each.error("types", "the default group is [workers] itself")
+        try:
+            named = replace(usual, name=name, types=None)
+        except ValueError as error:
+            raise table.error(name, str(error)) from None
+        group = _read_group(each, named, retries)
+        if group.types is None:
+            raise each.error("types", "a group names its types: those that no group names are the default group's")
+        each.finish()
+        groups.append(group)
+    table.finish()
+    return tuple(groups)
+
+
+def _read_group(table: Table, usual: Group, retries: dict[str, Retry]) -> Group:
+    least = table.count("default_count", usual.default_count)
+    most = table.count("max_count", usual.max_count, least=1)
+    if least > most:
+        said = "default_count" if "default_count" in table else "max_count"
+        raise table.error(said, f"default_count ({least}) must not exceed max_count ({most})")
+    limit = table.count("memory_limit_mb", (usual.memory_limit or 0) // MEGABYTE, least=32)
+    return replace(
+        usual,
+        types=table.texts("types") or usual.types,
+        default_count=least,
+        max_count=most,
+        concurrency=table.count("concurrency", usual.concurrency, least=1),
+        poll_interval=table.number("poll_interval_ms", usual.poll_interval * 1000, least=1) / 1000,
+        scale_interval=table.number("scale_interval_ms", usual.scale_interval * 1000, least=10) / 1000,
+        scale_down_after=table.number("scale_down_seconds", usual.scale_down_after),
+        lease=table.number("lease_timeout_seconds", usual.lease, zero=False),
+        grace=table.number("grace_seconds", usual.grace),
+        timeout=table.number("timeout_seconds", usual.timeout or 0.0, zero=False) or None,
+        memory_limit=limit * MEGABYTE or None,
+        retry=policy(table, retries, usual.retry),
+    )
