@@ -51,11 +51,11 @@ class File:
             )
 
     def connect(self) -> sqlite3.Connection:
-        """A connection that writes. It never waits by itself: that is the gate's part."""
         return self.connect_as(sqlite3.Connection)
 
     def connect_as(self, factory: type[C]) -> C:
-        return connect(self.path, factory, synchronous=self._synchronous)
+        """A connection that writes. It never waits by itself: that is the gate's part."""
+        return connect(self.path, factory, synchronous=self._synchronous, patience=0)
 
     def connect_reader(self) -> sqlite3.Connection:
         """A connection that only reads, and so waits for nobody who writes."""
@@ -65,7 +65,7 @@ class File:
 
     def migrate(self, now: Micros) -> list[str]:
         """Make the tables, as far as they are missing."""
-        connection = self.connect()
+        connection = connect(self.path, sqlite3.Connection, synchronous=self._synchronous, patience=self.timeout)
         try:
             migrating.use_wal(connection, self.timeout)
             return migrating.migrate(connection, self.gate, now=now, timeout=self.timeout)

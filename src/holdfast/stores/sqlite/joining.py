@@ -63,8 +63,9 @@ def async_driver(tx: Any) -> AsyncDriver:
 def joined(operation: Operation[R], turn: Turn, connection: Any, path: Path) -> Plan[R]:
     """An operation as part of the application's transaction."""
     _refuse_foreign(connection)
-    _refuse_autocommit(connection)
+    # Before the question whether it is in a transaction: SQLAlchemy begins one with the first statement.
     yield from _check_file(path)
+    _refuse_autocommit(connection)
     if not SAFE_WAL:
         # Its commit must not checkpoint; our own connections do that.
         yield Statement("pragma wal_autocheckpoint=0")

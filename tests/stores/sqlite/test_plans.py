@@ -1,0 +1,112 @@
+"""The cost of the hot statements does not grow with what lies beside their rows."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from holdfast.job import Status
+from holdfast.operations import ClaimJobs, Filter, ListJobs, Settle, Start, TypeTerms
+from holdfast.sql.plan import Statement, Turn
+from holdfast.stores.sqlite import SqliteStore, listing
+from holdfast.stores.sqlite.rows import SQL
+from holdfast.testing.builders import completed, new_job
+
+BY_INDEX = {
+    "claim_heads": "SEARCH job USING COVERING INDEX holdfast_job_due (status=? AND type=?)",
+    "claim_next_head": "USING COVERING INDEX holdfast_job_due (status=? AND type=? AND priority<?)",
+    "claim_due": "USING COVERING INDEX holdfast_job_due (status=? AND type=? AND priority=? AND scheduled_at<?)",
+    "claim": "USING INTEGER PRIMARY KEY (rowid=?)",
+    "records": "USING INTEGER PRIMARY KEY (rowid=?)",
+    "claims": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
+    "renew": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
+    "reap_expired": "USING INDEX holdfast_job_leased (status=? AND type=? AND leased_until<?)",
+    "settle_claims": "SEARCH job USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
+    "settle_completed": "USING INTEGER PRIMARY KEY (rowid=?)",
+    "find_ids": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
+    "find_key": "SEARCH first USING INDEX holdfast_job_key (key=? AND type=?)",
+    "chains": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
+    "chain_statuses": "SEARCH first USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
+    "dependents": "SEARCH blocker USING COVERING INDEX holdfast_blocker_chain (chain_id=?)",
+    "broken_dependents": "SEARCH blocker USING COVERING INDEX holdfast_blocker_chain (chain_id=?)",
+    "prune_expired": "SEARCH last USING COVERING INDEX holdfast_job_expires (expires_at<?)",
+    "next_due_pending": "SEARCH job USING COVERING INDEX holdfast_job_due (status=? AND type=? AND priority=?)",
+    "next_due_leased": "SEARCH job USING COVERING INDEX holdfast_job_leased (status=? AND type=?)",
+    "stats_pending": "USING COVERING INDEX holdfast_job_due (status=?)",
+    "stats_running": "USING COVERING INDEX holdfast_job_leased (status=?)",
+    "stats_rare": "USING COVERING INDEX holdfast_job_rare (status=?)",
+    "take_write_lock": "SCAN holdfast_migration",
+}
+
+SORTED_BY_INDEX = ["claim_heads", "claim_next_head", "claim_due", "reap_expired", "prune_expired", "find_key"]
+
+
+@pytest.fixture
+def connection(path: Path, store: SqliteStore) -> Generator[sqlite3.Connection]:
+    connection = sqlite3.connect(path)
+    yield connection
+    connection.close()
+
+
+def explain(connection: sqlite3.Connection, sql: str) -> str:
+    lists = dict.fromkeys(("ids", "types", "seqs", "exclude"), "[]")
+    parameters = dict.fromkeys(re.findall(r":(\w+)", sql), 1) | lists
+    return "\n".join(row[3] for row in connection.execute(f"explain query plan {sql}", parameters))
+
+
+@pytest.mark.parametrize("name", BY_INDEX)
+def test_a_hot_statement_goes_by_its_index(name: str, connection: sqlite3.Connection) -> None:
+    plan = explain(connection, SQL[name])
+
+    assert BY_INDEX[name] in plan
+    assert not re.search(r"SCAN (holdfast_job|job|first|last)\b", plan)
+
+
+@pytest.mark.parametrize("name", SORTED_BY_INDEX)
+def test_the_order_comes_from_the_index(name: str, connection: sqlite3.Connection) -> None:
+    assert "TEMP B-TREE" not in explain(connection, SQL[name])
+
+
+@pytest.mark.parametrize("status", [status for status in Status if status is not Status.COMPLETED])
+def test_listing_few_jobs_does_not_read_the_completed_ones(status: Status, connection: sqlite3.Connection) -> None:
+    plan = listing.list_jobs(Turn(1), ListJobs(Filter(statuses=(status,)), 50))
+    statement = next(plan)
+    assert isinstance(statement, Statement)
+
+    assert "USING COVERING INDEX holdfast_job_" in explain(connection, statement.sql)
+
+
+def test_claiming_reads_as_much_beside_many_finished_and_scheduled_jobs_as_beside_none(store: SqliteStore) -> None:
+    def steps_of_a_claim() -> int:
+        """Steps of SQLite's virtual machine, in hundreds."""
+        store.perform_sync(Start(tuple(new_job() for _ in range(10))))
+        count = 0
+
+        def counted() -> int:
+            nonlocal count
+            count += 1
+            return 0
+
+        writer = store._parts.writer._connection  # type: ignore[union-attr] # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
+        assert writer is not None
+        writer.set_progress_handler(counted, 100)
+        claimed = store.perform_sync(ClaimJobs((TypeTerms("resize", 1, 1),), 10, "w", "token"))
+        store.perform_sync(Settle(tuple(completed(job) for job in claimed)))
+        writer.set_progress_handler(None, 100)
+        assert len(claimed) == 10
+        return count
+
+    few = steps_of_a_claim()
+    for _ in range(5):
+        store.perform_sync(Start(tuple(new_job() for _ in range(400))))
+        claimed = store.perform_sync(ClaimJobs((TypeTerms("resize", 1, 1),), 400, "w", "token"))
+        store.perform_sync(Settle(tuple(completed(job) for job in claimed)))
+    store.perform_sync(Start(tuple(new_job(delay=3600, priority=9 - n % 3) for n in range(2000))))
+    store.perform_sync(Start(tuple(new_job("other") for _ in range(2000))))
+    many = steps_of_a_claim()
+
+    assert many < 2 * few

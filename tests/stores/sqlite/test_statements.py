@@ -1,0 +1,51 @@
+"""Each statement is a file that says what it does, fits the schema, and is used."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from holdfast.sql import files
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.rows import FIELDS, SQL
+
+TEXTS = files.read("holdfast.stores.sqlite.sql")
+SOURCE = Path(files.__file__).parents[1] / "stores" / "sqlite"
+
+
+@pytest.fixture
+def connection(path: Path, store: SqliteStore) -> Generator[sqlite3.Connection]:
+    connection = sqlite3.connect(path)
+    yield connection
+    connection.close()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_statement_begins_with_one_sentence_about_itself(name: str) -> None:
+    first = TEXTS[name].splitlines()[0]
+
+    assert re.fullmatch(rf"-- {name}: .+[.]", first)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_statement_fits_the_schema(name: str, connection: sqlite3.Connection) -> None:
+    sql = SQL[name]
+    named = dict.fromkeys(re.findall(r":(\w+)", sql))
+    parameters = named or [None] * sql.count("?")
+
+    assert connection.execute(f"explain {sql}", parameters).fetchall()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_statement_is_used(name: str) -> None:
+    assert any(f'SQL["{name}"]' in file.read_text() for file in SOURCE.glob("*.py"))
+
+
+def test_the_view_of_records_has_the_fields_of_a_record(connection: sqlite3.Connection) -> None:
+    columns = [row[1] for row in connection.execute("pragma table_info(holdfast_record)")]
+
+    assert [column.replace("chain_index", "index") for column in columns] == list(FIELDS)

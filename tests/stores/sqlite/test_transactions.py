@@ -1,0 +1,133 @@
+"""Transactions of the store's own: shared with the application, ended by us alone."""
+
+from __future__ import annotations
+
+import asyncio
+
+import aiosqlite
+import pytest
+
+from holdfast.operations import GetChains, Start
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.testing.builders import new_job
+from holdfast.wakeups import Hints
+
+
+def test_the_applications_writes_commit_with_the_job(store: SqliteStore) -> None:
+    tx = store.begin_sync()
+    tx.native.execute("create table orders (id integer primary key)")
+    tx.native.execute("insert into orders values (?)", [7])
+    [started] = tx.perform(Start((new_job(),)))
+
+    tx.commit()
+
+    after = store.begin_sync()
+    assert after.native.execute("select id from orders").fetchall() == [(7,)]
+    after.rollback()
+    assert store.perform_sync(GetChains((started.chain.first.id,))) == [started.chain]
+
+
+async def test_the_same_for_async_code(open_store: SqliteStore) -> None:
+    tx = await open_store.begin()
+    assert isinstance(tx.native, aiosqlite.Connection)
+    await tx.native.execute("create table orders (id integer primary key)")
+    await tx.native.execute("insert into orders values (7)")
+    [started] = await tx.perform(Start((new_job(),)))
+
+    await tx.commit()
+
+    after = await open_store.begin()
+    async with after.native.execute("select id from orders") as cursor:
+        assert list(await cursor.fetchall()) == [(7,)]
+    await after.rollback()
+    assert await open_store.perform(GetChains((started.chain.first.id,))) == [started.chain]
+
+
+async def test_a_rollback_undoes_both(open_store: SqliteStore) -> None:
+    tx = await open_store.begin()
+    await tx.native.execute("create table orders (id integer primary key)")
+    [started] = await tx.perform(Start((new_job(),)))
+
+    await tx.rollback()
+    await tx.rollback()
+
+    assert await open_store.perform(GetChains((started.chain.first.id,))) == [None]
+    after = await open_store.begin()
+    async with after.native.execute("select name from sqlite_master where name = 'orders'") as cursor:
+        assert list(await cursor.fetchall()) == []
+    await after.rollback()
+
+
+@pytest.mark.parametrize("method", ["commit", "rollback", "close", "__enter__", "executescript"])
+def test_the_application_cannot_end_the_transaction(store: SqliteStore, method: str) -> None:
+    tx = store.begin_sync()
+    [started] = tx.perform(Start((new_job(),)))
+    arguments = ["select 1"] if method == "executescript" else []
+
+    with pytest.raises(RuntimeError, match="Holdfast's"):
+        getattr(tx.native, method)(*arguments)
+
+    tx.commit()
+    assert store.perform_sync(GetChains((started.chain.first.id,))) == [started.chain]
+
+
+@pytest.mark.parametrize("method", ["commit", "rollback", "close", "executescript"])
+async def test_nor_can_async_code(open_store: SqliteStore, method: str) -> None:
+    tx = await open_store.begin()
+    [started] = await tx.perform(Start((new_job(),)))
+    arguments = ["select 1"] if method == "executescript" else []
+
+    with pytest.raises(RuntimeError, match="Holdfast's"):
+        await getattr(tx.native, method)(*arguments)
+
+    await tx.commit()
+    assert await open_store.perform(GetChains((started.chain.first.id,))) == [started.chain]
+
+
+def test_one_ended_by_a_statement_is_noticed(store: SqliteStore) -> None:
+    tx = store.begin_sync()
+    tx.native.execute("commit")
+
+    with pytest.raises(RuntimeError, match="ended by a statement of the application"):
+        tx.commit()
+
+    store.begin_sync().rollback()
+
+
+def test_a_transaction_that_is_over_performs_nothing(store: SqliteStore) -> None:
+    tx = store.begin_sync()
+    tx.commit()
+
+    with pytest.raises(RuntimeError, match="is over"):
+        tx.perform(Start((new_job(),)))
+    with pytest.raises(RuntimeError, match="is over"):
+        tx.commit()
+
+
+async def test_a_begin_that_is_cancelled_holds_nobody_up(open_store: SqliteStore) -> None:
+    async def begin() -> None:
+        tx = await open_store.begin()
+        await tx.rollback()
+
+    for steps in range(12):
+        task = asyncio.ensure_future(begin())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    tx = await asyncio.wait_for(open_store.begin(), 10)
+    await tx.rollback()
+
+
+async def test_listeners_hear_of_it_after_the_commit_and_not_before(open_store: SqliteStore) -> None:
+    heard: list[Hints] = []
+    open_store.wakeups.subscribe(lambda hints: None if hints.anything else heard.append(hints))
+    tx = await open_store.begin()
+    await tx.perform(Start((new_job("one"), new_job("two"))))
+    await tx.perform(Start((new_job("three"),)))
+    assert heard == []
+
+    await tx.commit()
+
+    assert [hints.due for hints in heard] == [{"one", "two", "three"}]

@@ -1,0 +1,153 @@
+"""How the writes of one process share the one writer that SQLite has."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from holdfast.errors import ChainNotFound, StoreUnavailable
+from holdfast.operations import GetStats, Operation, Pause, Start, Started
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.testing.builders import new_job
+
+
+def count(store: SqliteStore) -> int:
+    return sum(sum(stats.counts.values()) for stats in store.perform_sync(GetStats()))
+
+
+async def test_what_is_asked_for_at_once_is_committed_together(path: Path, open_store: SqliteStore) -> None:
+    [before] = [sqlite3.connect(path)]
+    [(version,)] = before.execute("pragma data_version").fetchall()
+    hold = await open_store.begin()
+    asked = [asyncio.ensure_future(open_store.perform(Start((new_job(),)))) for _ in range(50)]
+    await asyncio.sleep(0)
+    await hold.rollback()
+    commits: list[int] = []
+    open_store.wakeups.subscribe(lambda hints: commits.append(1) if not hints.anything else None)
+
+    answers = await asyncio.gather(*asked)
+
+    [(after,)] = before.execute("pragma data_version").fetchall()
+    before.close()
+    assert len({started.chain.first.id for [started] in answers}) == 50
+    assert after != version
+    assert len(commits) <= 3
+
+
+async def test_an_operation_that_is_refused_does_not_disturb_those_beside_it(open_store: SqliteStore) -> None:
+    hold = await open_store.begin()
+    operations: list[Operation[list[Started]]] = [
+        Start((new_job(), new_job(after=("nobody",)) if number % 3 == 0 else new_job())) for number in range(30)
+    ]
+    asked = [asyncio.ensure_future(open_store.perform(operation)) for operation in operations]
+    await asyncio.sleep(0)
+    await hold.rollback()
+
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+
+    assert [isinstance(answer, ChainNotFound) for answer in answers] == [number % 3 == 0 for number in range(30)]
+    assert count(open_store) == 40
+
+
+async def test_a_write_cancelled_before_it_began_is_not_performed(open_store: SqliteStore) -> None:
+    hold = await open_store.begin()
+    asked = asyncio.ensure_future(open_store.perform(Start((new_job(),))))
+    await asyncio.sleep(0)
+
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    await hold.rollback()
+    await open_store.perform(Pause(("x",)))
+
+    assert count(open_store) == 0
+
+
+def test_threads_and_tasks_write_side_by_side(open_store: SqliteStore) -> None:
+    def in_thread() -> None:
+        for _ in range(20):
+            open_store.perform_sync(Start((new_job(),)))
+
+    async def in_tasks() -> None:
+        async def task() -> None:
+            for _ in range(20):
+                await open_store.perform(Start((new_job(),)))
+
+        await asyncio.gather(*[task() for _ in range(4)])
+
+    threads = [threading.Thread(target=in_thread) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    asyncio.run(in_tasks())
+    for thread in threads:
+        thread.join()
+
+    assert count(open_store) == 160
+
+
+def test_reading_does_not_wait_for_a_transaction(store: SqliteStore) -> None:
+    store.perform_sync(Start((new_job(),)))
+    tx = store.begin_sync()
+    tx.perform(Start((new_job(),)))
+
+    seen = count(store)
+
+    tx.rollback()
+    assert seen == 1
+
+
+def test_one_blocked_by_a_transaction_of_its_own_program_is_told_so(path: Path) -> None:
+    store = SqliteStore(f"sqlite:///{path}?timeout=0.05")
+    store.open_sync()
+    tx = store.begin_sync()
+
+    with pytest.raises(StoreUnavailable, match=r"a transaction of this very program.*tx="):
+        store.perform_sync(Start((new_job(),)))
+    with pytest.raises(StoreUnavailable, match="a transaction of this very program"):
+        store.begin_sync()
+
+    tx.rollback()
+    store.perform_sync(Start((new_job(),)))
+    assert count(store) == 1
+    store.close_sync()
+
+
+async def test_the_same_is_told_to_async_code(path: Path) -> None:
+    store = SqliteStore(f"sqlite:///{path}?timeout=0.05")
+    await store.open()
+    tx = await store.begin()
+
+    with pytest.raises(StoreUnavailable, match="a transaction of this very program"):
+        await store.perform(Start((new_job(),)))
+    with pytest.raises(StoreUnavailable, match="a transaction of this very program"):
+        await store.begin()
+
+    await tx.commit()
+    await store.perform(Start((new_job(),)))
+    await store.close()
+
+
+def test_one_blocked_by_another_connection_is_told_what_may_hold_it(path: Path) -> None:
+    store = SqliteStore(f"sqlite:///{path}?timeout=0.05")
+    store.open_sync()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin immediate")
+
+    with pytest.raises(StoreUnavailable, match="held the write lock for too long"):
+        store.perform_sync(Start((new_job(),)))
+
+    other.execute("rollback")
+    other.close()
+    store.perform_sync(Start((new_job(),)))
+    store.close_sync()
+
+
+def test_the_log_does_not_grow_for_ever(path: Path, store: SqliteStore) -> None:
+    for _ in range(1500):
+        store.perform_sync(Start((new_job(),)))
+
+    assert path.with_name("jobs.db-wal").stat().st_size < 16 * 1024 * 1024
