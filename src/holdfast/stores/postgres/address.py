@@ -1,0 +1,77 @@
+"""The address of a PostgreSQL store.
+
+`postgresql://user:password@host:port/database?schema=NAME&pool=N&deadline=SECONDS&notify=off`; everything else in it
+is libpq's. A list of hosts is tried in order, and `target_session_attrs=read-write` finds the primary.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+
+_SCHEMA = re.compile(r"^[a-z_][a-z0-9_]{0,30}$")
+_OURS = {"schema": "holdfast", "pool": "10", "deadline": "30", "notify": "on"}
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresAddress:
+    """Where the store is and how to talk to it."""
+
+    name: str
+    """For people: without any password."""
+    connection: dict[str, Any]
+    """What libpq wants to know."""
+    schema: str
+    pool: int
+    """The most connections for verbs, and the most for transactions; workers and clients open them as needed."""
+    deadline: float
+    """Seconds after which a statement that has no answer is given up, and its connection closed."""
+    notify: bool
+    """Whether wake-ups go by LISTEN and NOTIFY."""
+
+
+def parse(url: str) -> PostgresAddress:
+    """Take an address apart. A ValueError says what is wrong with it, and does not repeat it."""
+    parts = urlsplit(url)
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    ours = {**_OURS, **{name: value for name, value in query if name in _OURS}}
+    rest = [(name, value) for name, value in query if name not in _OURS]
+    try:
+        connection = conninfo_to_dict(urlunsplit(parts._replace(scheme="postgresql", query=urlencode(rest))))
+    except ProgrammingError:
+        raise ValueError("the address of the PostgreSQL store cannot be read: postgresql://user@host/database") from None
+    if not _SCHEMA.match(ours["schema"]):
+        raise ValueError(f"schema={ours['schema']!r}: use small letters, digits and _, at most 31, not a digit first")
+    if not ours["pool"].isdigit() or not 1 <= int(ours["pool"]) <= 1000:
+        raise ValueError(f"pool={ours['pool']!r}: the number of connections, from 1 to 1000")
+    try:
+        deadline = float(ours["deadline"])
+    except ValueError:
+        deadline = 0.0
+    if not 0 < deadline <= 3600:
+        raise ValueError(f"deadline={ours['deadline']!r}: seconds, more than 0 and at most 3600")
+    if ours["notify"] not in ("on", "off"):
+        raise ValueError(f"notify={ours['notify']!r}: on or off")
+    return PostgresAddress(
+        name=_for_people(connection, ours["schema"]),
+        connection=connection,
+        schema=ours["schema"],
+        pool=int(ours["pool"]),
+        deadline=deadline,
+        notify=ours["notify"] == "on",
+    )
+
+
+def _for_people(connection: dict[str, Any], schema: str) -> str:
+    host = connection.get("host") or connection.get("hostaddr") or ""
+    if str(host).startswith("/"):
+        host = f"[{host}]"
+    port = f":{connection['port']}" if "port" in connection else ""
+    user = f"{connection['user']}@" if "user" in connection else ""
+    shown = f"?schema={schema}" if schema != _OURS["schema"] else ""
+    return f"postgresql://{user}{host}{port}/{connection.get('dbname', '')}{shown}"

@@ -1,0 +1,59 @@
+"""Complete a chain's current job from outside."""
+
+from __future__ import annotations
+
+from holdfast.errors import AlreadyCompleted
+from holdfast.job import FINISHED, Record
+from holdfast.operations import Complete, LockChain, Settled
+from holdfast.sql.plan import Plan, Statement
+from holdfast.stores.postgres import chains, creating
+from holdfast.stores.postgres.rows import SQL, record
+from holdfast.stores.postgres.turn import BEGIN, Turn
+
+_RECORDS = SQL["records"]
+_COMPLETE = SQL["complete"]
+
+
+def lock(turn: Turn, op: LockChain) -> Plan[Record]:
+    yield BEGIN
+    tails = yield from chains.hold_all([op.chain_id])
+    (row,) = yield Statement(_RECORDS, {"seqs": [tails[op.chain_id].seq]})
+    return record(row)
+
+
+def complete(turn: Turn, op: Complete) -> Plan[Settled]:
+    yield from turn.begin()
+    tail = (yield from chains.hold_all([op.chain_id]))[op.chain_id]
+    if tail.id != op.job_id or tail.status in FINISHED:
+        raise AlreadyCompleted(op.chain_id)
+    found, refused = yield from creating.check_starts(turn, op.starts, op.expected)
+    for step in op.steps:
+        if refused is None and step.continuation is not None:
+            refused = yield from creating.missing_blocker(step.continuation, op.expected)
+    if refused is not None:
+        raise refused
+    if op.starts:
+        yield from creating.create_found(turn, op.starts, found)
+    if op.steps and tail.status == "running":
+        turn.hints.lost.add(tail.id)
+    # A chain started along may wait for this one, so whether anybody does is looked up after it.
+    tail = (yield from chains.hold_all([op.chain_id]))[op.chain_id]
+    seq = tail.seq
+    for step in op.steps:
+        current = seq
+        if step.continuation is not None:
+            awaited = {op.chain_id} if tail.awaited else set[str]()
+            ((seq, _, recorded),) = yield from creating.add(turn, [step.continuation], awaited=awaited)
+            turn.hints.recorded |= recorded
+        ends = step.continuation is None
+        parameters = {"seq": current, "output": step.output, "ends": ends, "now": turn.now}
+        ((id, type, attempt),) = yield Statement(_COMPLETE, parameters)
+        turn.record("completed", id, op.chain_id, type, attempt)
+    unblocked: list[tuple[str, str]] = []
+    if op.steps and op.steps[-1].continuation is None:
+        turn.hints.finished.add(op.chain_id)
+        if tail.awaited:
+            freed = yield from chains.completed(turn, [op.chain_id])
+            unblocked = [(id, type) for _, id, type in freed]
+    yield from turn.recorded()
+    return Settled(unblocked=tuple(unblocked))

@@ -1,0 +1,250 @@
+"""Start chains and add continuations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from holdfast.errors import ChainNotFound, Conflict, HoldfastError
+from holdfast.job import ChainRecord
+from holdfast.lifecycle import NewJob, create
+from holdfast.operations import Preview, Start, Started
+from holdfast.sql.plan import Plan, Row, Statement
+from holdfast.stores.postgres import chains
+from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.postgres.turn import Turn
+
+_INSERT = SQL["insert_jobs"]
+_INSERT_BLOCKERS = SQL["insert_blockers"]
+_LOCK_KEYS = SQL["lock_keys"]
+_FIND_IDS = SQL["find_ids"]
+_FIND_KEYS = SQL["find_keys"]
+_AWAIT = SQL["await"]
+
+_SEPARATOR = "\x1f"
+
+
+def start(turn: Turn, op: Start) -> Plan[list[Started]]:
+    if not op.jobs:
+        return []
+    if any(job.key is not None or job.after for job in op.jobs):
+        yield from turn.begin()
+        found = yield from _find(turn, op.jobs, hold=True)
+        answers = yield from create_found(turn, op.jobs, found)
+        yield from turn.recorded()
+        return answers
+    return (yield from _start_plain(turn, op.jobs))
+
+
+def preview(turn: Turn, op: Preview) -> Plan[list[ChainRecord | None]]:
+    yield from turn.begin()
+    found = yield from _find(turn, op.jobs, hold=False)
+    stored = yield from chains.read({chain_id for chain_id in found if chain_id is not None})
+    to_be = {job.id: create(job) for job, chain_id in zip(op.jobs, found, strict=True) if chain_id is None}
+    return [
+        None if chain_id is None else stored.get(chain_id) or ChainRecord(to_be[chain_id], to_be[chain_id])
+        for chain_id in found
+    ]
+
+
+def check_starts(
+    turn: Turn, jobs: Sequence[NewJob], expected: Sequence[str]
+) -> Plan[tuple[list[str | None], HoldfastError | None]]:
+    """What these starts would find, and why they cannot be written as their transaction was told, if so."""
+    if not jobs:
+        return [], None
+    found = yield from _find(turn, jobs, hold=True)
+    for job, chain_id, told in zip(jobs, found, expected, strict=True):
+        if (chain_id or job.id) != told:
+            problem = f"key {job.key!r} of {job.type!r} was started or finished by another at the same time"
+            return found, Conflict(problem)
+    new = [job for job, chain_id in zip(jobs, found, strict=True) if chain_id is None]
+    made: set[str] = set()
+    for job in new:
+        if missing := (yield from missing_blocker(job, made)):
+            return found, missing
+        made.add(job.id)
+    return found, None
+
+
+def missing_blocker(job: NewJob, made: Collection[str]) -> Plan[ChainNotFound | None]:
+    """The first of a job's blockers that does not exist, nor is made in the same step. Those that exist are held."""
+    if not job.after:
+        return None
+    known = yield from chains.hold(list(dict.fromkeys(job.after)))
+    unknown = (chain_id for chain_id in job.after if chain_id not in known and chain_id not in made)
+    return next((ChainNotFound(chain_id) for chain_id in unknown), None)
+
+
+def add(turn: Turn, jobs: Sequence[NewJob], *, awaited: Collection[str] = ()) -> Plan[list[Row]]:
+    """Create jobs in an open transaction, blocked where a blocker is still open; `awaited` are ids of some of them."""
+    named = list(dict.fromkeys(chain_id for job in jobs for chain_id in job.after))
+    tails = (yield from chains.hold(named)) if named else {}
+    statuses = {chain_id: tail.status for chain_id, tail in tails.items()}
+    if waited_for := [tail.seq for tail in tails.values() if tail.status != "completed" and not tail.awaited]:
+        yield Statement(_AWAIT, {"seqs": waited_for})
+    open_blockers: list[int] = []
+    failed: list[tuple[int, str]] = []
+    for place, job in enumerate(jobs):
+        for chain_id in job.after:
+            if chain_id not in statuses:
+                raise ChainNotFound(chain_id)
+        left = [chain_id for chain_id in job.after if statuses[chain_id] != "completed"]
+        ended = [chain_id for chain_id in left if statuses[chain_id] in ("failed", "cancelled")]
+        open_blockers.append(len(left))
+        fails = bool(ended) and job.on_blocker_failure == "fail"
+        if fails:
+            failed.append((place, ended[0]))
+        if job.index == 0:
+            statuses[job.id] = "failed" if fails else "blocked" if left else "pending"
+    rows = yield insert(turn, jobs, open_blockers=open_blockers, awaited={*named, *awaited})
+    if len(rows) < len(jobs):
+        raise Conflict("a job with the same id was started by another at the same time; start it again")
+    if named:
+        yield _insert_blockers(jobs)
+    turn.hints.due.update(job.type for job, left in zip(jobs, open_blockers, strict=True) if not left)
+    for place, blocker in failed:
+        yield from turn.recorded()
+        broken = yield from chains.fail(turn, [rows[place][0]], blocker)
+        yield from chains.broken(turn, [chain_id for chain_id in broken if chain_id not in statuses])
+    return rows
+
+
+def insert(
+    turn: Turn, jobs: Sequence[NewJob], *, open_blockers: Sequence[int] = (), awaited: Collection[str] = ()
+) -> Statement:
+    """The statement that writes these jobs; it answers (seq, now, anybody listening) for each that is new."""
+    return Statement(
+        _INSERT,
+        {
+            "now": turn.now or turn.clock,
+            "ids": [job.id for job in jobs],
+            "types": [job.type for job in jobs],
+            "inputs": [job.input for job in jobs],
+            "chain_ids": _column(jobs, lambda job: job.chain_id if job.index else None),
+            "chain_indexes": _column(jobs, lambda job: job.index or None),
+            "priorities": _column(jobs, lambda job: job.priority or None),
+            "delays": _column(jobs, lambda job: job.delay or None),
+            "ats": _column(jobs, lambda job: job.at),
+            "max_attempts": _column(jobs, lambda job: job.max_attempts),
+            "timeouts": _column(jobs, lambda job: job.timeout),
+            "keeps": _column(jobs, lambda job: job.keep),
+            "keys": _column(jobs, lambda job: job.key),
+            "traces": _column(jobs, lambda job: job.trace),
+            "blockers": _column(jobs, lambda job: len(job.after) or None),
+            "open_blockers": list(open_blockers) if any(open_blockers) else [],
+            "awaited": [job.id in awaited or job.chain_id in awaited for job in jobs] if awaited else [],
+            "on_blocker_failures": _column(
+                jobs, lambda job: None if job.on_blocker_failure == "wait" else job.on_blocker_failure
+            ),
+        },
+    )
+
+
+def _start_plain(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[Started]]:
+    """Jobs without keys or blockers: one statement, which need not look before."""
+    distinct = jobs if len(jobs) == 1 else list({job.id: job for job in reversed(jobs)}.values())[::-1]
+    rows = yield insert(turn, distinct)
+    if rows:
+        turn.hints.recorded |= rows[0][2]
+        turn.hints.due.update(job.type for job in distinct)
+    if len(rows) == len(jobs):
+        return [
+            Started(ChainRecord(record, record), deduplicated=False)
+            for record in (create(job, now, seq) for job, (seq, now, _) in zip(jobs, rows, strict=True))
+        ]
+    return (yield from _read_again(jobs, {row[0] for row in rows}))
+
+
+def _read_again(jobs: Sequence[NewJob], new: set[int]) -> Plan[list[Started]]:
+    """Some ids existed before, or were given twice: answer each with the chain it belongs to now."""
+    roots: dict[str, str] = dict((yield Statement(_FIND_IDS, {"ids": [job.id for job in jobs]})))
+    stored = yield from chains.read(set(roots.values()))
+    answers: list[Started] = []
+    for job in jobs:
+        chain = stored[roots[job.id]]
+        answers.append(Started(chain, deduplicated=chain.first.seq not in new))
+        new.discard(chain.first.seq)
+    return answers
+
+
+def _find(turn: Turn, jobs: Sequence[NewJob], *, hold: bool) -> Plan[list[str | None]]:
+    """For each job, the chain it would find: made earlier in the same batch, or in the store."""
+    keyed = [(job, job.key) for job in jobs if job.key is not None]
+    if keyed and hold:
+        pairs = sorted({(job.type, key) for job, key in keyed})
+        types, keys = [type for type, _ in pairs], [key for _, key in pairs]
+        yield Statement(_LOCK_KEYS, {"types": types, "keys": keys, "now": turn.now})
+    known: dict[str, str] = dict((yield Statement(_FIND_IDS, {"ids": [job.id for job in jobs]})))
+    stored = (yield from _find_keys(turn, [job for job, _ in keyed])) if keyed else {}
+    made: dict[tuple[str, str], list[str]] = {}
+    found: list[str | None] = []
+    for job in jobs:
+        match = known.get(job.id)
+        if match is None and job.key is not None:
+            same_key = made.setdefault((job.type, job.key), [])
+            match = _made_before(job, same_key) or stored.get(id(job))
+            if match is None:
+                same_key.append(job.id)
+        if match is None:
+            known[job.id] = job.id
+        found.append(match)
+    return found
+
+
+def _find_keys(turn: Turn, jobs: Sequence[NewJob]) -> Plan[dict[int, str]]:
+    """The newest chain in each job's dedup scope, by the job's identity."""
+    rows = yield Statement(
+        _FIND_KEYS,
+        {
+            "now": turn.now,
+            "types": [job.type for job in jobs],
+            "keys": [job.key for job in jobs],
+            "sinces": [None if job.window is None else turn.now - job.window for job in jobs],
+            "scopes": [job.dedup for job in jobs],
+            "excludes": [_SEPARATOR.join(job.exclude) or None for job in jobs],
+        },
+    )
+    return {id(jobs[place - 1]): chain_id for place, chain_id in rows}
+
+
+def _made_before(job: NewJob, made: Sequence[str]) -> str | None:
+    if job.window is not None and job.window <= 0:
+        return None
+    return next((chain_id for chain_id in reversed(made) if chain_id not in job.exclude), None)
+
+
+def create_found(turn: Turn, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[list[Started]]:
+    """Create the jobs that found nothing, in an open transaction."""
+    new = [job for job, chain_id in zip(jobs, found, strict=True) if chain_id is None]
+    rows = (yield from add(turn, new)) if new else []
+    made: dict[str, ChainRecord] = {}
+    for job, (seq, now, recorded) in zip(new, rows, strict=True):
+        turn.hints.recorded |= recorded
+        if not job.after:
+            record = create(job, now, seq)
+            made[job.id] = ChainRecord(record, record)
+    roots = [chain_id or job.id for job, chain_id in zip(jobs, found, strict=True)]
+    if others := {root for root in roots if root not in made}:
+        made |= yield from chains.read(others)
+    return [Started(made[root], chain_id is not None) for root, chain_id in zip(roots, found, strict=True)]
+
+
+def _insert_blockers(jobs: Sequence[NewJob]) -> Statement:
+    rows = [(job.id, place, chain_id) for job in jobs for place, chain_id in enumerate(job.after)]
+    return Statement(
+        _INSERT_BLOCKERS,
+        {
+            "job_ids": [row[0] for row in rows],
+            "positions": [row[1] for row in rows],
+            "chain_ids": [row[2] for row in rows],
+        },
+    )
+
+
+def _column(jobs: Iterable[NewJob], of: Callable[[NewJob], Any]) -> list[Any]:
+    """A column of the insert; empty where every job has the default."""
+    values = [of(job) for job in jobs]
+    return values if any(value is not None for value in values) else []
+
+

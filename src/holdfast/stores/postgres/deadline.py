@@ -1,0 +1,80 @@
+"""Deadlines that hold, whatever a connection is waiting in.
+
+A server that is gone without a word leaves its client waiting in the kernel, where neither a cancelled task nor a
+driver's own timeout reaches it. Shutting the socket down does: the wait ends with an error at once. One thread looks
+after all connections, so a blocked event loop does not keep it from doing so.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from contextlib import suppress
+from typing import Final
+
+TICK: Final = 0.1
+"""Seconds between two looks. A deadline is this late at most."""
+
+
+class Deadlines:
+    """Shuts sockets down whose time is up. The thread runs while there is anything to watch, and a little longer."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._watched: dict[int, float] = {}
+        """Socket to the time when it is shut down."""
+        self._thread: threading.Thread | None = None
+        self._idle = threading.Event()
+
+    def watch(self, descriptor: int, seconds: float) -> None:
+        """From now on, the socket has this long."""
+        self._watched[descriptor] = time.monotonic() + seconds
+        if self._thread is None:
+            self._start()
+
+    def done(self, descriptor: int) -> bool:
+        """The wait is over; tells whether it was the deadline that ended it. Called before the socket is closed."""
+        with self._lock:
+            return self._watched.pop(descriptor, None) is None
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="holdfast-deadlines", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        quiet = 0
+        while quiet < 50:
+            self._idle.wait(TICK)
+            quiet = 0 if self._watched else quiet + 1
+            now = time.monotonic()
+            if any(deadline <= now for deadline in list(self._watched.values())):
+                with self._lock:
+                    for descriptor in [each for each, deadline in self._watched.items() if deadline <= now]:
+                        del self._watched[descriptor]
+                        _shut_down(descriptor)
+        self._thread = None
+        if self._watched:  # came between the last look and this line
+            self._start()
+
+
+def _shut_down(descriptor: int) -> None:
+    with suppress(OSError):
+        # A duplicate: closing this object must not close the connection's own descriptor under its feet.
+        with socket.socket(fileno=os.dup(descriptor)) as duplicate:
+            duplicate.shutdown(socket.SHUT_RDWR)
+
+
+deadlines: Final = Deadlines()
+"""One for the process."""
+
+
+def _forget_parent() -> None:
+    # The thread did not come along, nor may this process touch its parent's sockets.
+    deadlines.__init__()  # type: ignore[misc]
+
+
+os.register_at_fork(after_in_child=_forget_parent)

@@ -1,0 +1,163 @@
+"""Claim, renew, guard, reap: what a worker does before it settles."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from holdfast import failure
+from holdfast.errors import ClaimLost
+from holdfast.job import Claim, Record, Status
+from holdfast.lifecycle import has_attempts_left
+from holdfast.operations import ClaimJobs, Guard, LostReason, Reap, Reaped, Renew, ReportProgress
+from holdfast.sql.plan import Plan, Row, Statement
+from holdfast.stores.postgres import chains
+from holdfast.stores.postgres.rows import SQL, WIDTH, lost, record
+from holdfast.stores.postgres.turn import Turn
+
+_CLAIM = SQL["claim"]
+_CLAIM_MARKED = SQL["claim_marked"]
+_CLAIMED_BEFORE = SQL["claimed_before"]
+_RENEW = SQL["renew"]
+_GUARD = SQL["guard"]
+_PROGRESS = SQL["progress"]
+_REAP_EXPIRED = SQL["reap_expired"]
+_REAP = SQL["reap"]
+
+
+def claim(turn: Turn, op: ClaimJobs) -> Plan[list[Record]]:
+    terms = {terms.type: terms for terms in op.types}
+    if not terms or op.limit < 1:
+        return []
+    parameters = {
+        "now": turn.clock,
+        "types": list(terms),
+        "leases": [each.lease for each in terms.values()],
+        "limits": [each.max_attempts for each in terms.values()],
+        "limit": op.limit,
+        "worker": op.worker,
+        "token": op.token,
+    }
+    claimed: list[Record] = []
+    if marks := turn.marks.of(terms):
+        types, priorities, scheduled, seqs = (list(column) for column in zip(*marks, strict=True))
+        places = {"marked": types, "priorities": priorities, "scheduled": scheduled, "seqs": seqs}
+        claimed, _ = _claimed(turn, (yield Statement(_CLAIM_MARKED, parameters | places)))
+        turn.marks.advance(claimed)
+        return claimed
+    while len(claimed) < op.limit:
+        more, spent = _claimed(turn, (yield Statement(_CLAIM, parameters | {"limit": op.limit - len(claimed)})))
+        turn.marks.scanned(terms, more, spent)
+        claimed += more
+        if not more or len(terms) == 1:
+            # Of several types, one may have run out under the hands of others while another has more.
+            break
+    return claimed
+
+
+def claim_again(turn: Turn, op: ClaimJobs) -> Plan[list[Record]]:
+    """A claim whose answer was lost: what it had taken, if it was written; else another try."""
+    types = [terms.type for terms in op.types]
+    taken = [record(row) for row in (yield Statement(_CLAIMED_BEFORE, {"types": types, "token": op.token}))]
+    return sorted(taken, key=_rank) or (yield from claim(turn, op))
+
+
+def renew(turn: Turn, op: Renew) -> Plan[dict[Claim, LostReason]]:
+    if not op.claims:
+        return {}
+    rows = yield Statement(
+        _RENEW,
+        {
+            "now": turn.clock,
+            "ids": [claim.job_id for claim, _ in op.claims],
+            "tokens": [claim.token for claim, _ in op.claims],
+            "leases": [lease for _, lease in op.claims],
+        },
+    )
+    stood = {id: (status, token) for id, status, token in rows}
+    reasons = {claim: lost(*stood.get(claim.job_id, (None, None)), claim.token) for claim, _ in op.claims}
+    return {claim: reason for claim, reason in reasons.items() if reason is not None}
+
+
+def guard(turn: Turn, op: Guard) -> Plan[None]:
+    rows = yield Statement(_GUARD, {"id": op.claim.job_id})
+    status, token = rows[0] if rows else (None, None)
+    if reason := lost(status, token, op.claim.token):
+        raise ClaimLost(op.claim.job_id, reason)
+
+
+def progress(turn: Turn, op: ReportProgress) -> Plan[LostReason | None]:
+    rows = yield Statement(
+        _PROGRESS,
+        {
+            "now": turn.clock,
+            "id": op.claim.job_id,
+            "token": op.claim.token,
+            "fraction": op.fraction,
+            "note": op.note,
+        },
+    )
+    status, token, recorded = rows[0] if rows else (None, None, False)
+    turn.hints.recorded |= recorded
+    return lost(status, token, op.claim.token)
+
+
+def reap(turn: Turn, op: Reap) -> Plan[list[Reaped]]:
+    yield from turn.begin()
+    rows = yield Statement(
+        _REAP_EXPIRED,
+        {
+            "now": turn.now,
+            "types": list(op.types),
+            "held_ids": [claim.job_id for claim in op.held],
+            "held_tokens": [claim.token for claim in op.held],
+            "limit": op.limit,
+        },
+    )
+    if not rows:
+        return []
+    reaped = [_take_back(turn, record(row)) for row in rows]
+    yield Statement(
+        _REAP,
+        {
+            "now": turn.now,
+            "seqs": [each.record.seq for each in reaped],
+            "statuses": [each.record.status.value for each in reaped],
+            "errors": [each.record.error for each in reaped],
+        },
+    )
+    over = [each.record for each in reaped if each.record.status is Status.FAILED]
+    awaited = {row[1] for row in rows if row[WIDTH]}
+    yield from chains.broken(turn, [job.chain_id for job in over if job.id in awaited])
+    yield from turn.recorded()
+    return reaped
+
+
+def _claimed(turn: Turn, rows: list[Row]) -> tuple[list[Record], int]:
+    """The jobs claimed, best first, and how long it took the server. One row comes even where nothing is due."""
+    if not rows:
+        return [], 0
+    *_, anybody, spent = rows[0]
+    claimed = [record(row) for row in rows if row[0] is not None]
+    turn.hints.recorded |= anybody and bool(claimed)
+    if len(claimed) > 1:
+        claimed.sort(key=_rank)
+    return claimed, spent
+
+
+def _rank(job: Record) -> tuple[int, int, int]:
+    return (-job.priority, job.scheduled_at, job.seq)
+
+
+def _take_back(turn: Turn, job: Record) -> Reaped:
+    error = failure.write("LeaseLost", f"lease lost: worker {job.worker} stopped renewing it")
+    taken = replace(job, error=error, worker=None, token=None, leased_until=None, renewed_at=None)
+    turn.hints.lost.add(job.id)
+    if has_attempts_left(job):
+        taken = replace(taken, status=Status.PENDING, scheduled_at=turn.now)
+        turn.hints.due.add(job.type)
+        turn.record("reaped", job.id, job.chain_id, job.type, job.attempt)
+    else:
+        taken = replace(taken, status=Status.FAILED, finished_at=turn.now)
+        turn.hints.finished.add(job.chain_id)
+        turn.record("failed", job.id, job.chain_id, job.type, job.attempt)
+    return Reaped(taken, job.worker)

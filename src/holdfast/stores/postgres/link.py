@@ -1,0 +1,236 @@
+"""Our own connections: one statement at a time, each with a deadline, and never used again after an error."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
+
+import psycopg
+from psycopg import pq
+
+from holdfast.sql.plan import Many, Plan, Row, Statement, run, run_async
+from holdfast.stores.postgres.address import PostgresAddress
+from holdfast.stores.postgres.deadline import deadlines
+from holdfast.stores.postgres.outage import DeadlinePassed, NoConnection
+from holdfast.stores.postgres.rendering import Renderer
+from holdfast.stores.postgres.turn import BEGIN, COMMIT
+
+R = TypeVar("R")
+
+CONNECT_SECONDS: Final = 10
+
+_OURS: Final = 0
+"""How often a statement is sent before it is prepared. Ours are few and come often."""
+_ANYBODYS: Final = 5
+"""psycopg's own choice, for connections that carry the application's statements too."""
+
+
+class _State:
+    """What blocking and async links have in common."""
+
+    def __init__(self, address: PostgresAddress, render: Renderer) -> None:
+        self._deadline = address.deadline
+        self._late = f"no answer within {address.deadline:g} s"
+        self._render = render
+        self.in_transaction = False
+
+
+class Link(_State):
+    """A blocking connection."""
+
+    def __init__(self, connection: psycopg.Connection, address: PostgresAddress, render: Renderer) -> None:
+        super().__init__(address, render)
+        self.connection = connection
+        self._cursor = connection.cursor(binary=True)
+
+    def run(self, plan: Plan[R]) -> R:
+        """Run a plan and commit it."""
+        answer = run(plan, self.execute)
+        self.commit()
+        return answer
+
+    def execute(self, step: Statement | Many, /) -> list[Row]:
+        assert isinstance(step, Statement)
+        if step is BEGIN:
+            self.begin()
+            return []
+        if step is COMMIT:
+            self.commit()
+            return []
+        return self._send(self._render(step.sql).encoded, step.parameters)
+
+    def begin(self) -> None:
+        if not self.in_transaction:
+            self._send(BEGIN.sql.encode())
+            self.in_transaction = True
+
+    def commit(self) -> None:
+        if self.in_transaction:
+            self._send(b"commit")
+            self.in_transaction = False
+
+    def rollback(self) -> None:
+        if self.in_transaction:
+            self._send(b"rollback")
+            self.in_transaction = False
+
+    def _send(self, query: bytes, parameters: Any = None) -> list[Row]:
+        descriptor = self.connection.pgconn.socket
+        deadlines.watch(descriptor, self._deadline)
+        try:
+            cursor = self._cursor.execute(query, parameters)
+            rows = cursor.fetchall() if cursor.description is not None else []
+        except BaseException as error:
+            if deadlines.done(descriptor):
+                raise DeadlinePassed(self._late) from error
+            raise
+        deadlines.done(descriptor)
+        return rows
+
+    @property
+    def alive(self) -> bool:
+        return not self.connection.closed and not _has_word(self.connection.pgconn)
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class AsyncLink(_State):
+    """An async connection."""
+
+    def __init__(self, connection: psycopg.AsyncConnection, address: PostgresAddress, render: Renderer) -> None:
+        super().__init__(address, render)
+        self.connection = connection
+        self._cursor = connection.cursor(binary=True)
+
+    async def run(self, plan: Plan[R]) -> R:
+        """Run a plan and commit it."""
+        answer = await run_async(plan, self.execute)
+        await self.commit()
+        return answer
+
+    async def execute(self, step: Statement | Many, /) -> list[Row]:
+        assert isinstance(step, Statement)
+        if step is BEGIN:
+            await self.begin()
+            return []
+        if step is COMMIT:
+            await self.commit()
+            return []
+        return await self._send(self._render(step.sql).encoded, step.parameters)
+
+    async def begin(self) -> None:
+        if not self.in_transaction:
+            await self._send(BEGIN.sql.encode())
+            self.in_transaction = True
+
+    async def commit(self) -> None:
+        if self.in_transaction:
+            await self._send(b"commit")
+            self.in_transaction = False
+
+    async def rollback(self) -> None:
+        if self.in_transaction:
+            await self._send(b"rollback")
+            self.in_transaction = False
+
+    async def _send(self, query: bytes, parameters: Any = None) -> list[Row]:
+        descriptor = self.connection.pgconn.socket
+        deadlines.watch(descriptor, self._deadline)
+        try:
+            cursor = await self._cursor.execute(query, parameters)
+            rows = await cursor.fetchall() if cursor.description is not None else []
+        except BaseException as error:
+            if deadlines.done(descriptor):
+                raise DeadlinePassed(self._late) from error
+            raise
+        deadlines.done(descriptor)
+        return rows
+
+    @property
+    def alive(self) -> bool:
+        return not self.connection.closed and not _has_word(self.connection.pgconn)
+
+    def close(self) -> None:
+        # Closing sends one message and waits for nothing.
+        self.connection.pgconn.finish()
+
+
+Connect = Callable[[], Link]
+AsyncConnect = Callable[[], Awaitable[AsyncLink]]
+
+
+def connect(address: PostgresAddress, render: Renderer, *, limited: bool) -> Link:
+    """A new connection. `limited` ones have the server give up a statement soon after we did."""
+    try:
+        connection = psycopg.connect(**connection_parameters(address))
+    except (psycopg.Error, OSError) as error:
+        raise NoConnection(str(error).strip()) from error
+    link = Link(connection, address, render)
+    try:
+        ((pid,),) = link.execute(_WHO)
+        if pid == connection.info.backend_pid:
+            connection.prepare_threshold = _OURS if limited else _ANYBODYS
+            if limited:
+                link.execute(_limits(address))
+    except psycopg.Error as error:
+        connection.close()
+        raise NoConnection(str(error).strip()) from error
+    except BaseException:
+        connection.close()
+        raise
+    return link
+
+
+async def connect_async(address: PostgresAddress, render: Renderer, *, limited: bool) -> AsyncLink:
+    """The same, async."""
+    try:
+        connection = await psycopg.AsyncConnection.connect(**connection_parameters(address))
+    except (psycopg.Error, OSError) as error:
+        raise NoConnection(str(error).strip()) from error
+    link = AsyncLink(connection, address, render)
+    try:
+        ((pid,),) = await link.execute(_WHO)
+        if pid == connection.info.backend_pid:
+            connection.prepare_threshold = _OURS if limited else _ANYBODYS
+            if limited:
+                await link.execute(_limits(address))
+    except psycopg.Error as error:
+        link.close()
+        raise NoConnection(str(error).strip()) from error
+    except BaseException:
+        link.close()
+        raise
+    return link
+
+
+_WHO: Final = Statement("select pg_backend_pid()")
+"""Behind a pooler the session is not the one that was announced when connecting. Then nothing may be left in it:
+no prepared statements, no settings."""
+
+
+def _limits(address: PostgresAddress) -> Statement:
+    return Statement(f"set statement_timeout = {round(address.deadline * 1000) + 5000}")
+
+
+def connection_parameters(address: PostgresAddress) -> dict[str, Any]:
+    """What psycopg is told about a connection of ours."""
+    settings = {
+        "application_name": "holdfast",
+        "connect_timeout": CONNECT_SECONDS,
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+    }
+    return {**settings, **address.connection, "autocommit": True, "prepare_threshold": None}
+
+
+def _has_word(connection: pq.abc.PGconn) -> bool:
+    """Whether the server said something while nothing was asked: that it hangs up, or worse."""
+    try:
+        poll = select.poll()
+        poll.register(connection.socket, select.POLLIN)
+        return bool(poll.poll(0))
+    except (OSError, psycopg.Error):
+        return True

@@ -1,0 +1,91 @@
+"""Bring the schema up to date: numbered steps, each applied once, one process at a time."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+import psycopg
+
+from holdfast.sql.files import read
+from holdfast.stores.postgres.rendering import in_schema
+
+LOCK_TIMEOUT: Final = "2s"
+"""How long a step waits for a table that is in use. Everybody else waits behind it, so it gives up and comes again."""
+TRIES: Final = 15
+
+
+def steps() -> dict[str, str]:
+    """The steps by name, in order."""
+    return read("holdfast.stores.postgres.migrations")
+
+
+def script(schema: str) -> str:
+    """Every step as one script, for those who run their own. Applied again, it changes nothing."""
+    quoted = f'"{schema}"'
+    parts = [
+        f"-- Holdfast's tables in schema {schema}.",
+        f"set lock_timeout = '{LOCK_TIMEOUT}';",
+        f"create schema if not exists {quoted};",
+    ]
+    for name, text in steps().items():
+        number = int(name[:4])
+        applied = f"select 1 from {quoted}.migration where number = {number}"
+        body = in_schema(text, f"{quoted}.")
+        parts.append(
+            f"do $holdfast$ begin\n"
+            f"perform pg_advisory_xact_lock({_lock(schema)});\n"
+            f"if to_regclass('{schema}.migration') is not null then\n"
+            f"    if exists ({applied}) then return; end if;\n"
+            f"end if;\n"
+            f"execute $step$\n{body}\n$step$;\n"
+            f"insert into {quoted}.migration (number, name) values ({number}, '{name}');\n"
+            f"end $holdfast$;"
+        )
+    return "\n\n".join([*parts, "reset lock_timeout;", ""])
+
+
+def migrate(connection: psycopg.Connection, schema: str) -> list[str]:
+    """Apply the steps that are missing, on a connection in autocommit; answers their names."""
+    for attempt in range(1, TRIES + 1):
+        try:
+            return _apply(connection, schema)
+        except psycopg.errors.LockNotAvailable:
+            if attempt == TRIES:
+                raise
+            time.sleep(0.2)
+    raise AssertionError("unreachable")
+
+
+def _apply(connection: psycopg.Connection, schema: str) -> list[str]:
+    """All missing steps in one transaction: a step that fails leaves nothing behind."""
+    quoted = f'"{schema}"'
+    applied: list[str] = []
+    with connection.transaction():
+        connection.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'".encode())
+        connection.execute("select pg_advisory_xact_lock(%s)", [_lock(schema)])
+        found = connection.execute("select 1 from pg_namespace where nspname = %s", [schema]).fetchone()
+        if found is None:
+            connection.execute(f"create schema {quoted}".encode())
+        done = _done(connection, schema)
+        for name, text in steps().items():
+            if int(name[:4]) not in done:
+                connection.execute(in_schema(text, f"{quoted}.").encode(), prepare=False)
+                insert = f"insert into {quoted}.migration (number, name) values (%s, %s)"
+                connection.execute(insert.encode(), [int(name[:4]), name])
+                applied.append(name)
+    return applied
+
+
+def _done(connection: psycopg.Connection, schema: str) -> set[int]:
+    exists = connection.execute("select to_regclass(%s)", [f'"{schema}".migration']).fetchone()
+    if exists is None or exists[0] is None:
+        return set()
+    return {row[0] for row in connection.execute(f'select number from "{schema}".migration'.encode())}
+
+
+def _lock(schema: str) -> int:
+    """A number for the advisory lock, the same for everyone who migrates this schema."""
+    import hashlib
+
+    return int.from_bytes(hashlib.sha256(f"holdfast:{schema}".encode()).digest()[:8], signed=True)

@@ -1,0 +1,153 @@
+-- 0001_jobs: the tables of the first release.
+-- Times are microseconds since 1970. Payloads are the exact bytes that the codec wrote.
+
+-- The time a verb goes by: the server's clock, running on within a transaction, unless a test gives one.
+create function holdfast.clock(given bigint) returns bigint language sql volatile parallel safe
+    as $$ select coalesce(given, (extract(epoch from clock_timestamp()) * 1000000)::bigint) $$;
+
+-- Every update but a renewal writes a new index entry, so there are few indexes, and those of one status are partial.
+-- What renewals write (leased_until, renewed_at) is in no index, so that they stay on their page.
+create table holdfast.job (
+    seq bigint generated always as identity primary key,
+    created_at bigint not null,
+    scheduled_at bigint not null,
+    leased_until bigint,
+    renewed_at bigint,
+    started_at bigint,
+    finished_at bigint,
+    -- Of the last job of a finished chain only: when the chain may be pruned.
+    expires_at bigint,
+    timeout bigint,
+    keep bigint,
+    priority bigint not null default 0,
+    attempt bigint not null default 0,
+    max_attempts bigint,
+    progress double precision,
+    chain_index integer not null default 0,
+    blockers integer not null default 0,
+    open_blockers integer not null default 0,
+    -- Of the last job of a chain only: some job names the chain as its blocker.
+    awaited boolean not null default false,
+    status text collate "C" not null,
+    id text collate "C" not null,
+    type text collate "C" not null,
+    chain_id text collate "C" not null,
+    key text collate "C",
+    worker text,
+    token text collate "C",
+    progress_note text,
+    trace text,
+    on_blocker_failure text not null default 'wait',
+    input bytea not null,
+    output bytea,
+    error bytea
+) with (
+    fillfactor = 85,
+    toast_tuple_target = 256,
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0,
+    autovacuum_vacuum_insert_scale_factor = 0.05,
+    autovacuum_analyze_scale_factor = 0.02,
+    autovacuum_analyze_threshold = 5000
+);
+
+create unique index job_id on holdfast.job (id);
+create index job_due on holdfast.job (type, priority desc, scheduled_at, seq) where status = 'pending';
+create index job_leased on holdfast.job (type) where status = 'running';
+create unique index job_step on holdfast.job (chain_id, chain_index) where chain_index > 0;
+create index job_key on holdfast.job (key, type, seq) where key is not null;
+create index job_expires on holdfast.job (expires_at, chain_id) where expires_at is not null;
+create index job_blocked on holdfast.job (type, seq) where status = 'blocked';
+create index job_failed on holdfast.job (type, seq) where status = 'failed';
+create index job_cancelled on holdfast.job (type, seq) where status = 'cancelled';
+
+create table holdfast.blocker (
+    job_id text collate "C" not null,
+    position integer not null,
+    chain_id text collate "C" not null,
+    primary key (job_id, position)
+);
+create index blocker_chain on holdfast.blocker (chain_id);
+
+-- Only attempts that did not complete their job: the job's own row tells of the one that did.
+create table holdfast.attempt (
+    seq bigint generated always as identity primary key,
+    job_id text collate "C" not null,
+    number bigint not null,
+    worker text,
+    started_at bigint,
+    ended_at bigint not null,
+    outcome text not null,
+    error bytea,
+    next_at bigint
+);
+create index attempt_job on holdfast.attempt (job_id, seq);
+
+-- Whoever starts a chain with a key holds its row here until the transaction ends, so there is one at a time.
+create table holdfast.key (
+    type text collate "C" not null,
+    key text collate "C" not null,
+    used_at bigint not null,
+    primary key (type, key)
+) with (fillfactor = 70);
+create index key_used on holdfast.key (used_at);
+
+create table holdfast.paused (type text collate "C" primary key);
+
+-- How many jobs of each type there are, as changes that add up: nobody waits for another's row, and counting the
+-- completed ones does not mean to read them all. Pruning adds old changes together.
+create table holdfast.tally (
+    seq bigint generated always as identity primary key,
+    type text collate "C" not null,
+    jobs bigint not null
+);
+
+create table holdfast.listener (name text collate "C" primary key, until bigint not null);
+
+create table holdfast.event (
+    seq bigint generated always as identity primary key,
+    -- Transactions below this number are the only ones that may still write an event with a smaller seq.
+    horizon xid8 not null default pg_snapshot_xmax(pg_current_snapshot()),
+    at bigint not null,
+    kind text not null,
+    job_id text not null,
+    chain_id text not null,
+    type text not null,
+    attempt bigint not null,
+    worker text
+);
+
+create table holdfast.migration (
+    number integer primary key,
+    name text not null,
+    applied_at timestamptz not null default clock_timestamp()
+);
+
+-- A job as the library reads it. Its columns never change: a later release that reads more makes a view of its own.
+create view holdfast.record as
+select seq, id, type, chain_id, chain_index, status, priority, attempt, max_attempts, input, output, error, key,
+       worker, token, leased_until, renewed_at, progress, progress_note, created_at, scheduled_at, started_at,
+       finished_at, timeout, keep, trace, blockers, open_blockers, on_blocker_failure
+  from holdfast.job;
+
+-- Bytes as JSON, or null where a codec wrote something else.
+create function holdfast.as_json(payload bytea) returns json language plpgsql immutable parallel safe as $$
+begin
+    return convert_from(payload, 'UTF8')::json;
+exception when others then
+    return null;
+end $$;
+
+create function holdfast.as_time(micros bigint) returns timestamptz language sql immutable parallel safe
+    as $$ select to_timestamp(0) + make_interval(secs => micros / 1000000) + (micros % 1000000) * interval '1 microsecond' $$;
+
+-- A job as people and reports read it.
+create view holdfast.readable as
+select seq, id, type, chain_id, chain_index, status, priority, attempt, nullif(max_attempts, 0) as max_attempts, key,
+       worker, holdfast.as_json(input) as input, holdfast.as_json(output) as output, holdfast.as_json(error) as error,
+       progress, progress_note, open_blockers, trace,
+       holdfast.as_time(created_at) as created_at, holdfast.as_time(scheduled_at) as scheduled_at,
+       holdfast.as_time(started_at) as started_at, holdfast.as_time(finished_at) as finished_at,
+       holdfast.as_time(leased_until) as leased_until, holdfast.as_time(expires_at) as expires_at
+  from holdfast.job;

@@ -1,0 +1,130 @@
+"""Cancel, retry, run now, pause, keep: what an operator does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from holdfast.errors import JobNotFound, NotPending
+from holdfast.job import FINISHED, ChainRecord, Record
+from holdfast.operations import Cancel, Keep, Pause, Resume, RetryJobs, RunNow
+from holdfast.sql.plan import Plan, Statement
+from holdfast.stores.postgres import chains
+from holdfast.stores.postgres.rows import SQL, record
+from holdfast.stores.postgres.turn import Turn
+
+_CANCEL = SQL["cancel"]
+_LOCK = SQL["lock_records"]
+_RECORDS = SQL["records"]
+_OPEN_BLOCKERS = SQL["retry_open_blockers"]
+_RETRY = SQL["retry"]
+_RUN_NOW = SQL["run_now"]
+_PAUSE = SQL["pause"]
+_RESUME = SQL["resume"]
+_KEEP = SQL["keep"]
+_EXPIRED = SQL["keep_expired"]
+
+
+class _Held(NamedTuple):
+    """A job under its row's lock."""
+
+    seq: int
+    id: str
+    chain_id: str
+    type: str
+    status: str
+    attempt: int
+    worker: str | None
+    open_blockers: int
+    scheduled_at: int
+
+
+def cancel(turn: Turn, op: Cancel) -> Plan[list[ChainRecord]]:
+    yield from turn.begin()
+    tails = yield from chains.hold_all(op.chain_ids)
+    spared = {*FINISHED, "running"} if op.spare_running else FINISHED
+    ended = [tail for tail in tails.values() if tail.status not in spared]
+    if ended:
+        seqs = [tail.seq for tail in ended]
+        for row in (yield Statement(_CANCEL, {"seqs": seqs, "reason": op.reason, "now": turn.now})):
+            turn.record("cancelled", *row)
+        turn.hints.lost.update(tail.id for tail in ended if tail.status == "running")
+        turn.hints.finished.update(tail.chain_id for tail in ended)
+        yield from chains.broken(turn, [tail.chain_id for tail in ended if tail.awaited])
+        yield from turn.recorded()
+    return (yield from chains.need(op.chain_ids))
+
+
+def retry(turn: Turn, op: RetryJobs) -> Plan[list[Record]]:
+    yield from turn.begin()
+    jobs = yield from _hold(op.job_ids, ("failed", "cancelled"), "failed or cancelled")
+    waiting = [job.id for job in jobs.values() if job.open_blockers]
+    counted: dict[str, int] = dict((yield Statement(_OPEN_BLOCKERS, {"ids": waiting}))) if waiting else {}
+    for job in jobs.values():
+        if job.open_blockers > counted.get(job.id, 0):
+            raise NotPending(job.id, job.status, "one whose blockers were not deleted: it would wait for ever")
+    yield Statement(_RETRY, {"seqs": [job.seq for job in jobs.values()], "now": turn.now})
+    for job in jobs.values():
+        turn.record("retried", job.id, job.chain_id, job.type, 0, job.worker)
+        if not job.open_blockers:
+            turn.hints.due.add(job.type)
+    return (yield from _ended(turn, op.job_ids, jobs))
+
+
+def run_now(turn: Turn, op: RunNow) -> Plan[list[Record]]:
+    yield from turn.begin()
+    jobs = yield from _hold(op.job_ids, ("pending",), "pending")
+    yield Statement(_RUN_NOW, {"seqs": [job.seq for job in jobs.values()], "now": turn.now})
+    for job_id in op.job_ids:
+        job = jobs[job_id]
+        turn.hints.due.add(job.type)
+        turn.record("hurried", job.id, job.chain_id, job.type, job.attempt, job.worker)
+    turn.marks.forget()
+    return (yield from _ended(turn, op.job_ids, jobs))
+
+
+def pause(turn: Turn, op: Pause) -> Plan[None]:
+    yield Statement(_PAUSE, {"types": list(op.types)})
+
+
+def resume(turn: Turn, op: Resume) -> Plan[None]:
+    yield Statement(_RESUME, {"types": list(op.types)})
+    turn.marks.forget()
+    turn.hints.due.update(op.types)
+
+
+def keep(turn: Turn, op: Keep) -> Plan[list[bool | None]]:
+    yield from turn.begin()
+    tails = yield from chains.hold(list(dict.fromkeys(op.chain_ids)))
+    seqs = [tail.seq for tail in tails.values()]
+    expired = {seq for (seq,) in (yield Statement(_EXPIRED, {"seqs": seqs, "now": turn.now}))}
+    kept = {seq for (seq,) in (yield Statement(_KEEP, {"seqs": seqs, "keep": op.keep, "now": turn.now}))}
+    answers: list[bool | None] = []
+    for chain_id in op.chain_ids:
+        tail = tails.get(chain_id)
+        gone = tail is None or tail.seq in expired
+        answers.append(None if gone else tail is not None and tail.seq in kept)
+        if tail is not None and tail.seq in kept and op.keep is not None and op.keep <= 0:
+            # Named again, it is past its keep time by now.
+            expired.add(tail.seq)
+    return answers
+
+
+def _hold(ids: Sequence[str], statuses: tuple[str, ...], wanted: str) -> Plan[dict[str, _Held]]:
+    """The jobs with these ids, locked. All must exist, and stand in one of these statuses."""
+    found = {row[1]: _Held(*row) for row in (yield Statement(_LOCK, {"ids": list(ids)}))}
+    for job_id in ids:
+        if job_id not in found:
+            raise JobNotFound(job_id)
+    for job_id in ids:
+        if found[job_id].status not in statuses:
+            raise NotPending(job_id, found[job_id].status, wanted)
+    return found
+
+
+def _ended(turn: Turn, ids: Sequence[str], jobs: dict[str, _Held]) -> Plan[list[Record]]:
+    """The last steps of a verb: write the events, answer the jobs as they stand now."""
+    yield from turn.recorded()
+    rows = yield Statement(_RECORDS, {"seqs": [job.seq for job in jobs.values()]})
+    records = {row[1]: record(row) for row in rows}
+    return [records[job_id] for job_id in ids]

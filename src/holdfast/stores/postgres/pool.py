@@ -1,0 +1,142 @@
+"""Pools of our own connections. A connection that met an error, or whose user was cancelled, is not used again."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from holdfast.errors import HoldfastError
+from holdfast.stores.postgres.link import AsyncConnect, AsyncLink, Connect, Link
+from holdfast.stores.postgres.outage import NoConnection
+
+_BUSY = "all {size} connections are busy; give the address a larger pool="
+
+
+class Pool:
+    """Blocking connections, shared by threads."""
+
+    def __init__(self, connect: Connect, size: int, patience: float) -> None:
+        self._connect = connect
+        self._size = size
+        self._patience = patience
+        self._places = threading.Semaphore(size)
+        self._idle: list[Link] = []
+        self._closed = False
+
+    @contextmanager
+    def link(self) -> Iterator[Link]:
+        """A connection for the time of the block. What the block leaves unfinished in it is undone."""
+        link = self.take()
+        try:
+            yield link
+        except HoldfastError:
+            # Raised by a plan that will not write: nothing is wrong with the connection.
+            self.give_back(link)
+            raise
+        except BaseException:
+            self.discard(link)
+            raise
+        self.give_back(link)
+
+    def take(self) -> Link:
+        if not self._places.acquire(timeout=self._patience):
+            raise NoConnection(_BUSY.format(size=self._size))
+        try:
+            while self._idle:
+                link = self._idle.pop()
+                if link.alive:
+                    return link
+                link.close()
+            return self._connect()
+        except BaseException:
+            self._places.release()
+            raise
+
+    def give_back(self, link: Link) -> None:
+        try:
+            link.rollback()
+        except BaseException:
+            self.discard(link)
+            raise
+        if self._closed:
+            link.close()
+        else:
+            self._idle.append(link)
+        self._places.release()
+
+    def discard(self, link: Link) -> None:
+        link.close()
+        self._places.release()
+
+    def close(self) -> None:
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+
+class AsyncPool:
+    """Async connections, shared by the tasks of one event loop."""
+
+    def __init__(self, connect: AsyncConnect, size: int, patience: float) -> None:
+        self._connect = connect
+        self._size = size
+        self._patience = patience
+        self._places = asyncio.Semaphore(size)
+        self._idle: list[AsyncLink] = []
+        self._closed = False
+
+    @asynccontextmanager
+    async def link(self) -> AsyncIterator[AsyncLink]:
+        """A connection for the time of the block. What the block leaves unfinished in it is undone."""
+        link = await self.take()
+        try:
+            yield link
+        except HoldfastError:
+            await self.give_back(link)
+            raise
+        except BaseException:
+            self.discard(link)
+            raise
+        await self.give_back(link)
+
+    async def take(self) -> AsyncLink:
+        if self._places.locked():
+            try:
+                await asyncio.wait_for(self._places.acquire(), self._patience)
+            except TimeoutError:
+                raise NoConnection(_BUSY.format(size=self._size)) from None
+        else:
+            await self._places.acquire()
+        try:
+            while self._idle:
+                link = self._idle.pop()
+                if link.alive:
+                    return link
+                link.close()
+            return await self._connect()
+        except BaseException:
+            self._places.release()
+            raise
+
+    async def give_back(self, link: AsyncLink) -> None:
+        try:
+            await link.rollback()
+        except BaseException:
+            self.discard(link)
+            raise
+        if self._closed:
+            link.close()
+        else:
+            self._idle.append(link)
+        self._places.release()
+
+    def discard(self, link: AsyncLink) -> None:
+        link.close()
+        self._places.release()
+
+    def close(self) -> None:
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()

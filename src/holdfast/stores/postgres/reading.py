@@ -1,0 +1,97 @@
+"""Read: nothing here changes a job."""
+
+from __future__ import annotations
+
+from holdfast.clock import Micros
+from holdfast.job import ChainRecord, Record, Status
+from holdfast.operations import (
+    EventRow,
+    GetBlockers,
+    GetChains,
+    GetHistory,
+    GetJobs,
+    GetStats,
+    Listen,
+    NextDue,
+    PastAttempt,
+    ReadEvents,
+    TypeStats,
+    Unlisten,
+)
+from holdfast.sql.plan import Plan, Row, Statement
+from holdfast.stores.postgres import chains
+from holdfast.stores.postgres.rows import SQL, chain, record, status
+from holdfast.stores.postgres.turn import Turn
+
+_GET_JOBS = SQL["get_jobs"]
+_GET_BLOCKERS = SQL["get_blockers"]
+_GET_HISTORY = SQL["get_history"]
+_GET_STATS = SQL["get_stats"]
+_NEXT_DUE = SQL["next_due"]
+_LISTEN = SQL["listen"]
+_UNLISTEN = SQL["unlisten"]
+_READ_EVENTS = SQL["read_events"]
+
+
+def get_chains(turn: Turn, op: GetChains) -> Plan[list[ChainRecord | None]]:
+    found = yield from chains.read(op.ids)
+    return [found.get(chain_id) for chain_id in op.ids]
+
+
+def get_jobs(turn: Turn, op: GetJobs) -> Plan[list[Record | None]]:
+    found = {row[1]: record(row) for row in (yield Statement(_GET_JOBS, {"ids": list(op.ids)}))}
+    return [found.get(job_id) for job_id in op.ids]
+
+
+def get_blockers(turn: Turn, op: GetBlockers) -> Plan[list[ChainRecord]]:
+    return [chain(row) for row in (yield Statement(_GET_BLOCKERS, {"job_id": op.job_id}))]
+
+
+def get_history(turn: Turn, op: GetHistory) -> Plan[tuple[Record, list[PastAttempt]] | None]:
+    rows = yield Statement(_GET_JOBS, {"ids": [op.job_id]})
+    if not rows:
+        return None
+    past = yield Statement(_GET_HISTORY, {"job_id": op.job_id})
+    return record(rows[0]), [PastAttempt(*row) for row in past]
+
+
+def get_stats(turn: Turn, op: GetStats) -> Plan[list[TypeStats]]:
+    by_type: dict[str, dict[str, Row]] = {}
+    for row in (yield Statement(_GET_STATS, {"now": turn.clock})):
+        by_type.setdefault(row[0], {})[row[1]] = row[2:]
+    return [_type_stats(type, rows) for type, rows in sorted(by_type.items()) if "paused" in rows or rows["all"][0]]
+
+
+def next_due(turn: Turn, op: NextDue) -> Plan[Micros | None]:
+    rows = yield Statement(_NEXT_DUE, {"types": list(op.types), "now": turn.clock})
+    return rows[0][0] if rows else None
+
+
+def listen(turn: Turn, op: Listen) -> Plan[int]:
+    ((newest,),) = yield Statement(_LISTEN, {"listener": op.listener, "lease": op.lease, "now": turn.clock})
+    return int(newest)
+
+
+def unlisten(turn: Turn, op: Unlisten) -> Plan[None]:
+    yield Statement(_UNLISTEN, {"listener": op.listener})
+
+
+def read_events(turn: Turn, op: ReadEvents) -> Plan[list[EventRow]]:
+    """A number that is missing may belong to a transaction that still runs: what follows it waits for that to end."""
+    events: list[EventRow] = []
+    last = op.after
+    for *event, settled in (yield Statement(_READ_EVENTS, {"after": op.after, "limit": op.limit, "now": turn.clock})):
+        if event[0] != last + 1 and not settled:
+            break
+        last = event[0]
+        events.append(EventRow(*event))
+    return events
+
+
+def _type_stats(type: str, rows: dict[str, Row]) -> TypeStats:
+    counts = {status(name): row[0] for name, row in rows.items() if name not in ("all", "paused")}
+    total = rows["all"][0] if "all" in rows else 0
+    if completed := total - sum(counts.values()):
+        counts[Status.COMPLETED] = completed
+    pending, due, oldest_due = rows.get("pending", (0, 0, None))
+    return TypeStats(type, counts, due, pending - due, oldest_due, "paused" in rows)

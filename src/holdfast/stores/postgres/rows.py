@@ -1,0 +1,47 @@
+"""Between rows and records."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from holdfast.job import ChainRecord, Record, Status
+from holdfast.operations import LostReason
+from holdfast.sql.files import Statements
+from holdfast.sql.plan import Row
+
+SQL: Final = Statements("holdfast.stores.postgres.sql")
+
+WIDTH: Final = 29
+"""Columns of the view `record`, which are the fields of `Record`, in its order."""
+
+_STATUS = {str(status): status for status in Status}
+
+
+def record(row: Row) -> Record:
+    """The record that the first columns of a row make."""
+    return Record(*row[:5], _STATUS[row[5]], *row[6:WIDTH])
+
+
+def chain(row: Row) -> ChainRecord:
+    """The chain that a row of two records makes; the second is empty where the chain has one job."""
+    first = record(row)
+    return ChainRecord(first, first if row[WIDTH] is None else record(row[WIDTH:]))
+
+
+def status(text: str) -> Status:
+    return _STATUS[text]
+
+
+def lost(status: str | None, held_by: str | None, token: str) -> LostReason | None:
+    """Why a claim no longer holds, from its job's status (None: there is no job) and token; None while it does."""
+    match status:
+        case None:
+            return "not_found"
+        case "running" if held_by == token:
+            return None
+        case "cancelled":
+            return "cancelled"
+        case "completed":
+            return "already_completed"
+        case _:
+            return "taken_by_another_worker"

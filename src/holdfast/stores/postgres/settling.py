@@ -1,0 +1,198 @@
+"""Write the outcomes of attempts, each under its claim.
+
+Most outcomes concern one row, and one statement writes any number of them. What reaches further, to chains that are
+started along with it or to jobs that wait for its chain, is a transaction of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from holdfast.job import Status
+from holdfast.lifecycle import NewJob, Settlement
+from holdfast.operations import Settle, Settled
+from holdfast.sql.plan import Plan, Statement
+from holdfast.stores.postgres import chains, creating
+from holdfast.stores.postgres.rows import SQL, lost
+from holdfast.stores.postgres.turn import COMMIT, Turn
+
+_COMPLETED = SQL["settle_completed"]
+_CONTINUED = SQL["settle_continued"]
+_ENDED = SQL["settle_ended"]
+_LOCK = SQL["lock_settling"]
+
+
+class _Stood(NamedTuple):
+    """How a claimed job stood when its settlement came."""
+
+    status: str
+    token: str | None
+    awaited: bool
+    chain_id: str
+    type: str
+
+
+def settle(turn: Turn, op: Settle) -> Plan[list[Settled]]:
+    answers: list[Settled | None] = [None] * len(op.settlements)
+    left = dict(enumerate(op.settlements))
+    while left:
+        # Each job once at a time: a settlement sent twice finds what the first one wrote.
+        batch = {settlement.claim.job_id: place for place, settlement in reversed(left.items())}
+        yield from _settle(turn, {place: left.pop(place) for place in sorted(batch.values())}, answers)
+    return [answer for answer in answers if answer is not None]
+
+
+def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled | None]) -> Plan[None]:
+    kinds: dict[Callable[[Turn, Sequence[Settlement]], Statement], dict[int, Settlement]] = {}
+    wide: dict[int, Settlement] = {}
+    for place, settlement in settlements.items():
+        following = settlement.continuation
+        if settlement.starts or (following is not None and following.after):
+            wide[place] = settlement
+        elif settlement.status is not Status.COMPLETED:
+            kinds.setdefault(_ended, {})[place] = settlement
+        else:
+            kinds.setdefault(_completed if following is None else _continued, {})[place] = settlement
+    for write, batch in kinds.items():
+        rows = yield write(turn, list(batch.values()))
+        stood = {row[0]: _Stood(*row[1:6]) for row in rows}
+        turn.hints.recorded |= bool(rows) and rows[0][6]
+        for place, settlement in batch.items():
+            found = stood.get(settlement.claim.job_id)
+            if (answer := _standing(settlement, found)) is not None:
+                answers[place] = answer
+            elif found is not None and found.awaited and write is not _continued and _ends(settlement):
+                wide[place] = settlement
+            else:
+                assert found is not None
+                _tell(turn, settlement, found)
+                answers[place] = Settled()
+    for place, settlement in wide.items():
+        answers[place] = yield from _settle_widely(turn, settlement)
+
+
+def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
+    """Write one settlement and all that follows from it, under the locks of everything it touches."""
+    yield from turn.begin()
+    rows = yield Statement(_LOCK, {"id": settlement.claim.job_id})
+    found = next((_Stood(*row[2:]) for row in rows if row[1] == settlement.claim.job_id), None)
+    if (answer := _standing(settlement, found)) is not None:
+        yield COMMIT
+        return answer
+    assert found is not None
+    following = settlement.continuation
+    starts, refused = yield from creating.check_starts(turn, settlement.starts, settlement.expected)
+    if refused is None and following is not None:
+        refused = yield from creating.missing_blocker(following, settlement.expected)
+    if refused is not None:
+        yield COMMIT
+        return Settled(refused=refused)
+    if settlement.starts:
+        yield from creating.create_found(turn, settlement.starts, starts)
+    # A chain started along may wait for this one.
+    awaited = found.awaited or any(found.chain_id in job.after for job in settlement.starts)
+    if following is not None:
+        rows = yield from creating.add(turn, [following], awaited={found.chain_id} if awaited else ())
+        turn.hints.recorded |= rows[0][2]
+    unblocked: list[tuple[str, str]] = []
+    write = _completed if settlement.status is Status.COMPLETED else _ended
+    rows = yield write(turn, [settlement], all=True, ends=following is None)
+    turn.hints.recorded |= rows[0][6]
+    if awaited and _ends(settlement):
+        if settlement.status is Status.COMPLETED:
+            freed = yield from chains.completed(turn, [found.chain_id])
+            unblocked = [(id, type) for _, id, type in freed]
+        else:
+            yield from chains.broken(turn, [found.chain_id])
+    _tell(turn, settlement, found)
+    yield from turn.recorded()
+    yield COMMIT
+    return Settled(unblocked=tuple(unblocked))
+
+
+def _standing(settlement: Settlement, found: _Stood | None) -> Settled | None:
+    """The answer to a settlement that is not to be written: its claim is lost, or it stands written already."""
+    token = settlement.claim.token
+    status, held_by = (None, None) if found is None else (found.status, found.token)
+    reason = lost(status, held_by, token)
+    if reason is None:
+        return None
+    return Settled() if (held_by, status) == (token, settlement.status) else Settled(lost=reason)
+
+
+def _ends(settlement: Settlement) -> bool:
+    """Whether the settlement ends its chain."""
+    return settlement.status is not Status.PENDING and settlement.continuation is None
+
+
+def _tell(turn: Turn, settlement: Settlement, found: _Stood) -> None:
+    """Gather what a written settlement means for others."""
+    if settlement.continuation is not None and not settlement.continuation.after:
+        turn.hints.due.add(settlement.continuation.type)
+    elif settlement.status is Status.PENDING:
+        turn.hints.due.add(found.type)
+        if settlement.outcome == "released":
+            turn.marks.forget()
+    elif _ends(settlement):
+        turn.hints.finished.add(found.chain_id)
+
+
+def _completed(turn: Turn, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True) -> Statement:
+    return Statement(
+        _COMPLETED,
+        _claims(turn, settlements)
+        | {"outputs": [each.output for each in settlements], "all": all, "ends": ends},
+    )
+
+
+def _continued(turn: Turn, settlements: Sequence[Settlement]) -> Statement:
+    jobs = [each.continuation for each in settlements if each.continuation is not None]
+    return Statement(
+        _CONTINUED,
+        _claims(turn, settlements)
+        | {
+            "next_ids": [job.id for job in jobs],
+            "next_types": [job.type for job in jobs],
+            "next_inputs": [job.input for job in jobs],
+            "next_indexes": [job.index for job in jobs],
+            "next_priorities": [job.priority for job in jobs],
+            "next_delays": [job.delay for job in jobs],
+            "next_ats": _optional(jobs, lambda job: job.at),
+            "next_max_attempts": _optional(jobs, lambda job: job.max_attempts),
+            "next_timeouts": _optional(jobs, lambda job: job.timeout),
+            "next_keeps": _optional(jobs, lambda job: job.keep),
+            "next_keys": _optional(jobs, lambda job: job.key),
+            "next_traces": _optional(jobs, lambda job: job.trace),
+            "next_on_blocker_failures": [job.on_blocker_failure for job in jobs],
+        },
+    )
+
+
+def _ended(turn: Turn, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True) -> Statement:
+    return Statement(
+        _ENDED,
+        _claims(turn, settlements)
+        | {
+            "statuses": [each.status.value for each in settlements],
+            "outcomes": [each.outcome for each in settlements],
+            "errors": [each.error for each in settlements],
+            "delays": [each.delay for each in settlements],
+            "ats": [each.at for each in settlements],
+            "all": all,
+        },
+    )
+
+
+def _claims(turn: Turn, settlements: Sequence[Settlement]) -> dict[str, Any]:
+    return {
+        "now": turn.now or turn.clock,
+        "ids": [each.claim.job_id for each in settlements],
+        "tokens": [each.claim.token for each in settlements],
+        "keeps": [each.keep for each in settlements] if any(each.keep is not None for each in settlements) else [],
+    }
+
+
+def _optional(jobs: Sequence[NewJob], of: Callable[[NewJob], Any]) -> list[Any]:
+    values = [of(job) for job in jobs]
+    return values if any(value is not None for value in values) else []

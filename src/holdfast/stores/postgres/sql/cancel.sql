@@ -1,0 +1,13 @@
+-- cancel: locked jobs are cancelled; of those that ran, the attempt is kept.
+with past as (
+    insert into holdfast.attempt (job_id, number, worker, started_at, ended_at, outcome, error)
+    select job.id, job.attempt, job.worker, job.started_at, :now::bigint, 'cancelled', :reason::bytea
+      from holdfast.job
+     where job.seq = any(:seqs::bigint[]) and job.status = 'running'
+     order by job.seq
+)
+update holdfast.job
+   set status = 'cancelled', error = :reason::bytea, worker = null, token = null, leased_until = null,
+       renewed_at = null, finished_at = :now::bigint, expires_at = :now::bigint + job.keep
+ where job.seq = any(:seqs::bigint[])
+returning job.id, job.chain_id, job.type, job.attempt

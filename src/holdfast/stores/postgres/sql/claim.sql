@@ -1,0 +1,76 @@
+-- claim: hand out due jobs, best first; the last column is how long it took the server, whatever came of it.
+-- skip locked: a row that another worker is claiming is passed over, never waited for.
+-- materialized: without the fence the planner may lock and claim more rows than the limit.
+-- One ordered scan per type and priority, so that neither the backlog nor what is scheduled for later is read.
+with recursive clock as materialized (
+    select holdfast.clock(:now::bigint) as now, clock_timestamp() as begun
+), listening as materialized (
+    select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as anybody
+), wanted as materialized (
+    select terms.type, terms.lease, terms.max_attempts
+      from unnest(:types::text[], :leases::bigint[], :limits::bigint[]) terms (type, lease, max_attempts)
+     where terms.type not in (select paused.type from holdfast.paused)
+), level (type, priority) as (
+    select wanted.type, (select job.priority from holdfast.job
+                          where job.status = 'pending' and job.type = wanted.type
+                          order by job.priority desc limit 1)
+      from wanted
+    union all
+    select level.type, (select job.priority from holdfast.job
+                         where job.status = 'pending' and job.type = level.type and job.priority < level.priority
+                         order by job.priority desc limit 1)
+      from level
+     where level.priority is not null
+), levels as materialized (
+    select level.type, level.priority, count(*) over () as number from level where level.priority is not null
+), best as (
+    -- Of several levels only as much of each is locked as is among the best of all.
+    select levels.type, levels.priority
+      from levels
+     cross join lateral (
+        select job.scheduled_at, job.seq
+          from holdfast.job
+         where job.status = 'pending' and job.type = levels.type and job.priority = levels.priority
+           and job.scheduled_at <= (select clock.now from clock)
+         order by job.scheduled_at, job.seq
+         limit :limit::bigint) first
+     where levels.number > 1
+     order by levels.priority desc, first.scheduled_at, first.seq
+     limit :limit::bigint
+), share as materialized (
+    select best.type, best.priority, count(*) as jobs from best group by best.type, best.priority
+    union all
+    select levels.type, levels.priority, :limit::bigint from levels where levels.number = 1
+), due as materialized (
+    select first.seq
+      from share
+     cross join lateral (
+        select job.seq
+          from holdfast.job
+         where job.status = 'pending' and job.type = share.type and job.priority = share.priority
+           and job.scheduled_at <= (select clock.now from clock)
+         order by job.scheduled_at, job.seq
+         limit share.jobs
+           for update skip locked) first
+), claimed as (
+    update holdfast.job
+       set status = 'running', attempt = job.attempt + 1,
+           max_attempts = coalesce(job.max_attempts, wanted.max_attempts), worker = :worker::text, token = :token::text,
+           leased_until = clock.now + wanted.lease, renewed_at = clock.now, started_at = clock.now,
+           progress = null, progress_note = null
+      from wanted, clock
+     where job.seq = any(array(select due.seq from due)) and wanted.type = job.type
+    returning job.seq, job.id, job.type, job.chain_id, job.chain_index, job.status, job.priority, job.attempt, job.max_attempts,
+              job.input, job.output, job.error, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
+              job.progress, job.progress_note, job.created_at, job.scheduled_at, job.started_at, job.finished_at,
+              job.timeout, job.keep, job.trace, job.blockers, job.open_blockers, job.on_blocker_failure
+), recorded as (
+    insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
+    select clock.now, 'claimed', claimed.id, claimed.chain_id, claimed.type, claimed.attempt, claimed.worker
+      from claimed, clock, listening
+     where listening.anybody
+     order by claimed.priority desc, claimed.scheduled_at, claimed.seq
+)
+select claimed.*, listening.anybody, (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint
+  from clock cross join listening left join claimed on true
+

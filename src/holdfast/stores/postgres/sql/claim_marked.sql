@@ -1,0 +1,67 @@
+-- claim_marked: hand out due jobs, best first, beginning where the last claims ended.
+-- For the time that an old snapshot keeps vacuum from removing what was claimed before; see claim.sql for the rest.
+with clock as materialized (
+    select holdfast.clock(:now::bigint) as now, clock_timestamp() as begun
+), listening as materialized (
+    select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as anybody
+), wanted as materialized (
+    select terms.type, terms.lease, terms.max_attempts
+      from unnest(:types::text[], :leases::bigint[], :limits::bigint[]) terms (type, lease, max_attempts)
+     where terms.type not in (select paused.type from holdfast.paused)
+), marked as materialized (
+    -- A mark in the future is of a clock that was set back.
+    select mark.type, mark.priority, mark.scheduled_at, mark.seq
+      from clock, wanted
+      join unnest(:marked::text[], :priorities::bigint[], :scheduled::bigint[], :seqs::bigint[])
+           mark (type, priority, scheduled_at, seq) on mark.type = wanted.type
+     where mark.scheduled_at <= clock.now
+), best as (
+    select marked.type, marked.priority
+      from marked
+     cross join lateral (
+        select job.scheduled_at, job.seq
+          from holdfast.job
+         where job.status = 'pending' and job.type = marked.type and job.priority = marked.priority
+           and (job.scheduled_at, job.seq) >= (marked.scheduled_at, marked.seq)
+           and job.scheduled_at <= (select clock.now from clock)
+         order by job.scheduled_at, job.seq
+         limit :limit::bigint) first
+     order by marked.priority desc, first.scheduled_at, first.seq
+     limit :limit::bigint
+), share as materialized (
+    select best.type, best.priority, count(*) as jobs from best group by best.type, best.priority
+), due as materialized (
+    select first.seq
+      from share
+      join marked on marked.type = share.type and marked.priority = share.priority
+     cross join lateral (
+        select job.seq
+          from holdfast.job
+         where job.status = 'pending' and job.type = share.type and job.priority = share.priority
+           and (job.scheduled_at, job.seq) >= (marked.scheduled_at, marked.seq)
+           and job.scheduled_at <= (select clock.now from clock)
+         order by job.scheduled_at, job.seq
+         limit share.jobs
+           for update skip locked) first
+), claimed as (
+    update holdfast.job
+       set status = 'running', attempt = job.attempt + 1,
+           max_attempts = coalesce(job.max_attempts, wanted.max_attempts), worker = :worker::text, token = :token::text,
+           leased_until = clock.now + wanted.lease, renewed_at = clock.now, started_at = clock.now,
+           progress = null, progress_note = null
+      from wanted, clock
+     where job.seq = any(array(select due.seq from due)) and wanted.type = job.type
+    returning job.seq, job.id, job.type, job.chain_id, job.chain_index, job.status, job.priority, job.attempt, job.max_attempts,
+              job.input, job.output, job.error, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
+              job.progress, job.progress_note, job.created_at, job.scheduled_at, job.started_at, job.finished_at,
+              job.timeout, job.keep, job.trace, job.blockers, job.open_blockers, job.on_blocker_failure
+), recorded as (
+    insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
+    select clock.now, 'claimed', claimed.id, claimed.chain_id, claimed.type, claimed.attempt, claimed.worker
+      from claimed, clock, listening
+     where listening.anybody
+     order by claimed.priority desc, claimed.scheduled_at, claimed.seq
+)
+select claimed.*, listening.anybody, (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint
+  from clock cross join listening left join claimed on true
+

@@ -1,0 +1,13 @@
+-- complete: a locked job is finished from outside, and its chain unless another job follows.
+with past as (
+    insert into holdfast.attempt (job_id, number, worker, started_at, ended_at, outcome)
+    select job.id, job.attempt, job.worker, job.started_at, :now::bigint, 'lost'
+      from holdfast.job
+     where job.seq = :seq::bigint and job.status = 'running'
+)
+update holdfast.job
+   set status = 'completed', output = :output::bytea, error = null, worker = null, token = null, leased_until = null,
+       renewed_at = null, finished_at = :now::bigint,
+       expires_at = case when :ends::boolean then :now::bigint + job.keep end
+ where job.seq = :seq::bigint
+returning job.id, job.type, job.attempt

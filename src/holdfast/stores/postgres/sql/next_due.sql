@@ -1,0 +1,26 @@
+-- next_due: how long until the first pending job of these unpaused types is due, or a lease of theirs runs out.
+-- From one priority to the next by the index: a type has few of them, however many jobs wait.
+with recursive wanted as materialized (
+    select unnest(:types::text[]) as type
+), level (type, priority) as (
+    select wanted.type, (select job.priority from holdfast.job
+                          where job.status = 'pending' and job.type = wanted.type
+                          order by job.priority desc limit 1)
+      from wanted
+     where wanted.type not in (select paused.type from holdfast.paused)
+    union all
+    select level.type, (select job.priority from holdfast.job
+                         where job.status = 'pending' and job.type = level.type and job.priority < level.priority
+                         order by job.priority desc limit 1)
+      from level
+     where level.priority is not null
+), moment (at) as (
+    select (select job.scheduled_at from holdfast.job
+             where job.status = 'pending' and job.type = level.type and job.priority = level.priority
+             order by job.scheduled_at limit 1)
+      from level
+     where level.priority is not null
+    union all
+    select min(job.leased_until) from holdfast.job where job.status = 'running' and job.type = any(:types::text[])
+)
+select greatest(0, min(moment.at) - holdfast.clock(:now::bigint)) from moment where moment.at is not null having count(*) > 0

@@ -1,0 +1,11 @@
+-- reap_expired: running jobs of these types whose lease ran out, oldest first, now locked.
+-- Those that are being settled, or renewed, at this moment are locked by others and passed over.
+select record.*, job.awaited
+  from holdfast.job
+  join holdfast.record on record.seq = job.seq
+ where job.status = 'running' and job.type = any(:types::text[]) and job.leased_until <= :now::bigint
+   and not exists (select 1 from unnest(:held_ids::text[], :held_tokens::text[]) held (id, token)
+                    where held.id = job.id and held.token = job.token)
+ order by job.leased_until, job.seq
+ limit :limit::bigint
+   for update of job skip locked

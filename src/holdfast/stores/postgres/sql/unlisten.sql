@@ -1,0 +1,2 @@
+-- unlisten: somebody wants no more events.
+delete from holdfast.listener where listener.name = :listener::text

@@ -1,0 +1,151 @@
+"""Transactions of our own, for an attempt's writes or a completion from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import psycopg
+
+from holdfast.operations import Operation
+from holdfast.sql.plan import Many, Row, Statement, gather, run, run_async
+from holdfast.stores.postgres.link import AsyncLink, Link
+from holdfast.stores.postgres.outage import is_database_error, translated
+from holdfast.stores.postgres.pool import AsyncPool, Pool
+from holdfast.stores.postgres.turn import BEGIN, COMMIT, Turn
+from holdfast.stores.postgres.verbs import plan
+from holdfast.wakeups import Hints
+
+R = TypeVar("R")
+
+
+class Telling:
+    """What the transaction tells others once it has committed."""
+
+    def __init__(self, name: str, schema: str, turn: Callable[[], Turn], send: Callable[[Hints], None]) -> None:
+        self.name = name
+        self.schema = schema
+        self.turn = turn
+        self.send = send
+        self.hints = Hints()
+
+
+class PostgresTransaction:
+    """A transaction for async code. `native` is its psycopg connection."""
+
+    def __init__(self, pool: AsyncPool, link: AsyncLink, telling: Telling) -> None:
+        self.native: psycopg.AsyncConnection = link.connection
+        self._pool = pool
+        self._link: AsyncLink | None = link
+        self._telling = telling
+
+    async def perform(self, operation: Operation[R], /) -> R:
+        link, telling = self._open(), self._telling
+        turn = telling.turn()
+        try:
+            answer = await run_async(plan(turn, operation), _within_async(link))
+        except Exception as error:
+            if is_database_error(error) or isinstance(error, OSError):
+                raise translated(error, telling.name, telling.schema) from error
+            raise
+        gather(telling.hints, turn.hints)
+        return answer
+
+    async def commit(self) -> None:
+        link, self._link = self._open(), None
+        try:
+            await link.commit()
+        except BaseException as error:
+            self._pool.discard(link)
+            if isinstance(error, Exception):
+                raise translated(error, self._telling.name, self._telling.schema) from error
+            raise
+        await self._pool.give_back(link)
+        if self._telling.hints:
+            self._telling.send(self._telling.hints)
+
+    async def rollback(self) -> None:
+        if self._link is None:
+            return
+        link, self._link = self._link, None
+        # What happened to the session meanwhile nobody knows; a new one costs a few milliseconds.
+        if link.connection.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS:
+            self._pool.discard(link)
+            return
+        try:
+            await self._pool.give_back(link)
+        except Exception as error:
+            raise translated(error, self._telling.name, self._telling.schema) from error
+
+    def _open(self) -> AsyncLink:
+        if self._link is None:
+            raise RuntimeError("this transaction has ended")
+        return self._link
+
+
+class SyncPostgresTransaction:
+    """A transaction for blocking code. `native` is its psycopg connection."""
+
+    def __init__(self, pool: Pool, link: Link, telling: Telling) -> None:
+        self.native: psycopg.Connection = link.connection
+        self._pool = pool
+        self._link: Link | None = link
+        self._telling = telling
+
+    def perform(self, operation: Operation[R], /) -> R:
+        link, telling = self._open(), self._telling
+        turn = telling.turn()
+        try:
+            answer = run(plan(turn, operation), _within(link))
+        except Exception as error:
+            if is_database_error(error) or isinstance(error, OSError):
+                raise translated(error, telling.name, telling.schema) from error
+            raise
+        gather(telling.hints, turn.hints)
+        return answer
+
+    def commit(self) -> None:
+        link, self._link = self._open(), None
+        try:
+            link.commit()
+        except BaseException as error:
+            self._pool.discard(link)
+            if isinstance(error, Exception):
+                raise translated(error, self._telling.name, self._telling.schema) from error
+            raise
+        self._pool.give_back(link)
+        if self._telling.hints:
+            self._telling.send(self._telling.hints)
+
+    def rollback(self) -> None:
+        if self._link is None:
+            return
+        link, self._link = self._link, None
+        if link.connection.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS:
+            self._pool.discard(link)
+            return
+        try:
+            self._pool.give_back(link)
+        except Exception as error:
+            raise translated(error, self._telling.name, self._telling.schema) from error
+
+    def _open(self) -> Link:
+        if self._link is None:
+            raise RuntimeError("this transaction has ended")
+        return self._link
+
+
+def _within(link: Link) -> Callable[[Statement | Many], list[Row]]:
+    """Runs statements in the transaction that is open, which no plan begins or commits."""
+
+    def execute(step: Statement | Many) -> list[Row]:
+        return [] if step is BEGIN or step is COMMIT else link.execute(step)
+
+    return execute
+
+
+def _within_async(link: AsyncLink) -> Callable[[Statement | Many], Awaitable[list[Row]]]:
+    async def execute(step: Statement | Many) -> list[Row]:
+        return [] if step is BEGIN or step is COMMIT else await link.execute(step)
+
+    return execute

@@ -1,0 +1,48 @@
+"""One performance of a verb: its time, what others should hear, and how its statements become one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from holdfast.clock import Micros
+from holdfast.sql import plan
+from holdfast.sql.plan import Plan, Statement
+from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.postgres.watermark import Watermarks
+
+BEGIN: Final = Statement("begin isolation level read committed")
+"""From here to its end a plan is one transaction. Before it, each statement is one by itself.
+
+Read committed, whatever the database's default is: a statement that waited for a lock must see what it waited for.
+In a transaction that is open already, the application's or ours, it does nothing.
+"""
+
+COMMIT: Final = Statement("commit")
+"""The transaction ends here and the plan goes on. In a transaction that was open already it does nothing."""
+
+_MOMENT = SQL["moment"]
+_RECORD = SQL["record_events"]
+
+
+@dataclass(slots=True)
+class Turn(plan.Turn):
+    """What a plan knows and gathers besides its operation. Its time is known once `begin` has asked for it."""
+
+    now: Micros = 0
+    clock: Micros | None = None
+    """A test's time; None is the server's clock."""
+    marks: Watermarks = field(default_factory=Watermarks)
+
+    def begin(self) -> Plan[None]:
+        """Make the rest of the plan one transaction, and learn its time."""
+        yield BEGIN
+        ((self.now, self.listening),) = yield Statement(_MOMENT, {"now": self.clock})
+
+    def recorded(self) -> Plan[None]:
+        """Write the events that were noted."""
+        if self.events:
+            columns = ("nows", "kinds", "job_ids", "chain_ids", "types", "attempts", "workers")
+            yield Statement(_RECORD, dict(zip(columns, map(list, zip(*self.events, strict=True)), strict=True)))
+            self.events.clear()
+            self.hints.recorded = True
