@@ -10,6 +10,9 @@ from holdfast.lifecycle import Cancel, Fail
 from holdfast.simulation.kinds import WorkKind
 from holdfast.worker import Attempt
 
+KEEP = 3600.0
+"""Seconds that simulated jobs stay: nobody asks for them later."""
+
 
 class SimulatedFailure(Exception):
     """A failure that the catalogue asked for."""
@@ -37,4 +40,4 @@ def _declare(jobs: Jobs, kind: WorkKind) -> None:
             case "fail":
                 raise Fail(f"{kind.name} fails for good")
 
-    jobs.job(name=kind.type, retry=kind.retry)(work)
+    jobs.job(name=kind.type, retry=kind.retry, keep=KEEP)(work)

@@ -1,0 +1,128 @@
+"""What a simulation came to, checked against what its catalogue predicts. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.clock import SECOND
+from holdfast.codec import plain
+from holdfast.job import Record, Status
+from holdfast.simulation.kinds import WorkKind, predict
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Seconds, from creation to the end, retries and their backoff included."""
+
+    median: float
+    p95: float
+    p99: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class KindReport:
+    """The jobs of one kind."""
+
+    kind: str
+    jobs: int
+    predicted: Status
+    predicted_attempts: int
+    outcomes: dict[str, int]
+    attempts: int
+    lost_attempts: int
+    """Attempts beyond the prediction: their worker died, or lost its lease."""
+    wrong: int
+    """Jobs that ended, or returned, otherwise than predicted, or did not end."""
+    latency: Latency | None
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationReport:
+    """A whole simulation. `digest` is the same whenever every job of the same load ended the same way."""
+
+    jobs: int
+    seed: int
+    seconds: float
+    throughput: float
+    """Jobs that ended, per second."""
+    retries: int
+    latency: Latency | None
+    kinds: list[KindReport]
+    digest: str
+
+    @property
+    def wrong(self) -> int:
+        return sum(kind.wrong for kind in self.kinds)
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything came as predicted."""
+        return self.wrong == 0
+
+
+def report(
+    work: Sequence[WorkKind], records: Sequence[Record | None], *, seed: int, seconds: float
+) -> SimulationReport:
+    """Compare what was started, in order, with what became of it; None is a job that is gone."""
+    ended = [record for record in records if record is not None and record.finished_at is not None]
+    kinds = list({kind.name: kind for kind in work}.values())
+    numbered = list(enumerate(zip(work, records, strict=True)))
+    reports = [
+        _kind(kind, [(number, record) for number, (its, record) in numbered if its.name == kind.name], seed)
+        for kind in kinds
+    ]
+    return SimulationReport(
+        jobs=len(work),
+        seed=seed,
+        seconds=seconds,
+        throughput=len(ended) / seconds if seconds else 0.0,
+        retries=sum(max(0, record.attempt - 1) for record in ended),
+        latency=_latency(ended),
+        kinds=reports,
+        digest=_digest(work, records),
+    )
+
+
+def _kind(kind: WorkKind, jobs: list[tuple[int, Record | None]], seed: int) -> KindReport:
+    prediction = predict(kind)
+    records = [record for _, record in jobs if record is not None]
+    return KindReport(
+        kind=kind.name,
+        jobs=len(jobs),
+        predicted=prediction.status,
+        predicted_attempts=prediction.attempts,
+        outcomes=dict(Counter("gone" if record is None else str(record.status) for _, record in jobs)),
+        attempts=sum(record.attempt for record in records),
+        lost_attempts=sum(max(0, record.attempt - prediction.attempts) for record in records),
+        wrong=sum(not _as_predicted(kind, number, record, seed) for number, record in jobs),
+        latency=_latency([record for record in records if record.finished_at is not None]),
+    )
+
+
+def _as_predicted(kind: WorkKind, number: int, record: Record | None, seed: int) -> bool:
+    if record is None or record.status is not predict(kind).status:
+        return False
+    return record.output is None or plain(record.output) == kind.seconds(seed, number)
+
+
+def _latency(records: Sequence[Record]) -> Latency | None:
+    if not records:
+        return None
+    times = sorted(((record.finished_at or 0) - record.created_at) / SECOND for record in records)
+    return Latency(_quantile(times, 0.5), _quantile(times, 0.95), _quantile(times, 0.99), times[-1])
+
+
+def _quantile(ordered: Sequence[float], part: float) -> float:
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
+
+
+def _digest(work: Sequence[WorkKind], records: Sequence[Record | None]) -> str:
+    digest = hashlib.sha256()
+    for number, (kind, record) in enumerate(zip(work, records, strict=True)):
+        ending = "gone" if record is None else f"{record.status} {(record.output or b'').decode()}"
+        digest.update(f"{number} {kind.name} {ending}\n".encode())
+    return digest.hexdigest()[:16]
