@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from holdfast.calls import continuation, new_chain
 from holdfast.errors import AlreadyCompleted
@@ -12,8 +11,7 @@ from holdfast.job import Chain, Job, Record
 from holdfast.jobs import Bound, Jobs
 from holdfast.lifecycle import create
 from holdfast.operations import Complete, LockChain, Start, Step
-from holdfast.options import After
-from holdfast.retry import Seconds
+from holdfast.options import ContinueKeywords, StartKeywords
 from holdfast.store import Store, SyncTransaction, Transaction
 
 T = TypeVar("T")
@@ -74,22 +72,14 @@ class Current(_Steps):
         """Complete the current job, and so the chain, with this output."""
         self._output(value)
 
-    async def continue_with(
-        self,
-        bound: Bound[Any],
-        *,
-        delay: Seconds | None = None,
-        at: datetime | None = None,
-        priority: int | None = None,
-        after: After = (),
-    ) -> Job:
+    async def continue_with(self, bound: Bound[Any], **options: Unpack[ContinueKeywords]) -> Job:
         """Complete the current job by handing over to the next one, which becomes current."""
-        self._continue_with(bound.options(delay=delay, at=at, priority=priority, after=after))
+        self._continue_with(bound.options(**options))
         return self.job
 
-    async def start(self, bound: Bound[T], *, after: After = ()) -> Chain[T]:
+    async def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
         """Start a side chain that exists if, and only if, this completion does."""
-        started = await self._tx.perform(Start((new_chain(bound.options(after=after)),)))
+        started = await self._tx.perform(Start((new_chain(bound.options(**options)),)))
         return Chain(started[0].chain, self._jobs, deduplicated=started[0].deduplicated)
 
 
@@ -109,22 +99,14 @@ class SyncCurrent(_Steps):
         """Complete the current job, and so the chain, with this output."""
         self._output(value)
 
-    def continue_with(
-        self,
-        bound: Bound[Any],
-        *,
-        delay: Seconds | None = None,
-        at: datetime | None = None,
-        priority: int | None = None,
-        after: After = (),
-    ) -> Job:
+    def continue_with(self, bound: Bound[Any], **options: Unpack[ContinueKeywords]) -> Job:
         """Complete the current job by handing over to the next one, which becomes current."""
-        self._continue_with(bound.options(delay=delay, at=at, priority=priority, after=after))
+        self._continue_with(bound.options(**options))
         return self.job
 
-    def start(self, bound: Bound[T], *, after: After = ()) -> Chain[T]:
+    def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
         """Start a side chain that exists if, and only if, this completion does."""
-        started = self._tx.perform(Start((new_chain(bound.options(after=after)),)))
+        started = self._tx.perform(Start((new_chain(bound.options(**options)),)))
         return Chain(started[0].chain, self._jobs, deduplicated=started[0].deduplicated)
 
 

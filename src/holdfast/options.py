@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol, TypedDict, get_args
 
 import msgspec
 
@@ -36,6 +36,28 @@ class Identified(Protocol):
 Chains = Iterable[Identified | str]
 After = Chains
 Exclude = Chains
+
+
+class ContinueKeywords(TypedDict, total=False):
+    """What `continue_with` takes besides the call."""
+
+    delay: Seconds | None
+    at: datetime | None
+    priority: int | None
+    after: After
+
+
+class StartKeywords(ContinueKeywords, total=False):
+    """What `start` takes besides the call."""
+
+    key: str | None
+    dedup: Dedup | None
+    window: Seconds | None
+    exclude: Exclude
+    max_attempts: int | None
+    timeout: Seconds | None
+    id: str | None
+    on_blocker_failure: OnBlockerFailure | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, Unpack, overload
 
 from holdfast import steps, waiting
 from holdfast.calls import Calls, Names, Stats, Statuses, chain_id, no_trace, tell_created, type_names, wanted
@@ -16,7 +16,7 @@ from holdfast.job import Chain, Job, Page, Report, Status
 from holdfast.jobs import Bound, Jobs
 from holdfast.observer import Observer, Observers
 from holdfast.operations import Examine, Finding, Operation, Pause, Prune, Resume
-from holdfast.options import After, Dedup, Exclude, OnBlockerFailure
+from holdfast.options import StartKeywords
 from holdfast.retry import Seconds, seconds
 from holdfast.store import Store
 from holdfast.stores.address import open_store
@@ -71,30 +71,14 @@ class SyncClient:
 
     # Starting and waiting
 
-    def start(
-        self,
-        bound: Bound[T],
-        *,
-        tx: Any = None,
-        delay: Seconds | None = None,
-        at: datetime | None = None,
-        priority: int | None = None,
-        key: str | None = None,
-        dedup: Dedup | None = None,
-        window: Seconds | None = None,
-        exclude: Exclude = (),
-        after: After = (),
-        max_attempts: int | None = None,
-        timeout: Seconds | None = None,
-        id: str | None = None,
-        on_blocker_failure: OnBlockerFailure | None = None,
-    ) -> Chain[T]:
-        """Create a chain, or find the one that its key or id already names (`chain.deduplicated` tells)."""
-        bound = bound.options(
-            delay=delay, at=at, priority=priority, key=key, dedup=dedup, window=window, exclude=exclude, after=after,
-            max_attempts=max_attempts, timeout=timeout, id=id, on_blocker_failure=on_blocker_failure,
-        )  # fmt: skip
-        (chain,) = self.start_many([bound], tx=tx)
+    def start(self, bound: Bound[T], *, tx: Any = None, **options: Unpack[StartKeywords]) -> Chain[T]:
+        """Create a chain, or find the one that its key or id already names (`chain.deduplicated` tells).
+
+        `delay` or `at` say when it is due, `priority` how soon among the due ones, `after` which chains must complete
+        first (and `on_blocker_failure` what if one does not), `key` with `dedup`, `window` and `exclude` which chains
+        stand for this one already; `max_attempts` and `timeout` replace what the type says; `id` names the chain.
+        """
+        (chain,) = self.start_many([bound.options(**options) if options else bound], tx=tx)
         return chain
 
     def start_many(self, bounds: Iterable[Bound[T]], *, tx: Any = None) -> list[Chain[T]]:

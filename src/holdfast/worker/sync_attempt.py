@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, contextmanager
-from datetime import datetime
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, Unpack
 
 from holdfast.calls import new_chain
 from holdfast.clock import duration
@@ -14,7 +13,7 @@ from holdfast.errors import ClaimLost
 from holdfast.job import Chain, Claim, Job
 from holdfast.jobs import Bound, Jobs
 from holdfast.operations import Guard, Start
-from holdfast.options import After, Dedup, Exclude
+from holdfast.options import StartKeywords
 from holdfast.retry import Seconds, seconds
 from holdfast.store import Store, SyncTransaction
 from holdfast.worker.middleware import Middleware, around
@@ -28,27 +27,9 @@ T = TypeVar("T")
 class SyncDone(Ending):
     """The end of an attempt, being written, in blocking code."""
 
-    def start(
-        self,
-        bound: Bound[T],
-        *,
-        delay: Seconds | None = None,
-        at: datetime | None = None,
-        priority: int | None = None,
-        key: str | None = None,
-        dedup: Dedup | None = None,
-        window: Seconds | None = None,
-        exclude: Exclude = (),
-        after: After = (),
-        max_attempts: int | None = None,
-        timeout: Seconds | None = None,
-    ) -> Chain[T]:
+    def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
         """Start a side chain: it exists if, and only if, this completion commits."""
-        bound = bound.options(
-            delay=delay, at=at, priority=priority, key=key, dedup=dedup, window=window, exclude=exclude, after=after,
-            max_attempts=max_attempts, timeout=timeout,
-        )  # fmt: skip
-        (started,) = self._tx.perform(Start((new_chain(bound, self._work.record.trace),)))
+        (started,) = self._tx.perform(Start((new_chain(bound.options(**options), self._work.record.trace),)))
         return self._note(started)
 
 

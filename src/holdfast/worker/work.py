@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, Unpack
 
 from holdfast.calls import continuation
 from holdfast.clock import Micros
@@ -11,8 +10,7 @@ from holdfast.job import Chain, Claim, Record
 from holdfast.jobs import AnyJobType, Bound, Jobs
 from holdfast.lifecycle import Continued, Outcome, Raised, Returned
 from holdfast.operations import ReportProgress, Started
-from holdfast.options import After
-from holdfast.retry import Seconds
+from holdfast.options import ContinueKeywords
 
 T = TypeVar("T")
 Tx = TypeVar("Tx")
@@ -136,17 +134,9 @@ class Ending:
         self._work.decide_output(value)
         return value
 
-    def continue_with(
-        self,
-        bound: Bound[T],
-        *,
-        delay: Seconds | None = None,
-        at: datetime | None = None,
-        priority: int | None = None,
-        after: After = (),
-    ) -> Bound[T]:
+    def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Bound[T]:
         """Complete the job by handing over to the chain's next one. Return what this gives."""
-        bound = bound.options(delay=delay, at=at, priority=priority, after=after)
+        bound = bound.options(**options)
         self._work.decide_continuation(bound)
         return bound
 
