@@ -10,6 +10,13 @@ from holdfast.wakeups import ANYTHING, NoWakeups
 from tests.worker.stage import Stage
 
 
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    """Look for lost jobs, and for a blocked loop, more often than once a second."""
+    monkeypatch.setattr("holdfast.worker.worker.REAP_EVERY", 0.1)
+    monkeypatch.setattr("holdfast.worker.watchdog.BEAT", 0.05)
+
+
 @pytest.fixture
 def clock() -> ManualClock:
     return ManualClock()

@@ -28,10 +28,17 @@ class Ear:
         self.events: list[Event] = []
         self._loop = asyncio.get_running_loop()
         self._news = asyncio.Event()
+        self._reactions: dict[str, Callable[[], object]] = {}
 
     def __call__(self, event: Event) -> None:
         self.events.append(event)
+        if (react := self._reactions.pop(event.kind, None)) is not None:
+            react()
         self._loop.call_soon_threadsafe(self._news.set)
+
+    def then(self, kind: str, react: Callable[[], object]) -> None:
+        """Do something at the next event of this kind, on the thread that tells it."""
+        self._reactions[kind] = react
 
     async def until(self, condition: Callable[[], T]) -> T:
         """Wait until the condition, looked at after every event, is true; answers what it gave."""
@@ -71,7 +78,7 @@ class Stage:
 
     def worker(self, **options: Any) -> Worker:
         """A worker that polls quickly, so that every test also passes without wake-ups."""
-        defaults: dict[str, Any] = {"poll_interval": POLL, "lease": LEASE, "recovery": QUICK}
+        defaults: dict[str, Any] = {"poll_interval": POLL, "lease": LEASE, "recovery": QUICK, "grace": 2}
         return Worker(self.client, **(defaults | options))
 
     async def start(self, bound: Bound[T], **options: Any) -> Chain[T]:

@@ -41,6 +41,11 @@ class Holding:
     def claim(self) -> Claim:
         return self.record.claim
 
+    @property
+    def given_up(self) -> bool:
+        """Aborted, though its handler still runs: its lease is no longer defended."""
+        return self.signal.aborted and not self.ended
+
     def enter(self, task: asyncio.Task[None]) -> bool:
         """The handler runs in this task from now on. Tells whether it should: it may have been aborted before."""
         self.task = task
@@ -71,8 +76,12 @@ class Holdings:
         self._by_id: dict[str, Holding] = {}
 
     def add(self, holding: Holding) -> None:
+        """Hold a claim. An older one of the same job, lost without our noticing, is aborted."""
         with self._lock:
+            older = self._by_id.get(holding.record.id)
             self._by_id[holding.record.id] = holding
+        if older is not None:
+            older.abort("taken_by_another_worker")
 
     def remove(self, holding: Holding) -> None:
         with self._lock:

@@ -16,8 +16,6 @@ from holdfast.worker.holdings import Holding, Holdings, ticks
 
 RENEW_AT = 1 / 3
 """A lease is renewed after this part of it, so two renewals may fail before it is in danger."""
-GIVE_UP_AT = 0.9
-"""Without a renewal for this part of its lease an attempt is aborted: another worker may take the job at any moment."""
 LOOK_EVERY = 0.25
 """Seconds between two looks whether claims still hold, however many wake-ups there are."""
 
@@ -26,7 +24,7 @@ class Renewer:
     """Renews all leases that are due in one step, and tells attempts whose claim is lost.
 
     A renewal has three answers. Renewed: go on. Lost: the attempt is aborted at once, with the reason. Unknown, since
-    the store did not answer: try again, and abort the attempt before its lease can have run out.
+    the store did not answer: try again, while the fencer watches the time.
     """
 
     def __init__(
@@ -66,19 +64,16 @@ class Renewer:
                 self._looked = ticks()
                 self._attempt(self._look)
             self._attempt(self._renew)
-            self._give_up()
 
     def _pause(self) -> float:
         """Until something is to be done. Claims may come meanwhile, so never longer than the shortest lease allows."""
         longest = self._shortest * RENEW_AT
         now = ticks()
-        dues = [holding.renewed + holding.lease * RENEW_AT for holding in self._holdings.all()]
-        if self._suspicious:
-            dues.append(self._looked + LOOK_EVERY)
-        if not dues:
-            return longest
-        # Overdue means that the last try failed: not again at once.
-        return min(longest, max(min(dues) - now, self._shortest / 20))
+        dues = [holding.renewed + holding.lease * RENEW_AT for holding in self._holdings.all() if not holding.given_up]
+        if dues:
+            # Overdue means that the last try failed: not again at once.
+            longest = min(longest, max(min(dues) - now, self._shortest / 20))
+        return min(longest, max(self._looked + LOOK_EVERY - now, 0)) if self._suspicious else longest
 
     def _attempt(self, step: Callable[[], None]) -> None:
         begun = ticks()
@@ -92,7 +87,8 @@ class Renewer:
 
     def _renew(self) -> None:
         sent = ticks()
-        due = [holding for holding in self._holdings.all() if sent >= holding.renewed + holding.lease * RENEW_AT]
+        held = [holding for holding in self._holdings.all() if not holding.given_up]
+        due = [holding for holding in held if sent >= holding.renewed + holding.lease * RENEW_AT]
         if not due:
             return
         lost = self._store.perform_sync(Renew(tuple((holding.claim, duration(holding.lease)) for holding in due)))
@@ -122,9 +118,3 @@ class Renewer:
         if not holding.ended:
             self._holdings.remove(holding)
             holding.abort(reason)
-
-    def _give_up(self) -> None:
-        now = ticks()
-        for holding in self._holdings.all():
-            if now >= holding.renewed + holding.lease * GIVE_UP_AT:
-                holding.abort("error")

@@ -21,6 +21,7 @@ from holdfast.observer import Observer, Observers, log
 from holdfast.operations import ClaimJobs, NextDue, Reap
 from holdfast.retry import Retry, Seconds, seconds
 from holdfast.wakeups import Alarm, Hints
+from holdfast.worker.fencer import Fencer
 from holdfast.worker.holdings import Holding, Holdings, ticks
 from holdfast.worker.middleware import Middleware
 from holdfast.worker.processes import Processes
@@ -164,6 +165,8 @@ class Worker:
         renewer.start()
         watchdog.start()
         settling = asyncio.create_task(settler.run(), name="holdfast-settler")
+        fencer = Fencer(self._holdings, shortest=self._shortest_lease())
+        fencing = asyncio.create_task(fencer.run(), name="holdfast-fencer")
         pruning = asyncio.create_task(Pruner(self._store, self._observers, self.id).run(), name="holdfast-pruner")
         self._observers.tell("worker_started", worker=self.id, detail=", ".join(sorted(self._types)))
         try:
@@ -172,9 +175,9 @@ class Worker:
         finally:
             unsubscribe()
             unsubscribe_renewer()
-            for task in (settling, pruning):
+            for task in (settling, fencing, pruning):
                 task.cancel()
-            await asyncio.gather(settling, pruning, return_exceptions=True)
+            await asyncio.gather(settling, fencing, pruning, return_exceptions=True)
             await asyncio.to_thread(_stop_threads, renewer, watchdog)
             self._processes.close()
             self._threads.close()
@@ -257,7 +260,7 @@ class Worker:
     async def _reap(self) -> None:
         """Take back what other workers lost."""
         self._reaped = ticks()
-        held = tuple(holding.claim for holding in self._holdings.all())
+        held = tuple(holding.claim for holding in self._holdings.all() if not holding.given_up)
         reaped = await self._store.perform(Reap(tuple(self._types), held, REAP_BATCH))
         for each in reaped:
             detail = f"from worker {each.worker}"

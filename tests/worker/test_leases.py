@@ -1,0 +1,247 @@
+"""Leases: renewed in batches from a thread of their own, given up before they can have run out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import Any
+
+import pytest
+
+from holdfast import Attempt, SyncAttempt
+from holdfast.operations import Renew
+from holdfast.stores.memory import MemoryStore
+from holdfast.testing.clock import ManualClock
+from holdfast.worker.holdings import ticks
+from tests.worker.faulty import FaultyStore
+from tests.worker.stage import LEASE, PATIENCE, Stage
+
+
+@pytest.fixture
+def faulty(store: MemoryStore) -> FaultyStore:
+    return FaultyStore(store)
+
+
+@pytest.fixture
+async def stage(faulty: FaultyStore, clock: ManualClock) -> Stage:
+    return Stage(faulty, clock)
+
+
+async def test_a_lease_is_renewed_while_the_handler_works(stage: Stage) -> None:
+    @stage.jobs.job
+    async def long(attempt: Attempt) -> None:
+        stage.clock.advance(LEASE / 2)
+        await stage.ear.hear("renewed", times=2, job_id=attempt.job.id)
+        job = await stage.job(attempt.job.id)
+        assert job.renewed_at is not None
+        assert attempt.job.renewed_at is not None
+        assert (job.renewed_at - attempt.job.renewed_at).total_seconds() == LEASE / 2
+        assert job.leased_until is not None
+        assert (job.leased_until - job.renewed_at).total_seconds() == LEASE
+
+    chain = await stage.start(long.bind())
+    async with stage.worker():
+        assert (await stage.ended(chain)).kind == "completed"
+
+
+async def test_renewals_that_are_due_together_go_together(stage: Stage, faulty: FaultyStore) -> None:
+    @stage.jobs.job
+    async def long(attempt: Attempt) -> None:
+        await stage.ear.hear("renewed", times=2, job_id=attempt.job.id)
+
+    await stage.client.start_many([long.bind() for _ in range(5)])
+    async with stage.worker(concurrency=5):
+        await stage.ear.hear("completed", times=5)
+
+    renewals = [operation for operation in faulty.performed if isinstance(operation, Renew)]
+    assert {len(renewal.claims) for renewal in renewals[:2]} == {5}
+
+
+async def test_short_jobs_are_never_renewed(stage: Stage, faulty: FaultyStore) -> None:
+    @stage.jobs.job
+    async def quick() -> None: ...
+
+    await stage.client.start_many([quick.bind() for _ in range(100)])
+    async with stage.worker(lease=60):
+        await stage.ear.hear("completed", times=100)
+
+    assert faulty.count("renew") == 0
+
+
+async def test_each_type_is_renewed_by_its_own_lease(stage: Stage, faulty: FaultyStore) -> None:
+    over = asyncio.Event()
+
+    @stage.jobs.job(lease=1000)
+    async def patient() -> None:
+        await over.wait()
+
+    @stage.jobs.job
+    async def hasty(attempt: Attempt) -> None:
+        await stage.ear.hear("renewed", times=3, job_id=attempt.job.id)
+
+    await stage.start(patient.bind())
+    async with stage.worker():
+        await stage.ended(await stage.start(hasty.bind()))
+        over.set()
+
+    renewed = {
+        claim.job_id for operation in faulty.performed if isinstance(operation, Renew) for claim, _ in operation.claims
+    }
+    assert len(renewed) == 1
+
+
+async def test_a_handler_that_blocks_the_event_loop_keeps_its_job_and_is_named(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    go_on = threading.Event()
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if getattr(record, "holdfast_event", None) == "loop_blocked":
+                named.append(record)
+                stage.ear.then("renewed", go_on.set)
+
+    named: list[logging.LogRecord] = []
+    listener = Listener()
+    logging.getLogger("holdfast").addHandler(listener)
+
+    @stage.jobs.job
+    async def selfish() -> str:
+        assert go_on.wait(PATIENCE)
+        return "done"
+
+    chain = await stage.start(selfish.bind())
+    try:
+        async with stage.worker():
+            event = await stage.ended(chain)
+    finally:
+        logging.getLogger("holdfast").removeHandler(listener)
+
+    assert event.kind == "completed"
+    assert stage.ear.find("renewed", job_id=chain.id)
+    assert "the handler of 'selfish' blocks the event loop" in named[0].getMessage()
+    assert "go_on.wait(PATIENCE)" in named[0].getMessage()
+    assert named[0].__dict__["holdfast_type"] == "selfish"
+    assert "runs again" in caplog.text
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
+@pytest.mark.parametrize("trouble", ["refused", "hanging"])
+async def test_an_attempt_gives_up_before_its_lease_can_have_run_out(
+    stage: Stage, faulty: FaultyStore, trouble: str, plain: bool
+) -> None:
+    reasons: list[str | None] = []
+    at: list[float] = []
+
+    if plain:
+
+        @stage.jobs.job(name="cut_off")
+        def cut_off(attempt: SyncAttempt) -> str:
+            reasons.append(attempt.signal.wait_sync(PATIENCE))
+            at.append(ticks())
+            return "too late"
+
+    else:
+
+        @stage.jobs.job(name="cut_off")
+        async def cut_off_async(attempt: Attempt) -> str:
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                reasons.append(attempt.signal.reason)
+                at.append(ticks())
+            return "too late"
+
+    fault = faulty.fail("renew", times=None) if trouble == "refused" else None
+    chain = await stage.start(stage.jobs["cut_off"].bind())
+    begun = ticks()
+    async with stage.worker():
+        if trouble == "hanging":
+            faulty.hold.clear()
+        try:
+            event = await stage.ended(chain)
+        finally:
+            faulty.hold.set()
+
+    assert reasons == ["error"]
+    assert LEASE / 2 < at[0] - begun < LEASE
+    assert event.kind == "retrying"
+    assert "could not be renewed" in str(event.error)
+    assert fault is None or fault.met >= 2
+
+
+async def test_a_few_renewals_that_fail_do_no_harm(stage: Stage, faulty: FaultyStore) -> None:
+    @stage.jobs.job
+    async def long(attempt: Attempt) -> str:
+        await stage.ear.hear("renewed", times=2, job_id=attempt.job.id)
+        return "done"
+
+    fault = faulty.fail("renew", times=2)
+    chain = await stage.start(long.bind())
+    async with stage.worker():
+        event = await stage.ended(chain)
+
+    assert event.kind == "completed"
+    assert fault.met == 2
+    assert len(stage.ear.find("store_error")) == 2
+
+
+async def test_a_renewal_whose_answer_is_lost_is_sent_again(stage: Stage, faulty: FaultyStore) -> None:
+    @stage.jobs.job
+    async def long(attempt: Attempt) -> str:
+        await stage.ear.hear("renewed", times=1, job_id=attempt.job.id)
+        return "done"
+
+    faulty.fail("renew", when="after")
+    chain = await stage.start(long.bind())
+    async with stage.worker():
+        event = await stage.ended(chain)
+
+    assert event.kind == "completed"
+    assert faulty.count("renew") >= 2
+
+
+async def test_an_error_that_the_store_does_not_name_stops_no_renewals(
+    stage: Stage, faulty: FaultyStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    @stage.jobs.job
+    async def long(attempt: Attempt) -> str:
+        await stage.ear.hear("renewed", times=1, job_id=attempt.job.id)
+        return "done"
+
+    faulty.fail("renew", error=ZeroDivisionError("a bug"))
+    chain = await stage.start(long.bind())
+    async with stage.worker():
+        assert (await stage.ended(chain)).kind == "completed"
+
+    assert "a bug" in caplog.text
+
+
+async def test_a_claim_counts_from_when_it_was_asked_for(stage: Stage, faulty: FaultyStore) -> None:
+    """The lease runs from the claim in the store, so a slow answer leaves less of it."""
+    asked: list[float] = []
+
+    async def slowly(operation: Any) -> Any:
+        if operation.verb == "claim":
+            asked.append(ticks())
+            answer = faulty.perform_sync(operation)
+            await asyncio.sleep(LEASE / 2)
+            return answer
+        return faulty.perform_sync(operation)
+
+    @stage.jobs.job
+    async def cut_off(attempt: Attempt) -> None:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            aborted.append(ticks())
+
+    aborted: list[float] = []
+    faulty.perform = slowly  # type: ignore[method-assign]
+    faulty.fail("renew", times=None)
+    chain = await stage.start(cut_off.bind())
+    async with stage.worker():
+        await stage.ended(chain)
+
+    assert aborted[0] - asked[0] < LEASE
