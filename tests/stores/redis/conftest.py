@@ -1,15 +1,23 @@
-"""A server for the tests of this folder."""
+"""A server for the tests of this folder, and a store in a namespace of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import pytest
 
-from tests.servers.redis import RedisServer, run_redis
+from holdfast.stores.redis import RedisStore
+from tests.servers.redis import RedisServer, shared_redis
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[RedisServer]:
-    with run_redis() as server:
-        yield server
+@pytest.fixture
+def server() -> RedisServer:
+    return shared_redis()
+
+
+@pytest.fixture
+def store(server: RedisServer) -> Generator[RedisStore]:
+    store = RedisStore(server.address())
+    store.open_sync()
+    yield store
+    store.close_sync()

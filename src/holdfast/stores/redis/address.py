@@ -1,8 +1,8 @@
 """A Redis address, read: where the servers are, and what of the store's own is set in it.
 
-    redis://user:password@host:6379/0?namespace=shop          one server; rediss:// with TLS
-    redis://?socket=/run/redis.sock                           one server, by a Unix socket
-    redis+cluster://host:7000,host:7001?namespace=shop        a cluster; rediss+cluster:// with TLS
+redis://user:password@host:6379/0?namespace=shop          one server; rediss:// with TLS
+redis://?socket=/run/redis.sock                           one server, by a Unix socket
+redis+cluster://host:7000,host:7001?namespace=shop        a cluster; rediss+cluster:// with TLS
 """
 
 from __future__ import annotations

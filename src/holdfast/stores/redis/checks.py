@@ -141,7 +141,11 @@ def _info(reply: Any) -> dict[str, str]:
 
 
 def _setting(reply: Any) -> str | None:
-    return reply[1].decode() if isinstance(reply, list) and len(reply) == 2 else None  # pyright: ignore
+    match reply:
+        case [_, bytes(value)]:
+            return value.decode()
+        case _:
+            return None
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -96,7 +96,14 @@ class Scripts:
     """Scripts by name; those the server does not know are given to it, and asked for again."""
 
     def __init__(
-        self, calls: Sequence[Call], address: Address, *, keys: Keys, dialect: Dialect, clock: Clock | None, writes: bool
+        self,
+        calls: Sequence[Call],
+        address: Address,
+        *,
+        keys: Keys,
+        dialect: Dialect,
+        clock: Clock | None,
+        writes: bool,
     ) -> None:
         self.replies: list[Any] = [None] * len(calls)
         self._calls = dict(enumerate(calls))
@@ -106,14 +113,21 @@ class Scripts:
         self._clock = clock
         self._confirmed = writes and (address.wait > 0 or address.waitaof >= 0)
         self._unknown: set[str] = set()
+        self._unanswered = self._resent = False
 
     def commands(self) -> list[Command]:
+        # Asked for again before there was an answer: whether the scripts ran the first time is unknown.
+        self._resent = self._resent or self._unanswered
+        self._unanswered = True
         now = "" if self._clock is None else str(self._clock())
         flagged = self._dialect.flagged
-        loads: list[Command] = [("SCRIPT LOAD", script(verb, flagged=flagged).source) for verb in sorted(self._unknown)]
+        loads: list[Command] = [
+            ("SCRIPT", "LOAD", script(verb, flagged=flagged).source) for verb in sorted(self._unknown)
+        ]
         return loads + [self._evalsha(call, now) for call in self._calls.values()] + self._confirmations()
 
     def accept(self, replies: Sequence[Any]) -> bool:
+        self._unanswered = False
         own = replies[len(self._unknown) :]
         self._unknown = set()
         moved: Moved | None = None
@@ -122,7 +136,7 @@ class Scripts:
                 case NoScriptError():
                     self._unknown.add(call.verb)
                 case MovedError():
-                    moved = Moved((reply.host, reply.port))
+                    moved = Moved(_node(reply))
                 case RedisError() if isinstance(reply, TRANSIENT) or str(reply).startswith("BUSY"):
                     pass
                 case RedisError():
@@ -146,7 +160,7 @@ class Scripts:
     def _evalsha(self, call: Call, now: str) -> Command:
         keys = [self._keys.root, self._keys.absent, *map(self._keys.job, call.jobs)]
         sha = script(call.verb, flagged=self._dialect.flagged).sha
-        frame = (now, self._dialect.publish, call.request, encode(call.body))
+        frame = (now, self._dialect.publish, f"{'+' if self._resent else ''}{call.request}", encode(call.body))
         return ("EVALSHA", sha, len(keys), *keys, *frame, *call.payloads)
 
     def _confirmations(self) -> list[Command]:
@@ -165,7 +179,11 @@ class Scripts:
         for counts, reply in zip(wanted, replies, strict=True):
             if isinstance(reply, ResponseError):
                 raise StoreUnavailable(self._address.shown, f"written, but not confirmed: {reply}") from reply
-            confirmed = reply if isinstance(reply, list) else [reply]
+            confirmed: list[int] = reply if isinstance(reply, list) else [reply]
             if any(got < least for got, least in zip(confirmed, counts, strict=True)):
                 detail = f"written, but confirmed by {confirmed} where {list(counts)} were asked for"
                 raise StoreUnavailable(self._address.shown, detail)
+
+
+def _node(moved: Any) -> Node:
+    return str(moved.host), int(moved.port)

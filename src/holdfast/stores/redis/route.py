@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, cast
 
 import redis.asyncio.connection as async_connections
 import redis.connection as connections
@@ -12,6 +12,48 @@ from redis.exceptions import RedisError
 
 from holdfast.stores.redis.address import Address, Node
 from holdfast.stores.redis.exchange import CUT
+
+
+class Connection(Protocol):
+    """What we use of the driver's blocking connections, which tell type checkers little."""
+
+    def connect(self) -> None: ...
+
+    def disconnect(self) -> None: ...
+
+    def send_command(self, *command: Any) -> None: ...
+
+    def send_packed_command(self, command: Sequence[bytes], check_health: bool = True) -> None: ...
+
+    def can_read(self, timeout: float) -> bool: ...
+
+    def read_response(self) -> Any: ...
+
+
+class AsyncConnection(Protocol):
+    """What we use of the driver's async connections."""
+
+    async def connect(self) -> None: ...
+
+    async def disconnect(self, nowait: bool = False) -> None: ...
+
+    async def send_packed_command(self, command: Sequence[bytes], check_health: bool = True) -> None: ...
+
+    async def read_response(self) -> Any: ...
+
+
+_tcp, _tls, _unix = (
+    cast(Callable[..., Connection], kind)
+    for kind in (connections.Connection, connections.SSLConnection, connections.UnixDomainSocketConnection)
+)
+_async_tcp, _async_tls, _async_unix = (
+    cast(Callable[..., AsyncConnection], kind)
+    for kind in (
+        async_connections.Connection,
+        async_connections.SSLConnection,
+        async_connections.UnixDomainSocketConnection,
+    )
+)
 
 
 class Route:
@@ -52,7 +94,7 @@ class Route:
             return
         failure: Exception | None = None
         for node in list(self._known):
-            connection = connections.Connection(**self._options(node), socket_timeout=2.0)
+            connection = self._connection_to(node, 2.0)
             try:
                 connection.connect()
                 connection.send_command("CLUSTER", "SLOTS")
@@ -66,21 +108,22 @@ class Route:
                 return
         raise ConnectionError("no node of the cluster says who serves the namespace") from failure
 
-    def connection(self, timeout: float) -> connections.AbstractConnection:
+    def connection(self, timeout: float) -> Connection:
         """A blocking connection, not yet connected."""
         if self.address.socket is not None:
-            return connections.UnixDomainSocketConnection(
-                path=self.address.socket, **self._login(), socket_timeout=timeout
-            )
-        kind = connections.Connection if self.address.tls is None else connections.SSLConnection
-        return kind(**self._options(self._node or self._known[0]), socket_timeout=timeout)
+            return _unix(path=self.address.socket, **self._login(), socket_timeout=timeout)
+        return self._connection_to(self._node or self._known[0], timeout)
 
-    def async_connection(self) -> async_connections.AbstractConnection:
+    def async_connection(self) -> AsyncConnection:
         """An async connection, not yet connected. It has no timeouts: whoever talks over it sets the deadline."""
         if self.address.socket is not None:
-            return async_connections.UnixDomainSocketConnection(path=self.address.socket, **self._login())
-        kind = async_connections.Connection if self.address.tls is None else async_connections.SSLConnection
-        return kind(**self._options(self._node or self._known[0]), socket_timeout=None)
+            return _async_unix(path=self.address.socket, **self._login(), socket_timeout=None)
+        make = _async_tcp if self.address.tls is None else _async_tls
+        return make(**self._options(self._node or self._known[0]), socket_timeout=None)
+
+    def _connection_to(self, node: Node, timeout: float) -> Connection:
+        make = _tcp if self.address.tls is None else _tls
+        return make(**self._options(node), socket_timeout=timeout)
 
     def _learn(self, ranges: Any, asked: Node) -> None:
         for first, last, (host, port, *_), *replicas in ranges:
@@ -99,7 +142,5 @@ class Route:
         return {**self._login(), **connect, **(self.address.tls or {}), "host": node[0], "port": node[1]}
 
 
-def _text(value: Any) -> str:
-    with suppress(AttributeError):
-        return value.decode()  # type: ignore[no-any-return]
-    return value or ""
+def _text(value: bytes | None) -> str:
+    return "" if value is None else value.decode()

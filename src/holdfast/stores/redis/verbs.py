@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 STEP = 100
 """Items in one call: a script holds up everybody else, so it is kept short."""
-PIPELINED = 8
+PIPELINED = 16
 """Calls that are on their way together."""
 WINDOW = 1000
 """Rows that one call of a listing looks at."""
@@ -169,7 +169,7 @@ def guard(op: ops.Guard) -> Asking[None]:
 
 def progress(op: ops.ReportProgress) -> Asking[ops.LostReason | None]:
     (reason,) = yield [Call("progress", (*op.claim, repr(op.fraction), op.note), [op.claim.job_id])]
-    return None if reason is None else reason.decode()  # type: ignore[no-any-return]
+    return None if reason is None else reason.decode()
 
 
 def reap(op: ops.Reap) -> Asking[list[ops.Reaped]]:
@@ -200,7 +200,8 @@ def lock(op: ops.LockChain) -> Asking[Record]:
 def complete(op: ops.Complete) -> Asking[Settled]:
     payloads = Payloads()
     steps = [
-        (payloads.add(step.output), step.continuation and wire.new_job(step.continuation, payloads)) for step in op.steps
+        (payloads.add(step.output), step.continuation and wire.new_job(step.continuation, payloads))
+        for step in op.steps
     ]
     starts = [wire.new_job(job, payloads) for job in op.starts]
     body = (op.chain_id, op.job_id, steps, starts, op.expected)

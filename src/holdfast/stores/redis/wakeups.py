@@ -8,13 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from redis.connection import AbstractConnection
 from redis.exceptions import RedisError
 
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.redis.exchange import CUT, Dialect, Moved, Questions
 from holdfast.stores.redis.links import Links
-from holdfast.stores.redis.route import Route
+from holdfast.stores.redis.route import Connection, Route
 from holdfast.stores.redis.wire import encode, hinted
 from holdfast.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 
@@ -86,7 +85,7 @@ class _Ear(threading.Thread):
         self._dialect = dialect
         self._tell = tell
         self._stopping = threading.Event()
-        self._connection: AbstractConnection | None = None
+        self._connection: Connection | None = None
 
     def stop(self) -> None:
         self._stopping.set()

@@ -1,16 +1,17 @@
 -- claim: hand out due jobs, best first: higher priority, then earlier due, then earlier made.
 -- include: change
--- include: recall
 -- op: { terms, limit, worker, token }, each of the terms { type, lease, max_attempts }
 local terms, limit, worker, token = op[1], op[2], op[3], op[4]
 local answer = {}
 
-local claimed_before = recall()
-if claimed_before then
-  for _, id in ipairs(claimed_before) do
-    local job = load(id)
+-- What each worker claimed last, so that a claim whose answer was lost hands out the same jobs again.
+local claimed_key = prefix .. 'claimed:' .. worker
+local claimed_before = resent and redis.call('LRANGE', claimed_key, 0, -1) or {}
+if '+' .. (claimed_before[1] or '') == ARGV[3] then
+  for n = 2, #claimed_before do
+    local job = load(claimed_before[n])
     if job and job.status == RUNNING and job.token == token then
-      show(answer, id)
+      show(answer, job.id)
     end
   end
   return answer
@@ -96,7 +97,7 @@ for _, priority in ipairs(priorities) do
   end
 end
 
-local ids = {}
+local ids = { (string.gsub(ARGV[3], '^+', '')) }
 for _, each in ipairs(taken) do
   local row = redis.call('HMGET', job_key(each.id), 's', 'i', 'o', 'e')
   local job = row[1] and unpack_job(each.id, row[1])
@@ -114,8 +115,10 @@ for _, each in ipairs(taken) do
     ids[#ids + 1] = each.id
   end
 end
-if #ids > 0 then
-  remember(ids)
+if #ids > 1 then
+  redis.call('DEL', claimed_key)
+  redis.call('RPUSH', claimed_key, unpack(ids))
+  redis.call('PEXPIRE', claimed_key, 60000)
   finish()
 end
 return answer

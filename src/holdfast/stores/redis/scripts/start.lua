@@ -13,7 +13,11 @@ finish()
 -- The caller knows what it sent: of a new job it is told the state alone, unless that failed at once with a blocker.
 local answer = { 'ok' }
 for n, job in ipairs(jobs) do
-  if found[n] then
+  if resent and found[n] == job.id then
+    -- The first time it was sent, it made the chain.
+    answer[#answer + 1] = 'made before'
+    show_chain(answer, job.id)
+  elseif found[n] then
     answer[#answer + 1] = 'found'
     show_chain(answer, found[n])
   elseif loaded[job.id].status == FAILED then

@@ -139,25 +139,23 @@ local function list_blockers(job, after)
   return open
 end
 
--- add: create a job, blocked where a blocker is still open.
+-- add: create a job, blocked where a blocker is still open. What was to be made becomes what is.
 local function add(new)
   last_seq = last_seq + 1
   local after = new.after or {}
-  local job = {
-    id = new.id, seq = last_seq, type = new.type, index = new.index, status = PENDING, priority = new.priority,
-    attempt = 0, max_attempts = new.max_attempts, key = new.key, created_at = now,
-    scheduled_at = due_at(new.at, new.delay), timeout = new.timeout, keep = new.keep, trace = new.trace,
-    blockers = #after, open_blockers = 0, on_blocker_failure = new.on_blocker_failure,
-  }
+  local job, chain = new, new.chain
+  job.seq, job.chain, job.status, job.attempt, job.created_at = last_seq, nil, PENDING, 0, now
+  job.scheduled_at = due_at(new.at, new.delay)
+  job.blockers, job.open_blockers = #after, 0
   local open = list_blockers(job, after)
   if #open > 0 then
     job.status = BLOCKED
     job.open_blockers = #open
   end
   loaded[job.id] = job
-  if new.chain ~= new.id then
-    job.chain = new.chain
-    redis.call('RPUSH', prefix .. 'c:' .. new.chain, job.id)
+  if chain ~= job.id then
+    job.chain = chain
+    redis.call('RPUSH', prefix .. 'c:' .. chain, job.id)
   end
   if job.key and job.index == 0 then
     redis.call('ZADD', keyed(job.type, job.key), int(job.seq), job.id)

@@ -3,12 +3,14 @@
 -- KEYS[2] never exists. While a slot moves between two nodes of a cluster, a call that names a missing key beside
 -- others is refused as a whole (ASK, then TRYAGAIN), so no script ever meets one half of its keys.
 -- KEYS[3..] are the jobs that the caller knows it is about.
--- ARGV: the time in microseconds or '' for the server's, the command that publishes, this request's id, the operation,
+-- ARGV: the time in microseconds or '' for the server's, the command that publishes, this request's id (after a + where
+-- it is sent again), the operation,
 -- then the payloads that the operation names by their number.
 local root = KEYS[1]
 local prefix = root .. ':'
 local publish = ARGV[2]
-local request = ARGV[3]
+-- Sent once more, since the first time there was no answer.
+local resent = string.sub(ARGV[3], 1, 1) == '+'
 local op = cmsgpack.unpack(ARGV[4])
 
 local function payload(number)

@@ -24,31 +24,24 @@ end
 
 local MOST_ARGUMENTS = 1000
 
-local function write_places(key, members)
-  local added, dropped = {}, {}
-  local function write(command, arguments)
-    if #arguments > 0 then
-      redis.call(command, key, unpack(arguments))
-    end
+local function write_some(command, key, arguments)
+  for from = 1, #arguments, MOST_ARGUMENTS do
+    redis.call(command, key, unpack(arguments, from, math.min(from + MOST_ARGUMENTS - 1, #arguments)))
   end
+end
+
+local function write_places(key, members)
+  local added, dropped, n = {}, {}, 0
   for member, score in pairs(members) do
     if score then
-      added[#added + 1] = int(score)
-      added[#added + 1] = member
+      -- Given as a number, the server writes all its digits.
+      added[n + 1], added[n + 2], n = score, member, n + 2
     else
       dropped[#dropped + 1] = member
     end
-    if #added >= MOST_ARGUMENTS then
-      write('ZADD', added)
-      added = {}
-    end
-    if #dropped >= MOST_ARGUMENTS then
-      write('ZREM', dropped)
-      dropped = {}
-    end
   end
-  write('ZREM', dropped)
-  write('ZADD', added)
+  write_some('ZREM', key, dropped)
+  write_some('ZADD', key, added)
 end
 
 local function write_indexes()

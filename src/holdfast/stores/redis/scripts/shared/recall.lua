@@ -1,10 +1,11 @@
 -- include: frame
 -- recall: the answer of a request that was written but whose answer was lost. Kept for a minute, which is longer than
--- any caller goes on sending.
+-- anyone goes on sending.
+local request = resent and string.sub(ARGV[3], 2) or ARGV[3]
 local recall_key = prefix .. 'answer:' .. request
 
 local function recall()
-  local answer = redis.call('GET', recall_key)
+  local answer = resent and redis.call('GET', recall_key)
   return answer and cmsgpack.unpack(answer)
 end
 

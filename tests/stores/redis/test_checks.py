@@ -1,0 +1,116 @@
+"""What is asked of a server before jobs are trusted to it."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.errors import StoreUnavailable
+from holdfast.operations import Examine, Start
+from holdfast.stores.redis import RedisStore
+from holdfast.stores.redis.address import read_address
+from holdfast.stores.redis.keys import Keys
+from holdfast.testing.builders import new_job
+from tests.servers.redis import run_redis
+
+
+def test_a_server_that_evicts_is_refused() -> None:
+    with run_redis(maxmemory_policy="allkeys-lru") as server:
+        store = RedisStore(server.address())
+
+        with pytest.raises(StoreUnavailable, match="maxmemory-policy is allkeys-lru"):
+            store.open_sync()
+
+        store.close_sync()
+
+
+def test_a_server_that_evicts_is_taken_where_the_address_says_so() -> None:
+    with run_redis(maxmemory_policy="allkeys-lru") as server:
+        store = RedisStore(server.address(allow_eviction="1"))
+        store.open_sync()
+
+        findings = {finding.subject: finding for finding in store.perform_sync(Examine())}
+
+        assert findings["eviction"].level == "error"
+        store.close_sync()
+
+
+async def test_a_replica_is_refused() -> None:
+    with run_redis(replicaof="127.0.0.1 1") as replica:
+        store = RedisStore(replica.address())
+
+        with pytest.raises(StoreUnavailable, match="it is a slave"):
+            await store.open()
+
+        await store.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "level", "word"),
+    [
+        ({}, "error", "none"),
+        ({"save": "60 1"}, "warning", "snapshots"),
+        ({"appendonly": "yes"}, "warning", "every second"),
+        ({"appendonly": "yes", "appendfsync": "always"}, "ok", "every write"),
+    ],
+)
+def test_durability_is_told_as_it_is(settings: dict[str, str], level: str, word: str) -> None:
+    with run_redis(**settings) as server:
+        store = RedisStore(server.address())
+        store.open_sync()
+
+        findings = {finding.subject: finding for finding in store.perform_sync(Examine())}
+
+        assert findings["durability"].level == level
+        assert word in findings["durability"].detail
+        store.close_sync()
+
+
+def test_a_password_is_used_and_never_shown() -> None:
+    with run_redis(requirepass="s3cret") as server:
+        address = server.address().replace("redis://", "redis://:s3cret@")
+        store = RedisStore(address)
+        store.open_sync()
+        store.perform_sync(Start((new_job(),)))
+        assert "s3cret" not in store.name
+        assert "s3cret" not in repr(read_address(address))
+        store.close_sync()
+
+        wrong = RedisStore(address.replace("s3cret", "wr0ng"))
+        with pytest.raises(StoreUnavailable) as raised:
+            wrong.open_sync()
+
+        assert "wr0ng" not in str(raised.value)
+
+
+def test_a_server_that_is_not_there_is_unavailable() -> None:
+    store = RedisStore("redis://127.0.0.1:1")
+
+    with pytest.raises(StoreUnavailable, match=r"redis://127\.0\.0\.1:1/0"):
+        store.open_sync()
+
+
+@pytest.mark.parametrize(
+    ("address", "word"),
+    [
+        ("redis://localhost?colour=red", "no option colour"),
+        ("redis://localhost/jobs", "number of a database"),
+        ("redis://localhost?namespace={x}", "namespace"),
+        ("http://localhost", "begins with"),
+    ],
+)
+def test_a_wrong_address_is_refused_with_a_reason(address: str, word: str) -> None:
+    with pytest.raises(ValueError, match=word):
+        read_address(address)
+
+
+def test_an_address_says_everything() -> None:
+    address = read_address("rediss+cluster://me:pass%40word@one:7000,two,[::1]:7002/0?namespace=shop&timeout=2&wait=1")
+
+    assert address.nodes == (("one", 7000), ("two", 6379), ("::1", 7002))
+    assert address.login == {"db": 0, "username": "me", "password": "pass@word"}
+    assert (address.cluster, address.tls, address.namespace) == (True, {}, "shop")
+    assert (address.timeout, address.wait, address.waitaof) == (2.0, 1, -1)
+
+
+def test_a_namespace_is_in_the_slot_that_the_cluster_says() -> None:
+    assert Keys("123456789").slot == 0x31C3

@@ -1,0 +1,162 @@
+"""A real cluster: namespaces over its slots, a slot that moves, a primary that dies."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from holdfast.errors import StoreUnavailable
+from holdfast.ids import new_token
+from holdfast.job import Status
+from holdfast.operations import ClaimJobs, GetChains, GetStats, Settle, Start, TypeTerms
+from holdfast.stores.redis import RedisStore
+from holdfast.stores.redis.keys import Keys
+from holdfast.testing.builders import completed, new_job
+from holdfast.wakeups import Alarm
+from tests.servers.redis import RedisCluster, RedisServer, new_namespace, run_cluster, until
+
+TERMS = (TypeTerms("resize", 30_000_000, 25),)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Generator[RedisCluster]:
+    with run_cluster() as cluster:
+        yield cluster
+
+
+def test_namespaces_spread_over_the_nodes(cluster: RedisCluster) -> None:
+    owners: set[int] = set()
+    for _ in range(12):
+        namespace = new_namespace()
+        store = RedisStore(cluster.address(namespace))
+        store.open_sync()
+        store.perform_sync(Start(tuple(new_job(key=str(n)) for n in range(5))))
+        jobs = store.perform_sync(ClaimJobs(TERMS, 5, "worker", new_token()))
+        store.perform_sync(Settle(tuple(completed(job) for job in jobs)))
+        (stats,) = store.perform_sync(GetStats())
+        assert stats.counts == {Status.COMPLETED: 5}
+        owners.add(cluster.owner(Keys(namespace).slot).port)
+        store.close_sync()
+
+    assert len(owners) == 3
+
+
+async def test_the_async_half_finds_its_node(cluster: RedisCluster) -> None:
+    for _ in range(6):
+        store = RedisStore(cluster.address())
+        await store.open()
+        (started,) = await store.perform(Start((new_job(),)))
+        assert not started.deduplicated
+        await store.close()
+
+
+async def test_wake_ups_arrive_on_a_cluster(cluster: RedisCluster) -> None:
+    address = cluster.address()
+    here, there = RedisStore(address), RedisStore(address)
+    await here.open()
+    await there.open()
+    alarm = Alarm()
+    there.wakeups.subscribe(lambda hints: alarm.ring() if "resize" in hints.due else None)
+    while not there.wakeups.healthy:
+        await asyncio.sleep(0.01)
+
+    await here.perform(Start((new_job(),)))
+
+    assert await alarm.wait(10)
+    await here.close()
+    await there.close()
+
+
+def test_a_plain_address_of_a_cluster_is_refused(cluster: RedisCluster) -> None:
+    store = RedisStore(cluster.nodes[0].address())
+
+    with pytest.raises(StoreUnavailable, match=r"Use redis\+cluster://"):
+        store.open_sync()
+
+    store.close_sync()
+
+
+def test_jobs_go_on_while_their_slot_moves(cluster: RedisCluster) -> None:
+    namespace = new_namespace()
+    slot = Keys(namespace).slot
+    store = RedisStore(cluster.address(namespace, timeout="20"))
+    store.open_sync()
+    store.perform_sync(Start(tuple(new_job() for _ in range(200))))
+    started: list[str] = []
+    done: list[str] = []
+    moved = threading.Event()
+
+    def work() -> None:
+        after = 0
+        while after < 20:
+            after += moved.is_set()
+            started.append(store.perform_sync(Start((new_job(),)))[0].chain.first.id)
+            jobs = store.perform_sync(ClaimJobs(TERMS, 2, "worker", new_token()))
+            answers = store.perform_sync(Settle(tuple(completed(job) for job in jobs)))
+            done.extend(job.id for job, answer in zip(jobs, answers, strict=True) if answer.written)
+
+    working = threading.Thread(target=work)
+    working.start()
+    source = cluster.owner(slot)
+    target = next(node for node in cluster.nodes if node is not source)
+    keys_moved = move_slot(cluster, slot, source=source, target=target)
+    moved.set()
+    working.join()
+
+    assert keys_moved > 200
+    assert cluster.owner(slot) is target
+    (stats,) = store.perform_sync(GetStats())
+    assert len(done) == len(set(done))
+    assert stats.counts == {Status.COMPLETED: len(done), Status.PENDING: 200 + len(started) - len(done)}
+    assert all(chain is not None for chain in store.perform_sync(GetChains(tuple(started))))
+    store.close_sync()
+
+
+def move_slot(cluster: RedisCluster, slot: int, *, source: RedisServer, target: RedisServer) -> int:
+    """Move a slot the way redis-cli does it, a few keys at a time; answers how many keys were moved."""
+    with source.connect() as giver, target.connect() as taker:
+        ids = {node: client.execute_command("CLUSTER MYID").decode() for node, client in ((0, giver), (1, taker))}
+        taker.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", ids[0])
+        giver.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", ids[1])
+        moved = 0
+        while keys := giver.execute_command("CLUSTER GETKEYSINSLOT", slot, 10):
+            giver.execute_command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
+            moved += len(keys)
+        taker.execute_command("CLUSTER SETSLOT", slot, "NODE", ids[1])
+        giver.execute_command("CLUSTER SETSLOT", slot, "NODE", ids[1])
+    for node in cluster.nodes:
+        with node.connect() as client:
+            until(lambda client=client: owner_port(client, slot) == target.port)  # type: ignore[misc]
+    return moved
+
+
+def owner_port(client: Any, slot: int) -> int:
+    for first, last, (_, port, *_), *_ in client.execute_command("CLUSTER SLOTS"):
+        if first <= slot <= last:
+            return int(port)
+    return 0
+
+
+def test_a_replica_takes_over_from_a_dead_primary() -> None:
+    with run_cluster(replicas=1) as cluster:
+        namespace = new_namespace()
+        store = RedisStore(cluster.address(namespace, timeout="30", wait="1"))
+        store.open_sync()
+        started = [store.perform_sync(Start((new_job(),)))[0].chain.first.id for _ in range(50)]
+        primary = cluster.owner(Keys(namespace).slot)
+
+        primary.stop()
+        jobs = store.perform_sync(ClaimJobs(TERMS, 50, "worker", new_token())) if relaxed(store) else []
+
+        assert sorted(job.id for job in jobs) == sorted(started)
+        store.close_sync()
+
+
+def relaxed(store: RedisStore) -> bool:
+    """The survivor has no replica of its own left, so no write can be confirmed: stop asking for it."""
+    object.__setattr__(store._address, "wait", 0)  # pyright: ignore[reportPrivateUsage]
+    return True

@@ -1,0 +1,123 @@
+"""The scripts: one per verb, known to the server by name, and given again when it has forgotten them."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+
+from holdfast.job import Status
+from holdfast.lifecycle import NewJob
+from holdfast.operations import ClaimJobs, GetHistory, GetJobs, Keep, Prune, ReportProgress, Settle, Start, TypeTerms
+from holdfast.stores.redis import RedisStore
+from holdfast.stores.redis.library import script
+from holdfast.stores.redis.verbs import VERBS
+from holdfast.testing.builders import completed, new_job, rescheduled
+from tests.servers.redis import RedisServer
+
+TERMS = (TypeTerms("resize", 30_000_000, 25),)
+SOURCES = files("holdfast.stores.redis.scripts")
+
+
+def test_every_verb_has_a_script_and_every_script_a_verb() -> None:
+    names = {each.name.removesuffix(".lua") for each in SOURCES.iterdir() if each.name.endswith(".lua")}
+
+    assert names == set(VERBS)
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_a_script_compiles_and_says_what_it_does(verb: str, server: RedisServer) -> None:
+    own = (SOURCES / f"{verb}.lua").read_text()
+
+    assert own.startswith(f"-- {verb}: ")
+    with server.connect() as client:
+        plain = script(verb, flagged=False)
+        assert client.script_load(plain.source) == plain.sha
+        if int(client.info("server")["redis_version"].split(".")[0]) >= 7:
+            flagged = script(verb, flagged=True)
+            assert client.script_load(flagged.source) == flagged.sha
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_no_script_looks_into_payloads(verb: str) -> None:
+    assert "cjson" not in script(verb, flagged=False).source
+
+
+def test_forgotten_scripts_are_given_again(store: RedisStore, server: RedisServer) -> None:
+    jobs = tuple(new_job() for _ in range(250))
+    with server.connect() as client:
+        client.script_flush()
+
+    started = store.perform_sync(Start(jobs))
+
+    assert [each.chain.first.id for each in started] == [job.id for job in jobs]
+
+
+async def test_forgotten_scripts_are_given_again_in_async_code(server: RedisServer) -> None:
+    store = RedisStore(server.address())
+    await store.open()
+    with server.connect() as client:
+        client.script_flush()
+
+    (started,) = await store.perform(Start((new_job(),)))
+
+    assert not started.deduplicated
+    await store.close()
+
+
+def test_no_digit_of_a_great_number_is_lost(store: RedisStore) -> None:
+    far = 253_402_300_799_999_999  # the last microsecond of the year 9999
+    job = NewJob("id", "resize", "id", b"", at=far, timeout=2**60 + 1, keep=2**61 + 1, priority=2**53 + 1)
+    delayed = NewJob("late", "resize", "late", b"", delay=2**57 + 3)
+
+    first, second = store.perform_sync(Start((job, delayed)))
+
+    record = first.chain.first
+    assert (record.scheduled_at, record.timeout, record.keep, record.priority) == (far, 2**60 + 1, 2**61 + 1, 2**53 + 1)
+    assert second.chain.first.scheduled_at == second.chain.first.created_at + 2**57 + 3
+    assert store.perform_sync(GetJobs(("id", "late"))) == [first.chain.first, second.chain.first]
+
+
+def test_a_great_number_survives_an_attempt(store: RedisStore) -> None:
+    far = 2**56 + 5
+    store.perform_sync(Start((new_job(id="id"),)))
+    (job,) = store.perform_sync(ClaimJobs((TypeTerms("resize", 2**55 + 1, 3),), 1, "worker", "token"))
+
+    assert job.leased_until == (job.started_at or 0) + 2**55 + 1
+    assert store.perform_sync(ReportProgress(job.claim, 0.1 + 0.2, None)) is None
+    store.perform_sync(Settle((rescheduled(job, at=far),)))
+
+    (after,) = store.perform_sync(GetJobs(("id",)))
+    history = store.perform_sync(GetHistory("id"))
+    assert after is not None
+    assert history is not None
+    assert (after.scheduled_at, after.progress, history[1][0].next_at) == (far, 0.1 + 0.2, far)
+
+
+def test_any_bytes_are_a_payload(store: RedisStore) -> None:
+    payload = bytes(range(256)) * 10
+    store.perform_sync(Start((new_job(id="id", input=payload),)))
+    (job,) = store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
+    store.perform_sync(Settle((completed(job, payload),)))
+
+    (after,) = store.perform_sync(GetJobs(("id",)))
+
+    assert after is not None
+    assert (after.input, after.output) == (payload, payload)
+
+
+def test_nothing_is_left_behind_by_chains_that_are_gone(store: RedisStore, server: RedisServer) -> None:
+    store.perform_sync(Start((new_job(id="a", key="k"), new_job(id="b", after=("a",), priority=3))))
+    for _ in range(2):
+        jobs = store.perform_sync(ClaimJobs(TERMS, 10, "worker", "token"))
+        store.perform_sync(Settle(tuple(completed(job) for job in jobs)))
+    assert store.perform_sync(Keep(("a", "b"), 0)) == [True, True]
+    assert [job.status for job in store.perform_sync(GetJobs(("a", "b"))) if job] == [Status.COMPLETED] * 2
+
+    assert sorted(store.perform_sync(Prune(10))) == ["a", "b"]
+
+    namespace = store.name.rpartition("=")[2]
+    with server.connect() as client:
+        left = {key.decode().partition(":")[2].partition(":")[0] for key in client.keys(f"{{{namespace}}}*")}
+    # The root, which priorities were in use, and answers that are kept for a minute.
+    assert left <= {"", "p", "answer", "claimed"}

@@ -1,0 +1,153 @@
+"""Wake-ups: hints that arrive, and connections that come back."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.stores.redis import RedisStore
+from holdfast.testing.builders import completed, new_job
+from holdfast.wakeups import Hints
+from tests.servers.redis import RedisServer, run_redis, until
+
+PATIENCE = 10.0
+
+
+class Heard:
+    """Hints as they arrive, for a test to wait for one."""
+
+    def __init__(self, store: RedisStore) -> None:
+        self._hints: list[Hints] = []
+        self._more = threading.Condition()
+        self.unsubscribe = store.wakeups.subscribe(self._hear)
+
+    def _hear(self, hints: Hints) -> None:
+        with self._more:
+            self._hints.append(hints)
+            self._more.notify_all()
+
+    def wait_for(self, *, due: str = "", finished: str = "", lost: str = "", anything: bool = False) -> Hints:
+        def found() -> Hints | None:
+            for hints in self._hints:
+                wanted = (not due or due in hints.due, not finished or finished in hints.finished)
+                if all(wanted) and (not lost or lost in hints.lost) and hints.anything >= anything:
+                    return hints
+            return None
+
+        with self._more:
+            assert self._more.wait_for(found, PATIENCE), f"heard only {self._hints}"
+            hints = found()
+            assert hints is not None
+            self._hints.clear()
+            return hints
+
+
+def test_another_process_hears_what_is_due_and_what_is_finished(server: RedisServer) -> None:
+    address = server.address()
+    here, there = RedisStore(address), RedisStore(address)
+    here.open_sync()
+    there.open_sync()
+    heard = Heard(there)
+    heard.wait_for(anything=True)
+
+    here.perform_sync(Start((new_job(id="a"),)))
+    heard.wait_for(due="resize")
+    (job,) = here.perform_sync(ClaimJobs((TypeTerms("resize", 1_000_000, 1),), 1, "worker", "token"))
+    here.perform_sync(Settle((completed(job),)))
+    heard.wait_for(finished="a")
+
+    here.close_sync()
+    there.close_sync()
+
+
+def test_namespaces_do_not_hear_each_other(server: RedisServer) -> None:
+    here, there = RedisStore(server.address()), RedisStore(server.address())
+    here.open_sync()
+    there.open_sync()
+    heard = Heard(there)
+    heard.wait_for(anything=True)
+
+    here.perform_sync(Start((new_job("elsewhere"),)))
+    there.perform_sync(Start((new_job("here"),)))
+
+    assert heard.wait_for(due="here").due == {"here"}
+    here.close_sync()
+    there.close_sync()
+
+
+def test_a_dropped_subscription_comes_back_and_all_look_for_themselves(server: RedisServer) -> None:
+    store = RedisStore(server.address())
+    store.open_sync()
+    heard = Heard(store)
+    heard.wait_for(anything=True)
+    assert store.wakeups.healthy
+
+    with server.connect() as client:
+        client.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
+
+    heard.wait_for(anything=True)
+    until(lambda: store.wakeups.healthy)
+    store.perform_sync(Start((new_job(),)))
+    heard.wait_for(due="resize")
+    store.close_sync()
+
+
+def test_wake_ups_know_when_they_are_deaf() -> None:
+    with run_redis() as server:
+        store = RedisStore(server.address())
+        store.open_sync()
+        heard = Heard(store)
+        heard.wait_for(anything=True)
+
+        server.stop()
+        until(lambda: not store.wakeups.healthy)
+        server.start()
+
+        heard.wait_for(anything=True)
+        until(lambda: store.wakeups.healthy)
+        store.close_sync()
+
+
+def test_hints_of_another_kind_of_store_are_passed_on(server: RedisServer) -> None:
+    address = server.address()
+    here, there = RedisStore(address), RedisStore(address)
+    here.open_sync()
+    there.open_sync()
+    heard = Heard(there)
+    heard.wait_for(anything=True)
+
+    here.wakeups.send(Hints(due={"mail"}, lost={"job"}, recorded=True))
+
+    assert heard.wait_for(due="mail", lost="job").recorded
+    here.close_sync()
+    there.close_sync()
+
+
+def test_an_idle_listener_delays_nobody(server: RedisServer) -> None:
+    store = RedisStore(server.address())
+    store.open_sync()
+    heard = Heard(store)
+    heard.wait_for(anything=True)
+
+    begun = time.perf_counter()
+    for _ in range(100):
+        store.perform_sync(Start((new_job("busy"),)))
+    took = time.perf_counter() - begun
+
+    assert took < PATIENCE / 2
+    store.close_sync()
+
+
+def test_a_closed_store_leaves_no_thread_and_no_connection(server: RedisServer) -> None:
+    with run_redis() as own:
+        store = RedisStore(own.address())
+        store.open_sync()
+        heard = Heard(store)
+        heard.wait_for(anything=True)
+
+        store.close_sync()
+
+        assert not [thread for thread in threading.enumerate() if thread.name == "holdfast-redis-wakeups"]
+        with own.connect() as client:
+            until(lambda: len(client.client_list()) == 1)
