@@ -149,6 +149,23 @@ async def of_many_transactions_that_complete_one_chain_exactly_one_wins(ground: 
     assert losers == 25
 
 
+async def a_guarded_claim_and_a_cancel_at_once_leave_one_truth(ground: Ground) -> None:
+    other = await ground.second_store()
+    losers = 0
+    for _ in range(10):
+        job = await ground.claimed()
+
+        settled, ended = await ground.race([_guard_and_settle(ground, job), _cancel(other, job)])
+
+        if isinstance(settled, ClaimLost):
+            assert (settled.reason, ended) == ("cancelled", Status.CANCELLED)
+        else:
+            assert (settled, ended) == (Status.COMPLETED, Status.COMPLETED)
+        assert (await ground.job(job.id)).status is ended
+        losers += 1
+    assert losers == 10
+
+
 async def of_many_transactions_that_start_one_key_one_creates_and_none_is_misled(ground: Ground) -> None:
     other = await ground.second_store()
     for number in range(5):
@@ -177,6 +194,25 @@ async def _complete(ground: Ground, job: Record, output: bytes) -> bytes:
         raise
     await tx.commit()
     return output
+
+
+async def _guard_and_settle(ground: Ground, job: Record) -> Status:
+    tx = await ground.begin()
+    try:
+        await tx.perform(Guard(job.claim))
+        (answer,) = await tx.perform(Settle((completed(job),)))
+        if answer.lost is not None:
+            raise ClaimLost(job.id, answer.lost)
+    except ClaimLost:
+        await tx.rollback()
+        raise
+    await tx.commit()
+    return Status.COMPLETED
+
+
+async def _cancel(ground: Ground, job: Record) -> Status:
+    (chain,) = await ground.perform(Cancel((job.id,)))
+    return chain.last.status
 
 
 async def _start_and_settle(ground: Ground, job: Record, key: str) -> tuple[str, bool]:
