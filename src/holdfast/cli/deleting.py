@@ -47,7 +47,7 @@ def delete(
             return
         if not yes:
             raise Mistake(
-                f"this would delete {len(chosen):,} chains for good; add --yes to do it, or --dry-run to see which"
+                f"this would delete {tables.some(len(chosen), 'chain')} for good; add --yes, or --dry-run to see which"
             )
         deleted: list[str] = []
         with progress(run) as bar:
@@ -67,7 +67,7 @@ def prune(run: Invocation) -> None:
         while found := client.prune(limit=BATCH):
             pruned += len(found)
             bar.advance(task, len(found))
-    run.answer({"pruned": pruned}, tables.text(f"pruned {pruned:,} chains"))
+    run.answer({"pruned": pruned}, tables.text(f"pruned {tables.some(pruned, 'chain')}"))
 
 
 def _rehearse(client: SyncClient, chosen: list[str], *, cascade: bool) -> list[str]:

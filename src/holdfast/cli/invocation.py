@@ -61,10 +61,13 @@ class Invocation:
             if not creates:
                 check_file(address)
             client = SyncClient(address, jobs)
+            client.open()
         except ValueError as error:
             raise Mistake(str(error)) from error
-        with client:
+        try:
             yield client
+        finally:
+            client.close()
 
     def address(self) -> str:
         """The store's address. A password among the arguments earns a warning: other users can read them."""

@@ -44,7 +44,7 @@ def cancel(
     with run.client() as client:
         chosen = select(client, ids, status=status, type=type, since=since, default=sorted(UNFINISHED))
         if not ids and not yes:
-            raise Mistake(f"this would cancel {len(chosen):,} chains; add --yes to do it")
+            raise Mistake(f"this would cancel {tables.some(len(chosen), 'chain')}; add --yes to do it")
 
         def act(id: str) -> Document:
             before = chain_of(client, id)

@@ -77,7 +77,7 @@ def report(run: Invocation, id: Id) -> None:
         part
         for each in found.attempts
         if each.error is not None and each.error.traceback
-        for part in (tables.text(f"\nattempt {each.number}", "bold"), tables.lines(each.error.traceback.rstrip()))
+        for part in ("", tables.text(f"attempt {each.number}", "bold"), tables.lines(each.error.traceback.rstrip()))
     ]
     table = tables.attempts(found.attempts) if found.attempts else tables.text("no attempt yet", "dim")
     run.answer(document, _job_facts(found.job), "", table, *traces)
@@ -147,13 +147,13 @@ def _details(job: Job, document: Document) -> list[RenderableType]:
     """What a table has no room for: blockers, input and output."""
     shown: list[RenderableType] = []
     if document["blockers"]:
-        shown.append(tables.text(f"\nblockers of {job.type} {job.id}", "bold"))
+        shown += ["", tables.text(f"blockers of {job.type} {job.id}", "bold")]
         table = tables.table("id", "type", "status")
         for blocker in document["blockers"]:
             table.add_row(tables.text(blocker["id"]), tables.text(blocker["type"]), tables.word(blocker["status"]))
         shown.append(table)
     for name in ("input", "output"):
         if name in document:
-            shown.append(tables.text(f"\n{name} of {job.type} {job.id}", "bold"))
+            shown += ["", tables.text(f"{name} of {job.type} {job.id}", "bold")]
             shown.append(tables.lines(write_json(document[name], indent=2)))
     return shown

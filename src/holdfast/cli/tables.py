@@ -103,6 +103,11 @@ def attempts(found: Iterable[AttemptReport]) -> Table:
     return made
 
 
+def some(count: int, noun: str) -> str:
+    """A count with its noun: `1 chain`, `1,200 chains`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def facts(pairs: Iterable[tuple[str, Text | str | None]]) -> Table:
     """Names and values, those without a value left out."""
     made = Table.grid(padding=(0, 2))

@@ -19,6 +19,13 @@ def duration(text: str) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
+def positive_duration(text: str, option: str) -> float:
+    """The same where nothing is not enough."""
+    if (seconds := duration(text)) > 0:
+        return seconds
+    raise Mistake(f"{option} must be more than 0")
+
+
 def optional_duration(text: str | None) -> float | None:
     """The same where an option may be left out."""
     return None if text is None else duration(text)

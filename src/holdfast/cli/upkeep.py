@@ -66,5 +66,5 @@ def _verdict(findings: Sequence[Finding]) -> Text:
     errors = sum(finding.level == "error" for finding in findings)
     warnings = sum(finding.level == "warning" for finding in findings)
     if errors:
-        return tables.text(f"{errors} errors, {warnings} warnings", "red")
-    return tables.text(f"{warnings} warnings", "yellow") if warnings else tables.text("all is well", "green")
+        return tables.text(f"{tables.some(errors, 'error')}, {tables.some(warnings, 'warning')}", "red")
+    return tables.text(tables.some(warnings, "warning"), "yellow") if warnings else tables.text("all is well", "green")

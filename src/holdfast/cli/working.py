@@ -11,7 +11,7 @@ import typer
 from holdfast.cli.command import checked, command
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.logs import log_to_stderr
-from holdfast.cli.times import duration
+from holdfast.cli.times import duration, positive_duration
 from holdfast.client import Client
 from holdfast.worker import Worker
 
@@ -55,12 +55,17 @@ def worker(
         client = Client(run.address(), jobs)
         made = Worker(
             client, concurrency=concurrency or run.settings.config.concurrency or CONCURRENCY, types=names or None,
-            lease=duration(lease), poll_interval=duration(poll_interval), grace=duration(grace), worker_id=worker_id,
+            lease=positive_duration(lease, "--lease"), grace=duration(grace), worker_id=worker_id,
+            poll_interval=positive_duration(poll_interval, "--poll-interval"),
         )  # fmt: skip
     asyncio.run(_work(client, made))
     run.answer({"worker": made.id, "stopped": True})
 
 
 async def _work(client: Client, made: Worker) -> None:
-    async with client:
+    with checked():
+        await client.open()
+    try:
         await made.run()
+    finally:
+        await client.close()
