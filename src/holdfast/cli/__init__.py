@@ -1,5 +1,11 @@
 """The command line: `holdfast --help` tells what there is. Nothing else in Holdfast imports it."""
 
-from holdfast.cli.app import main
-
 __all__ = ["main"]
+
+
+def main() -> None:
+    """The `holdfast` script."""
+    # Only here: a supervised process needs one module of this package, and neither the commands nor what draws them.
+    from holdfast.cli.app import main as run
+
+    run()

@@ -10,7 +10,21 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli import deleting, listing, operating, showing, starting, status, upkeep, working
+from holdfast.cli import (
+    backlog,
+    configuring,
+    deleting,
+    following,
+    listing,
+    operating,
+    showing,
+    simulating,
+    starting,
+    status,
+    supervising,
+    upkeep,
+    working,
+)
 from holdfast.cli.command import App, ConfigFile, Json, Store, command
 from holdfast.cli.exits import MEANINGS, Exit
 from holdfast.cli.invocation import Invocation
@@ -69,10 +83,22 @@ def demo(
 
 
 for panel, functions in {
-    "Try": {"demo": demo},
-    "Run": {"worker": working.worker, "migrate": upkeep.migrate},
+    "Try": {"demo": demo, "simulate": simulating.simulate_},
+    "Run": {
+        "worker": working.worker,
+        "supervise": supervising.supervise,
+        "migrate": upkeep.migrate,
+        "config": configuring.config,
+    },
     "Start": {"start": starting.start, "wait": starting.wait},
-    "Look": {"status": status.status, "list": listing.list_, "show": showing.show, "report": showing.report},
+    "Look": {
+        "status": status.status,
+        "backlog": backlog.backlog,
+        "list": listing.list_,
+        "show": showing.show,
+        "report": showing.report,
+        "events": following.events,
+    },
     "Operate": {
         "retry": operating.retry,
         "cancel": operating.cancel,

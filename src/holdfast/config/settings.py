@@ -32,7 +32,7 @@ class Settings:
     concurrency: int | None = None
     """Of `[workers]`, where it is said."""
     groups: tuple[Group, ...] = (Group(),)
-    retries: dict[str, Retry] = field(default_factory=dict[str, Retry])
+    retries: dict[str, Retry] = field(default_factory=lambda: {"default": Retry()})
     work_kinds: tuple[WorkKind, ...] = ()
     logging: Logging = field(default_factory=Logging)
     listen: tuple[str, int] | None = None

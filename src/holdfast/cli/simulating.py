@@ -1,0 +1,137 @@
+"""`simulate`: synthetic work on any store, checked against what its catalogue predicts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, replace
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+
+from holdfast.cli import tables
+from holdfast.cli.command import checked, command
+from holdfast.cli.exits import Exit
+from holdfast.cli.invocation import Invocation
+from holdfast.cli.logs import log_to_stderr
+from holdfast.cli.selection import progress
+from holdfast.cli.supervising import CHILD
+from holdfast.cli.times import lasting, optional_duration
+from holdfast.client import Client
+from holdfast.config import CATALOGUE
+from holdfast.simulation import Progress, SimulationReport, WorkKind, simulate, simulated
+from holdfast.simulation.report import Latency
+from holdfast.supervisor import Group, Logging, Supervisor
+from holdfast.worker import Worker
+
+HERE = "memory://"
+
+
+@command
+def simulate_(
+    run: Invocation,
+    jobs: Annotated[int, typer.Option("--jobs", "-n", min=1, help="How many.")] = 1000,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same load.")] = 0,
+    timeout: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Give up after this long.", show_default=False)
+    ] = None,
+    workers: Annotated[
+        bool, typer.Option("--workers/--no-workers", help="Run workers for it, or leave it to those that run already.")
+    ] = True,
+) -> None:
+    """Run synthetic work, of the file's [work_kinds] or of a catalogue of our own, and check how it ended.
+
+    On a store that processes share, worker processes come and go as [workers] of the file says; without --store it
+    runs here, in memory.
+    """
+    # Failures are part of the play; what did not come as predicted is told at the end.
+    log_to_stderr(level="critical", as_json=run.json)
+    settings = run.settings.config.settings
+    kinds = settings.work_kinds or CATALOGUE
+    address = run.address() if run.settings.store else HERE
+    group = replace(settings.groups[0], types=None)
+    with checked():
+        client = Client(address, simulated(kinds))
+        found = asyncio.run(
+            _simulate(run, client, kinds, group if workers else None, address, jobs, seed, optional_duration(timeout))
+        )
+    run.answer(document(found), *screen(found))
+    left = sum(count for kind in found.kinds for word, count in kind.outcomes.items() if word in ("pending", "running"))
+    run.end(Exit.DONE if found.passed else Exit.TIMED_OUT if left else Exit.FAILED)
+
+
+async def _simulate(
+    run: Invocation,
+    client: Client,
+    kinds: tuple[WorkKind, ...],
+    group: Group | None,
+    address: str,
+    jobs: int,
+    seed: int,
+    timeout: float | None,
+) -> SimulationReport:
+    async with client, _workers(client, kinds, group, address):
+        with progress(run) as bar:
+            starting, ending = bar.add_task("started", total=jobs), bar.add_task("ended", total=jobs)
+
+            def tell(now: Progress) -> None:
+                bar.update(starting, completed=now.started)
+                bar.update(ending, completed=now.ended)
+
+            return await simulate(client, kinds, jobs=jobs, seed=seed, timeout=timeout, tell=tell)
+
+
+@asynccontextmanager
+async def _workers(
+    client: Client, kinds: tuple[WorkKind, ...], group: Group | None, address: str
+) -> AsyncGenerator[None]:
+    """Whoever runs the work: processes where they can share the store, else a worker here, else nobody of ours."""
+    if group is None:
+        yield
+    elif address.startswith("memory:"):
+        async with Worker(client, concurrency=group.concurrency * group.max_count, retry=group.retry):
+            yield
+    else:
+        supervisor = Supervisor(
+            address, groups=[group], work_kinds=kinds, logging=Logging(level="critical"), entry=CHILD
+        )
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(supervisor.run())
+            try:
+                yield
+            finally:
+                supervisor.stop()
+
+
+def document(found: SimulationReport) -> dict[str, Any]:
+    """The report for programs."""
+    return {**asdict(found), "wrong": found.wrong, "passed": found.passed}
+
+
+def screen(found: SimulationReport) -> list[RenderableType]:
+    """The report for people."""
+    numbers = ("jobs", "attempts", "lost", "wrong", "median", "p95", "p99")
+    shown = tables.table("kind", "predicted", "ended as", *numbers, numbers=numbers)
+    for kind in found.kinds:
+        ended = ", ".join(f"{count:,} {word}" for word, count in sorted(kind.outcomes.items()))
+        shown.add_row(
+            tables.text(kind.kind), tables.text(f"{kind.predicted} in {kind.predicted_attempts}"), tables.text(ended),
+            f"{kind.jobs:,}", f"{kind.attempts:,}", f"{kind.lost_attempts:,}",
+            tables.text(f"{kind.wrong:,}", "red" if kind.wrong else ""), *_times(kind.latency),
+        )  # fmt: skip
+    median, p95, p99 = _times(found.latency)
+    return [
+        f"{found.jobs:,} jobs in {lasting(found.seconds)}: {found.throughput:,.0f} a second, {found.retries:,} retries",
+        f"from start to end: half within {median}, 95% within {p95}, 99% within {p99}",
+        shown,
+        tables.text("all came as predicted" if found.passed else f"{found.wrong:,} jobs did not come as predicted"),
+        tables.text(f"outcomes {found.digest} (seed {found.seed})", "dim"),
+    ]
+
+
+def _times(latency: Latency | None) -> tuple[str, str, str]:
+    if latency is None:
+        return "-", "-", "-"
+    return lasting(latency.median), lasting(latency.p95), lasting(latency.p99)

@@ -1,0 +1,95 @@
+"""`supervise`: worker processes that come and go with the backlog."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from holdfast.cli.apps import load_jobs
+from holdfast.cli.command import checked, command
+from holdfast.cli.config import read_config
+from holdfast.cli.exits import Exit, Mistake
+from holdfast.cli.invocation import Invocation
+from holdfast.cli.logs import log_to_stderr
+from holdfast.cli.passwords import hide, passwords_in
+from holdfast.cli.working import Level
+from holdfast.config.address import parse_listen
+from holdfast.errors import StoreUnavailable
+from holdfast.observer import log
+from holdfast.supervisor import Group, Logging, Supervisor
+from holdfast.sync_client import SyncClient
+
+CHILD = "holdfast.cli.child"
+
+
+@command
+def supervise(
+    run: Invocation,
+    target: Annotated[
+        str | None, typer.Argument(metavar="[MODULE:JOBS]", help="The job types, like --app.", show_default=False)
+    ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Serve /healthz, /readyz, /backlog and /metrics; else [health] listen."),
+    ] = None,
+    log_level: Annotated[
+        Level | None, typer.Option(help="How much is logged, to stderr; else [logging] level, else info.")
+    ] = None,
+    log_json: Annotated[bool, typer.Option("--log-json", help="Log a JSON object a line.")] = False,
+) -> None:
+    """Run worker processes, as many as the due jobs need, until SIGTERM or Ctrl-C. SIGHUP reads the file again.
+
+    How many, and on what terms, is said by [workers] of the file.
+    """
+    settings = run.settings.config.settings
+    logging = Logging(
+        level=log_level or settings.logging.level, json=log_json or run.json or settings.logging.json
+    )  # fmt: skip
+    log_to_stderr(level=logging.level, as_json=logging.json)
+    app = target or run.settings.app
+    if app is None and not settings.work_kinds:
+        run.settings.need_app()
+    if app is not None:
+        load_jobs(app)
+    address = run.address()
+    _check_store(address)
+    with checked():
+        supervisor = Supervisor(
+            address,
+            app,
+            groups=settings.groups,
+            work_kinds=settings.work_kinds,
+            listen=settings.listen if listen is None else parse_listen(listen),
+            logging=logging,
+            reload=lambda: _read_again(run, address, app),
+            entry=CHILD,
+            init=os.getpid() == 1,
+        )
+    try:
+        asyncio.run(supervisor.run())
+    except OSError as error:
+        raise Mistake(f"cannot listen: {error.strerror or error}") from error
+    run.answer({"stopped": True, "clean": supervisor.clean})
+    run.end(Exit.DONE if supervisor.clean else Exit.FAILED)
+
+
+def _check_store(address: str) -> None:
+    """What is wrong with the store is said here, once, and not by every process; one that is away may come back."""
+    try:
+        with checked(), SyncClient(address):
+            pass
+    except StoreUnavailable as error:
+        log.warning("%s; starting all the same", hide(str(error), passwords_in(address)))
+
+
+def _read_again(run: Invocation, address: str, app: str | None) -> Sequence[Group]:
+    config = read_config(run.flags.config)
+    if config.store not in (None, address) and run.settings.store == run.settings.config.store:
+        log.warning("the store cannot change while the supervisor runs: stop it and start it again")
+    if config.app not in (None, app) and app == run.settings.config.app:
+        log.warning("the app cannot change while the supervisor runs: stop it and start it again")
+    return config.settings.groups
