@@ -36,7 +36,8 @@ class SqlAlchemyDriver:
         connection = self._alchemy()
         match step:
             case Statement(sql, parameters):
-                result = connection.exec_driver_sql(sql, dict(parameters))
+                given = parameters if isinstance(parameters, tuple) else dict(parameters)
+                result = connection.exec_driver_sql(sql, given)
                 return [tuple(row) for row in result] if result.returns_rows else []
             case Many(sql, parameters):
                 if parameters:

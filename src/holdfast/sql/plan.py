@@ -24,7 +24,8 @@ class Statement(NamedTuple):
     """One statement; all of its rows are the answer."""
 
     sql: str
-    parameters: Parameters = NOTHING
+    parameters: Parameters | Row = NOTHING
+    """By name, or by place for a driver that numbers them."""
 
 
 class Many(NamedTuple):

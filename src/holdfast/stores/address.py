@@ -14,6 +14,8 @@ LOADERS: dict[str, str] = {
     "redis+cluster": "holdfast.stores.redis:RedisStore",
     "rediss": "holdfast.stores.redis:RedisStore",
     "rediss+cluster": "holdfast.stores.redis:RedisStore",
+    "postgres": "holdfast.stores.postgres:PostgresStore",
+    "postgresql": "holdfast.stores.postgres:PostgresStore",
     "sqlite": "holdfast.stores.sqlite:SqliteStore",
 }
 """Scheme to the class of its store, which takes the address. Imported when first met: each brings a driver along."""

@@ -44,7 +44,9 @@ def parse(url: str) -> PostgresAddress:
     try:
         connection = conninfo_to_dict(urlunsplit(parts._replace(scheme="postgresql", query=urlencode(rest))))
     except ProgrammingError:
-        raise ValueError("the address of the PostgreSQL store cannot be read: postgresql://user@host/database") from None
+        raise ValueError(
+            "the address of the store cannot be read; it is like postgresql://user@host/database"
+        ) from None
     if not _SCHEMA.match(ours["schema"]):
         raise ValueError(f"schema={ours['schema']!r}: use small letters, digits and _, at most 31, not a digit first")
     if not ours["pool"].isdigit() or not 1 <= int(ours["pool"]) <= 1000:

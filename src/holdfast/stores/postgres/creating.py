@@ -246,5 +246,3 @@ def _column(jobs: Iterable[NewJob], of: Callable[[NewJob], Any]) -> list[Any]:
     """A column of the insert; empty where every job has the default."""
     values = [of(job) for job in jobs]
     return values if any(value is not None for value in values) else []
-
-

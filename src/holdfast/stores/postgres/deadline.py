@@ -62,10 +62,9 @@ class Deadlines:
 
 
 def _shut_down(descriptor: int) -> None:
-    with suppress(OSError):
-        # A duplicate: closing this object must not close the connection's own descriptor under its feet.
-        with socket.socket(fileno=os.dup(descriptor)) as duplicate:
-            duplicate.shutdown(socket.SHUT_RDWR)
+    # A duplicate: closing this object must not close the connection's own descriptor under its feet.
+    with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as duplicate:
+        duplicate.shutdown(socket.SHUT_RDWR)
 
 
 deadlines: Final = Deadlines()

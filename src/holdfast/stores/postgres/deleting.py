@@ -33,7 +33,9 @@ def delete(turn: Turn, op: Delete) -> Plan[list[str]]:
     # Nobody can begin to wait for a chain whose last job we hold, so what is found now stays true.
     waiting = yield from _waiting(doomed)
     inside = set(doomed)
-    stranded = [(chain, job) for chain in doomed for job, its_chain in waiting.get(chain, ()) if its_chain not in inside]
+    stranded = [
+        (chain, job) for chain in doomed for job, its_chain in waiting.get(chain, ()) if its_chain not in inside
+    ]
     if stranded:
         raise StillReferenced(stranded)
     yield from _remove(turn, doomed)
@@ -46,9 +48,7 @@ def prune(turn: Turn, op: Prune) -> Plan[list[str]]:
     if expired:
         waiting = yield from _waiting(expired)
         expired = [
-            chain_id
-            for chain_id in expired
-            if all(its_chain == chain_id for _, its_chain in waiting.get(chain_id, ()))
+            chain_id for chain_id in expired if all(its_chain == chain_id for _, its_chain in waiting.get(chain_id, ()))
         ]
         yield from _remove(turn, expired)
     yield Statement(_PRUNE_KEYS, {"now": turn.now})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from holdfast import failure
+from holdfast.clock import Micros
 from holdfast.errors import ClaimLost
 from holdfast.job import Claim, Record, Status
 from holdfast.lifecycle import has_attempts_left
@@ -22,6 +23,11 @@ _GUARD = SQL["guard"]
 _PROGRESS = SQL["progress"]
 _REAP_EXPIRED = SQL["reap_expired"]
 _REAP = SQL["reap"]
+_RENEW_PAUSE = SQL["renew_pause"]
+
+RENEW_ROUNDS = 20
+"""How often a renewal comes back to rows that somebody is writing. A row still held after that, by a transaction that
+takes its time, can be taken by nobody else meanwhile; the next renewal learns what became of it."""
 
 
 def claim(turn: Turn, op: ClaimJobs) -> Plan[list[Record]]:
@@ -62,20 +68,31 @@ def claim_again(turn: Turn, op: ClaimJobs) -> Plan[list[Record]]:
 
 
 def renew(turn: Turn, op: Renew) -> Plan[dict[Claim, LostReason]]:
-    if not op.claims:
-        return {}
-    rows = yield Statement(
-        _RENEW,
-        {
-            "now": turn.clock,
-            "ids": [claim.job_id for claim, _ in op.claims],
-            "tokens": [claim.token for claim, _ in op.claims],
-            "leases": [lease for _, lease in op.claims],
-        },
-    )
-    stood = {id: (status, token) for id, status, token in rows}
-    reasons = {claim: lost(*stood.get(claim.job_id, (None, None)), claim.token) for claim, _ in op.claims}
-    return {claim: reason for claim, reason in reasons.items() if reason is not None}
+    reasons: dict[Claim, LostReason] = {}
+    left = list(op.claims)
+    for _ in range(RENEW_ROUNDS):
+        if not left:
+            break
+        rows = yield Statement(
+            _RENEW,
+            {
+                "now": turn.clock,
+                "ids": [claim.job_id for claim, _ in left],
+                "tokens": [claim.token for claim, _ in left],
+                "leases": [lease for _, lease in left],
+            },
+        )
+        stood = {id: (status, token, renewed) for id, status, token, renewed in rows}
+        busy: list[tuple[Claim, Micros]] = []
+        for claim, lease in left:
+            status, token, renewed = stood.get(claim.job_id, (None, None, False))
+            if reason := lost(status, token, claim.token):
+                reasons[claim] = reason
+            elif not renewed:
+                busy.append((claim, lease))
+        if left := busy:
+            yield Statement(_RENEW_PAUSE)
+    return reasons
 
 
 def guard(turn: Turn, op: Guard) -> Plan[None]:

@@ -18,9 +18,15 @@ _JOBS = SQL["list_jobs"]
 _CHAINS = SQL["list_chains"]
 _CHAINS_BY_LAST = SQL["list_chains_by_last"]
 
-_OF_CHAIN = "(job.id = :chain_id::text and job.chain_index = 0 or job.chain_id = :chain_id::text and job.chain_index > 0)"
+_OF_CHAIN = (
+    "(job.id = :chain_id::text and job.chain_index = 0 or job.chain_id = :chain_id::text and job.chain_index > 0)"
+)
 _LAST_STATUS = """coalesce((select last.status from holdfast.job last
     where last.chain_id = job.id and last.chain_index > 0 order by last.chain_index desc limit 1), job.status)"""
+
+_KEPT = """(job.expires_at is null or job.expires_at > holdfast.clock(:now::bigint)) and not exists (
+    select 1 from holdfast.job done where done.chain_id = job.id and done.chain_index > 0
+       and done.expires_at <= holdfast.clock(:now::bigint))"""
 
 
 def list_jobs(turn: Turn, op: ListJobs) -> Plan[list[Record]]:
@@ -42,6 +48,9 @@ def list_chains(turn: Turn, op: ListChains) -> Plan[list[ChainRecord]]:
         where, parameters = _narrowed(turn, op.filter, op.before, scheduled="last")
         if op.filter.chain_id is not None:
             where += " and job.id = :chain_id::text"
+        if op.filter.kept:
+            where += f" and {_KEPT}"
+            parameters["now"] = turn.clock
         if status is Status.COMPLETED:
             where += f" and {_LAST_STATUS} = 'completed'"
         elif status is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from typing import Final
 
@@ -13,6 +14,9 @@ from holdfast.stores.postgres.rendering import in_schema
 LOCK_TIMEOUT: Final = "2s"
 """How long a step waits for a table that is in use. Everybody else waits behind it, so it gives up and comes again."""
 TRIES: Final = 15
+
+_APPLIED: Final = "insert into holdfast.migration (number, name) values (%s, %s)"
+_NUMBERS: Final = "select number from holdfast.migration"
 
 
 def steps() -> dict[str, str]:
@@ -30,7 +34,7 @@ def script(schema: str) -> str:
     ]
     for name, text in steps().items():
         number = int(name[:4])
-        applied = f"select 1 from {quoted}.migration where number = {number}"
+        applied = in_schema(f"{_NUMBERS} where number = {number}", f"{quoted}.")
         body = in_schema(text, f"{quoted}.")
         parts.append(
             f"do $holdfast$ begin\n"
@@ -71,8 +75,7 @@ def _apply(connection: psycopg.Connection, schema: str) -> list[str]:
         for name, text in steps().items():
             if int(name[:4]) not in done:
                 connection.execute(in_schema(text, f"{quoted}.").encode(), prepare=False)
-                insert = f"insert into {quoted}.migration (number, name) values (%s, %s)"
-                connection.execute(insert.encode(), [int(name[:4]), name])
+                connection.execute(in_schema(_APPLIED, f"{quoted}.").encode(), [int(name[:4]), name])
                 applied.append(name)
     return applied
 
@@ -81,11 +84,9 @@ def _done(connection: psycopg.Connection, schema: str) -> set[int]:
     exists = connection.execute("select to_regclass(%s)", [f'"{schema}".migration']).fetchone()
     if exists is None or exists[0] is None:
         return set()
-    return {row[0] for row in connection.execute(f'select number from "{schema}".migration'.encode())}
+    return {row[0] for row in connection.execute(in_schema(_NUMBERS, f'"{schema}".').encode())}
 
 
 def _lock(schema: str) -> int:
     """A number for the advisory lock, the same for everyone who migrates this schema."""
-    import hashlib
-
     return int.from_bytes(hashlib.sha256(f"holdfast:{schema}".encode()).digest()[:8], signed=True)

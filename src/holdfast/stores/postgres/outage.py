@@ -90,6 +90,12 @@ def sqlstate(error: BaseException) -> str | None:
     return getattr(error, "sqlstate", None)
 
 
+def is_missing(error: BaseException) -> bool:
+    """Whether a table of ours is missing. SQLAlchemy and Django put the driver's error behind one of their own."""
+    cause = getattr(error, "orig", None) or error.__cause__
+    return sqlstate(error) in _MISSING or (cause is not None and sqlstate(cause) in _MISSING)
+
+
 def translated(error: BaseException, store: str, schema: str) -> Exception:
     """The error for the caller."""
     if sqlstate(error) in _MISSING:

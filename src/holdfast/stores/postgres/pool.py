@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from typing import TypeVar
 
 from holdfast.errors import HoldfastError
+from holdfast.sql.plan import Plan
 from holdfast.stores.postgres.link import AsyncConnect, AsyncLink, Connect, Link
 from holdfast.stores.postgres.outage import NoConnection
+
+R = TypeVar("R")
 
 _BUSY = "all {size} connections are busy; give the address a larger pool="
 
@@ -25,12 +27,11 @@ class Pool:
         self._idle: list[Link] = []
         self._closed = False
 
-    @contextmanager
-    def link(self) -> Iterator[Link]:
-        """A connection for the time of the block. What the block leaves unfinished in it is undone."""
+    def run(self, plan: Plan[R]) -> R:
+        """Run a plan on some connection and commit it. What it leaves unfinished is undone."""
         link = self.take()
         try:
-            yield link
+            answer = link.run(plan)
         except HoldfastError:
             # Raised by a plan that will not write: nothing is wrong with the connection.
             self.give_back(link)
@@ -39,6 +40,7 @@ class Pool:
             self.discard(link)
             raise
         self.give_back(link)
+        return answer
 
     def take(self) -> Link:
         if not self._places.acquire(timeout=self._patience):
@@ -87,12 +89,11 @@ class AsyncPool:
         self._idle: list[AsyncLink] = []
         self._closed = False
 
-    @asynccontextmanager
-    async def link(self) -> AsyncIterator[AsyncLink]:
-        """A connection for the time of the block. What the block leaves unfinished in it is undone."""
+    async def run(self, plan: Plan[R]) -> R:
+        """Run a plan on some connection and commit it. What it leaves unfinished is undone."""
         link = await self.take()
         try:
-            yield link
+            answer = await link.run(plan)
         except HoldfastError:
             await self.give_back(link)
             raise
@@ -100,6 +101,7 @@ class AsyncPool:
             self.discard(link)
             raise
         await self.give_back(link)
+        return answer
 
     async def take(self) -> AsyncLink:
         if self._places.locked():

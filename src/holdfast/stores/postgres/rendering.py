@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import cache
 from typing import Any, NamedTuple
-
-from holdfast.sql.plan import Parameters
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _SCHEMA = re.compile(r"\bholdfast\.")
@@ -28,12 +27,18 @@ class Rendered(NamedTuple):
     encoded: bytes
     names: tuple[str, ...]
 
-    def values(self, parameters: Parameters) -> tuple[Any, ...]:
+    def values(self, parameters: Any) -> tuple[Any, ...]:
         return tuple([parameters[name] for name in self.names])
 
 
 class Renderer:
     """Renders statements for one schema and style, each once."""
+
+    @classmethod
+    @cache
+    def of(cls, schema: str, style: Style) -> Renderer:
+        """The one renderer of a schema and style."""
+        return cls(schema, style)
 
     def __init__(self, schema: str, style: Style) -> None:
         self._schema = f'"{schema}".'

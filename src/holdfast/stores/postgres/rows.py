@@ -19,7 +19,9 @@ _STATUS = {str(status): status for status in Status}
 
 def record(row: Row) -> Record:
     """The record that the first columns of a row make."""
-    return Record(*row[:5], _STATUS[row[5]], *row[6:WIDTH])
+    fields = list(row[:WIDTH])
+    fields[5] = _STATUS[fields[5]]
+    return Record(*fields)
 
 
 def chain(row: Row) -> ChainRecord:

@@ -141,8 +141,7 @@ def _tell(turn: Turn, settlement: Settlement, found: _Stood) -> None:
 def _completed(turn: Turn, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True) -> Statement:
     return Statement(
         _COMPLETED,
-        _claims(turn, settlements)
-        | {"outputs": [each.output for each in settlements], "all": all, "ends": ends},
+        _claims(turn, settlements) | {"outputs": [each.output for each in settlements], "all": all, "ends": ends},
     )
 
 

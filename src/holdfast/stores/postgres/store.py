@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -13,9 +12,10 @@ from typing import Any, TypeVar, cast
 from holdfast.clock import Clock
 from holdfast.errors import Conflict, HoldfastError
 from holdfast.operations import ClaimJobs, Operation
+from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
 from holdfast.sql.plan import Plan
 from holdfast.store import Store, SyncTransaction, Transaction
-from holdfast.stores.postgres import migrating
+from holdfast.stores.postgres import joining, migrating
 from holdfast.stores.postgres.address import PostgresAddress, parse
 from holdfast.stores.postgres.holding import claim_again
 from holdfast.stores.postgres.link import connect, connect_async
@@ -25,8 +25,8 @@ from holdfast.stores.postgres.rendering import Renderer, Style
 from holdfast.stores.postgres.transaction import PostgresTransaction, SyncPostgresTransaction, Telling
 from holdfast.stores.postgres.turn import Turn
 from holdfast.stores.postgres.verbs import plan
-from holdfast.stores.postgres.watermark import Watermarks
 from holdfast.stores.postgres.wakeups import PostgresWakeups
+from holdfast.stores.postgres.watermark import Watermarks
 from holdfast.wakeups import Hints, NoWakeups, Wakeups
 
 R = TypeVar("R")
@@ -40,10 +40,12 @@ class PostgresStore(Store):
     ) -> None:
         self.address = url if isinstance(url, PostgresAddress) else parse(url)
         self.name = self.address.name
+        self.schema = self.address.schema
+        self.notify = self.address.notify
         self.clock = clock
         self._listening = PostgresWakeups(self.address) if wakeups is None and self.address.notify else None
         self.wakeups = wakeups or self._listening or NoWakeups()
-        self._render = Renderer(self.address.schema, Style.NAMED)
+        self._render = Renderer.of(self.schema, Style.NAMED)
         self._marks = Watermarks()
         self._pools = _Pools(self.address, self._render)
 
@@ -54,34 +56,32 @@ class PostgresStore(Store):
         pool = self._pools.verbs_async()
         make: Callable[[Turn, Operation[R]], Plan[R]] = plan
         while True:
-            turn = self._turn()
+            turn = self.turn()
             try:
-                async with pool.link() as link:
-                    answer = await link.run(make(turn, operation))
-                break
+                answer = await pool.run(make(turn, operation))
             except Exception as error:
                 pause = self._pause(operation, error, patience)
                 make = _again(operation, error, make)
                 await asyncio.sleep(pause)
-        self._send(turn.hints)
-        return answer
+            else:
+                self.send(turn.hints)
+                return answer
 
     def perform_sync(self, operation: Operation[R], /) -> R:
         patience = Patience()
         pool = self._pools.renewals if operation.verb == "renew" else self._pools.verbs
         make: Callable[[Turn, Operation[R]], Plan[R]] = plan
         while True:
-            turn = self._turn()
+            turn = self.turn()
             try:
-                with pool.link() as link:
-                    answer = link.run(make(turn, operation))
-                break
+                answer = pool.run(make(turn, operation))
             except Exception as error:
                 pause = self._pause(operation, error, patience)
                 make = _again(operation, error, make)
                 time.sleep(pause)
-        self._send(turn.hints)
-        return answer
+            else:
+                self.send(turn.hints)
+                return answer
 
     def _pause(self, operation: Operation[Any], error: Exception, patience: Patience) -> float:
         """How long to wait before another try; raises what the caller should see if there should be none."""
@@ -91,16 +91,18 @@ class PostgresStore(Store):
             return 0.0
         pause = patience.pause(operation, error)
         if pause is None:
-            shown = translated(error, self.name, self.address.schema)
+            shown = translated(error, self.name, self.schema)
             if shown is error:
                 raise error
             raise shown from error
         return pause
 
-    def _turn(self) -> Turn:
+    def turn(self) -> Turn:
+        """A new performance, by the server's clock or a test's."""
         return Turn(clock=None if self.clock is None else self.clock(), marks=self._marks)
 
-    def _send(self, hints: Hints) -> None:
+    def send(self, hints: Hints, /) -> None:
+        """Wake whoever has something to do after a commit."""
         if hints:
             self.wakeups.send(hints)
 
@@ -116,7 +118,7 @@ class PostgresStore(Store):
                 pool.discard(link)
                 raise
         except Exception as error:
-            raise translated(error, self.name, self.address.schema) from error
+            raise translated(error, self.name, self.schema) from error
         return PostgresTransaction(pool, link, self._telling())
 
     def begin_sync(self) -> SyncTransaction:
@@ -129,17 +131,19 @@ class PostgresStore(Store):
                 pool.discard(link)
                 raise
         except Exception as error:
-            raise translated(error, self.name, self.address.schema) from error
+            raise translated(error, self.name, self.schema) from error
         return SyncPostgresTransaction(pool, link, self._telling())
 
     def _telling(self) -> Telling:
-        return Telling(self.name, self.address.schema, self._turn, self._send)
+        return Telling(self.name, self.schema, self.turn, self.send)
 
     def join(self, tx: Any) -> Transaction:
-        raise TypeError("not yet")
+        driver = joining.async_driver(tx)
+        return JoinedTransaction(joining.Joining(self, driver.after_commit), driver, tx)
 
     def join_sync(self, tx: Any) -> SyncTransaction:
-        raise TypeError("not yet")
+        driver = joining.blocking_driver(tx)
+        return JoinedSyncTransaction(joining.Joining(self, driver.after_commit), driver, tx)
 
     # Opening and closing
 
@@ -149,10 +153,9 @@ class PostgresStore(Store):
 
     def open_sync(self) -> None:
         try:
-            with self._pools.verbs.link():
-                pass
+            self._pools.verbs.give_back(self._pools.verbs.take())
         except Exception as error:
-            raise translated(error, self.name, self.address.schema) from error
+            raise translated(error, self.name, self.schema) from error
         if self._listening is not None:
             self._listening.start()
             # Subscribed before the caller looks: what is said from here on is heard.
@@ -175,10 +178,11 @@ class PostgresStore(Store):
 
     def migrate_sync(self) -> list[str]:
         try:
-            with self._pools.transactions.link() as link:
-                return migrating.migrate(link.connection, self.address.schema)
+            link = connect(self.address, self._render, limited=False)
+            with link.connection as connection:
+                return migrating.migrate(connection, self.schema)
         except Exception as error:
-            raise translated(error, self.name, self.address.schema) from error
+            raise translated(error, self.name, self.schema) from error
 
 
 class _Pools:
@@ -219,9 +223,9 @@ class _Pools:
 
     def close(self) -> None:
         with self._lock:
-            for pools in self._async.values():
-                for pool in pools:
-                    pool.close()
+            for verbs, transactions in self._async.values():
+                verbs.close()
+                transactions.close()
             self._async.clear()
             for pool in (self.verbs, self.transactions, self.renewals):
                 pool.close()

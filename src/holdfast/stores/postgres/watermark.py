@@ -60,7 +60,7 @@ class Watermarks:
         self.advance(claimed)
 
     def advance(self, claimed: Iterable[Record]) -> None:
-        """These were claimed: the next scan begins at the first of them, not after the last, since some may come back."""
+        """These were claimed: the next scan begins at the first of them, since some may come back."""
         with self._lock:
             for job in sorted(claimed, key=lambda job: (job.scheduled_at, job.seq), reverse=True):
                 self._marks[job.type, job.priority] = Mark(job.type, job.priority, job.scheduled_at, job.seq)

@@ -1,5 +1,6 @@
 -- renew: leases go on; the answer is how the jobs stood.
--- skip locked: a row that is being settled is not waited for, lest it hold up every other renewal.
+-- skip locked: a row that is being settled or reaped is not waited for, lest it hold up every other renewal.
+-- The last column tells which were renewed.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), asked as materialized (
@@ -15,5 +16,8 @@ with clock as materialized (
        set leased_until = clock.now + asked.lease, renewed_at = clock.now
       from asked, clock
      where job.seq = any(array(select held.seq from held)) and asked.id = job.id and asked.token = job.token
+    returning job.id
 )
-select job.id, job.status, job.token from holdfast.job where job.id = any(:ids::text[])
+select job.id, job.status, job.token, job.id = any(array(select renewed.id from renewed))
+  from holdfast.job
+ where job.id = any(:ids::text[])

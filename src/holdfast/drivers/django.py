@@ -1,0 +1,40 @@
+"""A plan on a connection of Django's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django.db import transaction
+
+from holdfast.sql.plan import Many, Row, Statement
+
+if TYPE_CHECKING:
+    from django.db.backends.base.base import BaseDatabaseWrapper
+
+
+class DjangoDriver:
+    """Django tells of its commits."""
+
+    def __init__(self, wrapper: BaseDatabaseWrapper) -> None:
+        self._wrapper = wrapper
+
+    def execute(self, step: Statement | Many, /) -> list[Row]:
+        assert isinstance(step, Statement)
+        with self._wrapper.cursor() as cursor:
+            cursor.execute(step.sql, step.parameters or None)
+            if cursor.description is None:
+                return []
+            return [tuple(map(_plain, row)) for row in cursor.fetchall()]
+
+    def connection(self) -> BaseDatabaseWrapper:
+        return self._wrapper
+
+    def after_commit(self, tell: Callable[[], None], /) -> bool:
+        transaction.on_commit(tell, using=self._wrapper.alias, robust=True)
+        return True
+
+
+def _plain(value: Any) -> Any:
+    """psycopg2 gives binary columns as memory views."""
+    return value.tobytes() if isinstance(value, memoryview) else value

@@ -1,0 +1,192 @@
+"""Which of the application's connections may carry our statements, and on what terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol, TypeVar
+
+from holdfast.operations import Operation
+from holdfast.sql import plan
+from holdfast.sql.driver import AsyncDriver, Driver
+from holdfast.sql.plan import Plan, Row, Statement
+from holdfast.stores.postgres.outage import NotMigrated, is_missing
+from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.stores.postgres.turn import BEGIN, COMMIT, Turn
+from holdfast.stores.postgres.verbs import plan as plan_of
+from holdfast.stores.postgres.wakeups import channel, payloads
+from holdfast.wakeups import Hints
+
+R = TypeVar("R")
+
+_BLOCKING = (
+    "a psycopg Connection, a SQLAlchemy Session or Connection, or Django's connection or the alias of a database"
+)
+_ASYNC = "a psycopg AsyncConnection, an asyncpg Connection, or a SQLAlchemy AsyncSession or AsyncConnection"
+
+_NOTIFY = "select pg_notify(:channel::text, :payload::text)"
+_LOOK = Statement("select 1")
+
+
+class Joined(Protocol):
+    """What joining needs to know of the store."""
+
+    name: str
+    schema: str
+    notify: bool
+
+    def turn(self) -> Turn: ...
+
+    def send(self, hints: Hints, /) -> None: ...
+
+
+def blocking_driver(tx: Any) -> Driver:
+    """A driver for the application's blocking connection. TypeError says what is taken."""
+    if _is(tx, "psycopg", "Connection"):
+        from holdfast.drivers.psycopg3 import PsycopgDriver
+
+        return PsycopgDriver(tx)
+    if (isinstance(tx, str) or _comes_from(tx, "django")) and (driver := _django(tx)) is not None:
+        return driver
+    if _comes_from(tx, "sqlalchemy"):
+        from holdfast.drivers import sql_alchemy
+
+        if (driver := sql_alchemy.blocking(tx)) is not None:
+            return driver
+    if _is_async(tx):
+        raise TypeError(f"{_kind(tx)} is async: it belongs to Client. SyncClient takes {_BLOCKING}")
+    raise TypeError(f"tx is {_kind(tx)}; this store takes {_BLOCKING}")
+
+
+def async_driver(tx: Any) -> AsyncDriver:
+    """A driver for the application's async connection. TypeError says what is taken."""
+    if _is(tx, "psycopg", "AsyncConnection"):
+        from holdfast.drivers.psycopg3 import AsyncPsycopgDriver
+
+        return AsyncPsycopgDriver(tx)
+    if _comes_from(tx, "asyncpg") and hasattr(tx, "is_in_transaction"):
+        from holdfast.drivers.asyncpg import AsyncpgDriver
+
+        return AsyncpgDriver(tx)
+    if _comes_from(tx, "sqlalchemy"):
+        from holdfast.drivers import sql_alchemy
+
+        if (driver := sql_alchemy.asynchronous(tx)) is not None:
+            return driver
+        if sql_alchemy.blocking(tx) is not None:
+            raise TypeError(f"{_kind(tx)} is blocking: it belongs to SyncClient. Client takes {_ASYNC}")
+    if _is(tx, "psycopg", "Connection") or isinstance(tx, str) or _comes_from(tx, "django"):
+        raise TypeError(f"{_kind(tx)} is blocking: it belongs to SyncClient. Client takes {_ASYNC}")
+    raise TypeError(f"tx is {_kind(tx)}; this store takes {_ASYNC}")
+
+
+class Joining:
+    """A store's terms for one transaction of the application's."""
+
+    def __init__(self, store: Joined, after_commit: Callable[[Callable[[], None]], bool]) -> None:
+        self._store = store
+        self._after_commit = after_commit
+
+    def turn(self) -> Turn:
+        return self._store.turn()
+
+    def plan_joined(self, operation: Operation[R], turn: plan.Turn, connection: Any, /) -> Plan[R]:
+        """An operation as part of the application's transaction, in the words of its driver."""
+        assert isinstance(turn, Turn)
+        style = Style.NUMBERED if _comes_from(connection, "asyncpg") else Style.NAMED
+        render = Renderer.of(self._store.schema, style)
+        return _rendered(self._whole(operation, turn, connection), render, style)
+
+    def _whole(self, operation: Operation[R], turn: Turn, connection: Any) -> Plan[R]:
+        yield from _refuse_autocommit(connection)
+        answer = yield from plan_of(turn, operation)
+        hints, turn.hints = turn.hints, Hints()
+        if hints and self._store.notify and not self._after_commit(lambda: self._store.send(hints)):
+            # Sent with the commit. Equal ones are one: a transaction that starts a thousand jobs tells of them once.
+            hints.finished, hints.lost = set(hints.finished), set(hints.lost)
+            for payload in payloads(hints):
+                yield Statement(_NOTIFY, {"channel": channel(self._store.schema), "payload": payload})
+        return answer
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            # Everything else is the application's own: its code knows its driver's errors.
+            if is_missing(error):
+                raise NotMigrated(self._store.name, self._store.schema, str(error).partition("\n")[0]) from error
+            raise
+
+    def translated(self) -> AbstractContextManager[None]:
+        return self._translated()
+
+    def send(self, hints: Hints, /) -> None:
+        self._store.send(hints)
+
+
+def _rendered(steps: Plan[R], render: Renderer, style: Style) -> Plan[R]:
+    """A plan in a driver's words, within a transaction that is open: no step begins or ends one."""
+    try:
+        step = next(steps)
+        while True:
+            assert isinstance(step, Statement)
+            rows: list[Row] = []
+            if step is not BEGIN and step is not COMMIT:
+                rendered = render(step.sql)
+                numbered = style is Style.NUMBERED
+                parameters: Any = rendered.values(step.parameters) if numbered else step.parameters
+                rows = yield Statement(rendered.text, parameters)
+            step = steps.send(rows)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    finally:
+        steps.close()
+
+
+def _refuse_autocommit(connection: Any) -> Plan[None]:
+    """ValueError for a connection that would commit each statement by itself."""
+    if _comes_from(connection, "asyncpg"):
+        # SQLAlchemy begins with the first statement, so there must have been one.
+        yield _LOOK
+        alone = not connection.is_in_transaction()
+    elif _comes_from(connection, "django"):
+        alone = connection.get_autocommit() and not connection.in_atomic_block
+    elif _comes_from(connection, "psycopg", "psycopg2"):
+        idle = connection.info.transaction_status == 0
+        alone = connection.autocommit and idle
+    else:
+        raise ValueError(f"tx leads to {_kind(connection)}, which is not a connection to a PostgreSQL database")
+    if alone:
+        raise ValueError("tx would commit each statement by itself: open a transaction on it first, or leave tx out")
+
+
+def _django(tx: Any) -> Driver | None:
+    from django.db import connections
+    from django.db.backends.base.base import BaseDatabaseWrapper
+
+    from holdfast.drivers.django import DjangoDriver
+
+    # `django.db.connection` stands for the default alias of the thread that uses it.
+    wrapper = connections[tx] if isinstance(tx, str) else connections[tx.alias] if hasattr(tx, "alias") else None
+    if not isinstance(wrapper, BaseDatabaseWrapper):
+        return None
+    if wrapper.vendor != "postgresql":
+        raise ValueError(f"database {wrapper.alias!r} of Django is {wrapper.vendor}, not PostgreSQL")
+    return DjangoDriver(wrapper)
+
+
+def _is(tx: Any, package: str, name: str) -> bool:
+    return any(kind.__name__ == name and kind.__module__.partition(".")[0] == package for kind in type(tx).__mro__)
+
+
+def _comes_from(tx: Any, *packages: str) -> bool:
+    return any(kind.__module__.partition(".")[0] in packages for kind in type(tx).__mro__)
+
+
+def _is_async(tx: Any) -> bool:
+    return _comes_from(tx, "asyncpg") or any(kind.__name__.lower().startswith("async") for kind in type(tx).__mro__)
+
+
+def _kind(tx: Any) -> str:
+    return f"{type(tx).__module__.partition('.')[0]}'s {type(tx).__qualname__}"
