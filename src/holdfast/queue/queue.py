@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, overload
 
 from holdfast import steps, waiting
 from holdfast.calls import no_trace
@@ -19,6 +19,7 @@ from holdfast.queue.after_execution import AfterExecution, Hook
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating
 from holdfast.queue.calls import QueueCalls
 from holdfast.queue.codecs import Codec
+from holdfast.queue.job import QueueJob
 from holdfast.queue.listeners import Callback, Listeners
 from holdfast.queue.queue_type import QueueType
 from holdfast.queue.relay import EVENTS, Relay
@@ -31,7 +32,6 @@ from holdfast.worker import Middleware, Worker
 P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
-H = TypeVar("H", bound=Callable[..., Any])
 
 
 class Queue(Generic[P, R]):
@@ -152,7 +152,13 @@ class Queue(Generic[P, R]):
 
     # Consuming
 
-    def execute(self, handler: H) -> H:
+    @overload
+    def execute(self, handler: Callable[[QueueJob[P]], Awaitable[R]], /) -> Callable[[QueueJob[P]], Awaitable[R]]: ...
+
+    @overload
+    def execute(self, handler: Callable[[QueueJob[P]], R], /) -> Callable[[QueueJob[P]], R]: ...
+
+    def execute(self, handler: Callable[[QueueJob[P]], Any], /) -> Callable[[QueueJob[P]], Any]:
         """Run the queue's jobs with this handler: `handler(job)`, async, or plain and then in a thread.
 
         It may be called while the queue runs. A second call replaces the handler for the attempts that follow.

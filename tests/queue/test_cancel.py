@@ -1,0 +1,107 @@
+"""Cancel: four answers, and what is cancelled never runs."""
+
+from __future__ import annotations
+
+import asyncio
+
+from holdfast import Queued
+from tests.queue.stage import Ear, Handler, Stage, fail, soon
+
+
+async def test_a_waiting_job_is_cancelled_and_never_runs(stage: Stage) -> None:
+    handler = Handler()
+    async with stage.queue() as producer:
+        await producer.enqueue("a", 1)
+        assert await producer.cancel("a") == "cancelled"
+        assert await producer.status("a") is None
+        await producer.enqueue("b", 2)
+
+    consumer = stage.queue(handler, concurrency=1)
+    ear = Ear(consumer)
+    async with consumer:
+        await ear.hear("completed", "b")
+
+    assert handler.ids == ["b"]
+
+
+async def test_an_unknown_id_and_one_cancelled_before_are_not_found(stage: Stage) -> None:
+    async with stage.queue() as queue:
+        assert await queue.cancel("a") == "not_found"
+        await queue.enqueue("a", 1)
+        await queue.cancel("a")
+
+        assert await queue.cancel("a") == "not_found"
+
+
+async def test_a_running_job_is_left_alone(stage: Stage) -> None:
+    handler = Handler(hold=True)
+    async with stage.queue(handler) as queue:
+        waiting = asyncio.create_task(queue.enqueue_and_wait("a", 1))
+        await handler.begun()
+
+        assert await queue.cancel("a") == "processing"
+        handler.let_go()
+        assert await soon(waiting) == 1
+        assert await queue.cancel("a") == "completed"
+
+
+async def test_a_failing_job_is_cancelled_and_a_failed_one_is_over(stage: Stage) -> None:
+    queue = stage.queue(Handler(fail), retry=None, max_retries=1)
+    ear = Ear(queue)
+    async with queue:
+        await queue.enqueue("failing", 1)
+        await ear.hear("failing", "failing")
+        assert await queue.cancel("failing") == "cancelled"
+
+        await queue.enqueue("failed", 1, max_attempts=1)
+        await ear.hear("failed", "failed")
+        assert await queue.cancel("failed") == "completed"
+        status = await queue.status("failed")
+        assert status is not None
+        assert status.state == "failed"
+
+
+async def test_a_result_past_its_time_to_live_is_not_found(stage: Stage) -> None:
+    async with stage.queue(Handler(), result_ttl=60) as queue:
+        await soon(queue.enqueue_and_wait("a", 1))
+        stage.clock.advance(60)
+
+        assert await queue.cancel("a") == "not_found"
+
+
+async def test_a_delayed_job_is_cancelled(stage: Stage) -> None:
+    handler = Handler()
+    async with stage.queue(handler) as queue:
+        await queue.enqueue("a", 1, delay=60)
+        assert await queue.cancel("a") == "cancelled"
+        stage.clock.advance(61)
+        await soon(queue.enqueue_and_wait("b", 1))
+
+    assert handler.ids == ["b"]
+
+
+async def test_whoever_cancels_while_a_worker_claims_gets_a_true_answer(stage: Stage) -> None:
+    handler = Handler()
+    async with stage.queue(handler) as queue:
+        ear = Ear(queue)
+        for number in range(30):
+            id = f"job-{number}"
+            await queue.enqueue(id, 1)
+
+            answer = await queue.cancel(id)
+
+            if answer == "cancelled":
+                assert await queue.enqueue(id, 2) == Queued()
+            await ear.hear("completed", id)
+            payloads = [job.payload for job in handler.jobs if job.id == id]
+            assert payloads == ([2] if answer == "cancelled" else [1])
+
+
+async def test_the_cancel_is_told(stage: Stage) -> None:
+    async with stage.queue() as queue:
+        ear = Ear(queue)
+        await queue.enqueue("a", 1)
+        await queue.cancel("a")
+        await queue.cancel("a")
+
+        assert ear.find("cancelled") == [("cancelled", "a")]

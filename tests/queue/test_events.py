@@ -1,0 +1,188 @@
+"""Local callbacks, and the store-wide stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from holdfast import Cancel, QueueJob, Reschedule
+from holdfast.queue import QueueEvent
+from holdfast.testing.conformance import Place
+from tests.queue.stage import PATIENCE, AnyQueue, Ear, Handler, Stage, fail_until, soon
+
+
+async def test_a_job_is_told_of_from_enqueue_to_completion(stage: Stage) -> None:
+    queue = stage.queue(Handler(fail_until(2)), max_retries=1)
+    ear = Ear(queue)
+    async with queue:
+        await queue.enqueue("a", "x")
+        await ear.hear("completed", "a", "x")
+
+    assert [event for event, *_ in ear.events] == ["started", "enqueued", "failing", "completed", "stopped"]
+    (failing,) = ear.find("failing", "a")
+    assert failing[2:] == ("ValueError: no luck with attempt 1", 1)
+
+
+async def test_events_are_local_to_whoever_did_it(stage: Stage) -> None:
+    consumer, producer = stage.queue(Handler()), stage.queue()
+    near, far = Ear(consumer), Ear(producer)
+    async with consumer, producer:
+        await soon(producer.enqueue_and_wait("a", 1))
+        await near.hear("completed", "a")
+
+    assert far.kinds("a") == ["enqueued"]
+    assert near.kinds("a") == ["completed"]
+
+
+async def test_an_event_is_told_after_the_commit(stage: Stage) -> None:
+    seen: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+    async def look(id: str) -> None:
+        seen.set_result(await queue.result(id))
+
+    queue = stage.queue(Handler())
+    queue.on("completed", look)
+    async with queue:
+        await queue.enqueue("a", "x")
+
+        assert await soon(seen) == "x"
+
+
+@pytest.mark.parametrize("event", ["enqueued", "completed", "failing", "failed", "started", "error"])
+async def test_a_listener_that_raises_harms_no_job(stage: Stage, event: str) -> None:
+    def spoil(*values: Any) -> None:
+        raise RuntimeError("a broken listener")
+
+    handler = Handler(fail_until(2))
+    queue = stage.queue(handler, max_retries=1)
+    queue.on(event, spoil)
+    ear = Ear(queue)
+    async with queue:
+        assert await soon(queue.enqueue_and_wait("a", 1)) == 1
+        await ear.hear("completed", "a")
+
+    assert [job.attempts for job in handler.jobs] == [1, 2]
+    if event in ("enqueued", "completed", "failing", "started"):
+        assert "a broken listener" in str(ear.find("error")[0])
+
+
+async def test_an_async_listener_that_raises_is_reported(stage: Stage) -> None:
+    async def spoil(id: str) -> None:
+        raise RuntimeError("a broken listener")
+
+    queue = stage.queue(Handler())
+    queue.on("completed", spoil)
+    ear = Ear(queue)
+    async with queue:
+        await queue.enqueue("a", 1)
+        _, error = await ear.hear("error")
+
+    assert str(error) == "a broken listener"
+
+
+async def test_a_listener_takes_as_many_values_as_it_likes_until_it_is_removed(stage: Stage) -> None:
+    heard: list[Any] = []
+    queue = stage.queue(Handler())
+    ear = Ear(queue)
+
+    def hear_both(id: str, result: Any) -> None:
+        heard.append((id, result))
+
+    queue.on("completed", lambda: heard.append("none"))
+    queue.on("completed", heard.append)
+    remove = queue.on("completed", hear_both)
+    async with queue:
+        await queue.enqueue("a", 1)
+        await ear.hear("completed", "a")
+        remove()
+        remove()
+        await queue.enqueue("b", 2)
+        await ear.hear("completed", "b")
+
+    assert heard == ["none", "a", ("a", 1), "none", "b"]
+
+
+async def test_an_unknown_event_is_refused_with_those_there_are(stage: Stage) -> None:
+    with pytest.raises(ValueError, match="no event 'complete'; the events are started, stopped, enqueued, completed"):
+        stage.queue().on("complete", print)
+    with pytest.raises(TypeError, match="a listener is a function"):
+        stage.queue().on("completed", "print")  # type: ignore[arg-type]
+
+
+async def test_a_handler_that_cancels_or_reschedules_is_told_of(stage: Stage) -> None:
+    def act(job: QueueJob[Any]) -> None:
+        if job.id == "cancel":
+            raise Cancel("not wanted")
+        if job.attempts == 1:
+            raise Reschedule(0)
+
+    queue = stage.queue(Handler(act))
+    ear = Ear(queue)
+    async with queue:
+        await queue.enqueue("cancel", 1)
+        await ear.hear("cancelled", "cancel")
+        await queue.enqueue("again", 1)
+        await ear.hear("requeued", "again")
+        await ear.hear("completed", "again", None)
+
+
+async def test_the_stream_tells_what_anybody_does_under_the_queues_words(stage: Stage, place: Place) -> None:
+    other = place()
+    other.clock = stage.clock
+    async with stage.queue(store=other) as monitor:
+        events = monitor.events()
+        await ready(monitor, events)
+        async with stage.queue(Handler(fail_until(2)), max_retries=1) as worker, stage.queue(name="other") as away:
+            await away.enqueue("elsewhere", 1)
+            await soon(worker.enqueue_and_wait("user:1", 1))
+            await worker.enqueue("b", 1, delay=60)
+            await worker.cancel("b")
+
+            heard = [await soon(anext(events)) for _ in range(7)]
+        await events.aclose()  # type: ignore[attr-defined]
+    await other.close()
+
+    assert [(event.id, event.event) for event in heard] == [
+        ("user:1", "queued"),
+        ("user:1", "processing"),
+        ("user:1", "failing"),
+        ("user:1", "processing"),
+        ("user:1", "completed"),
+        ("b", "queued"),
+        ("b", "cancelled"),
+    ]
+    assert [event.attempts for event in heard[:5]] == [0, 1, 1, 2, 2]
+
+
+async def test_the_stream_tells_of_stalled_and_failed_jobs(stage: Stage) -> None:
+    async with stage.queue() as monitor:
+        events = monitor.events()
+        await ready(monitor, events)
+        await monitor.enqueue("a", 1)
+        await stage.claim(lease=5)
+        stage.clock.advance(5)
+        async with stage.queue(Handler()):
+            heard = [await soon(anext(events)) for _ in range(5)]
+        await events.aclose()  # type: ignore[attr-defined]
+
+    assert [event.event for event in heard] == ["queued", "processing", "stalled", "processing", "completed"]
+
+
+async def ready(queue: AnyQueue, events: AsyncIterator[QueueEvent]) -> None:
+    """Go on when the stream is known to listen: it told of something done for this purpose."""
+    first = asyncio.ensure_future(anext(events))
+    async with asyncio.timeout(PATIENCE):
+        while not first.done():
+            await _beacon(queue, "are you there?")
+            await asyncio.wait([first], timeout=0.01)
+    await _beacon(queue, "ready")
+    while (event := await soon(anext(events))).id != "ready" or event.event != "cancelled":
+        pass
+
+
+async def _beacon(queue: AnyQueue, id: str) -> None:
+    await queue.enqueue(id, 1, delay=3600)
+    await queue.cancel(id)

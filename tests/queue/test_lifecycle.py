@@ -1,0 +1,143 @@
+"""Producer only, consumer only, both; start, stop, start again; a stop that loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from holdfast import Duplicate, Queue, Queued, QueueJob
+from tests.queue.stage import PATIENCE, Ear, Handler, Stage, soon
+
+
+async def test_a_producer_and_a_consumer_are_apart(stage: Stage) -> None:
+    handler = Handler()
+    async with stage.queue() as producer:
+        assert await producer.enqueue("a", 1) == Queued()
+        async with stage.queue(handler) as consumer:
+            await Ear(consumer).hear("completed", "a")
+
+        assert await producer.result("a") == 1
+
+
+async def test_starting_and_stopping_twice_does_nothing_more(stage: Stage) -> None:
+    queue = stage.queue(Handler())
+    ear = Ear(queue)
+    await queue.stop()
+    await queue.start()
+    await queue.start()
+    assert await soon(queue.enqueue_and_wait("a", 1)) == 1
+    await queue.stop()
+    await queue.stop()
+
+    assert [event for event, *_ in ear.events if event in ("started", "stopped")] == ["started", "stopped"]
+
+
+async def test_a_stopped_queue_starts_again_with_what_it_had(stage: Stage) -> None:
+    handler = Handler()
+    queue = stage.queue(handler)
+    for number in range(3):
+        async with queue:
+            assert await soon(queue.enqueue_and_wait(f"job-{number}", number)) == number
+        with pytest.raises(RuntimeError, match="not started"):
+            await queue.enqueue("x", 1)
+
+    async with queue:
+        assert await queue.result("job-0") == 0
+
+
+async def test_a_private_memory_store_outlives_a_stop() -> None:
+    queue: Queue[int, int] = Queue("emails", store="memory://")
+    async with queue:
+        await queue.enqueue("a", 1)
+
+    async with queue:
+        assert await queue.enqueue("a", 1) == Duplicate("queued")
+
+
+async def test_stopping_one_queue_of_a_store_leaves_the_others_alone(stage: Stage) -> None:
+    async with stage.queue(Handler(), name="one") as one:
+        async with stage.queue(Handler(), name="two") as two:
+            assert await soon(two.enqueue_and_wait("a", 2)) == 2
+
+        assert await soon(one.enqueue_and_wait("a", 1)) == 1
+
+
+async def test_a_stop_lets_running_jobs_finish(stage: Stage) -> None:
+    handler = Handler(hold=True)
+    queue = stage.queue(handler)
+    ear = Ear(queue)
+    await queue.start()
+    await queue.enqueue("a", 1)
+    await handler.begun()
+    stopping = asyncio.create_task(queue.stop())
+    handler.let_go()
+    await soon(stopping)
+
+    assert ear.kinds("a") == ["enqueued", "completed"]
+
+
+async def test_what_outlives_the_grace_period_goes_back_to_the_front_at_once(stage: Stage) -> None:
+    stuck, handler = Handler(hold=True), Handler()
+    queue = stage.queue(stuck, concurrency=1, grace=0)
+    ear = Ear(queue)
+    async with stage.queue() as producer:
+        async with queue:
+            await producer.enqueue_many([("a", 1), ("b", 2)])
+            await stuck.begun()
+        await ear.hear("requeued", "a")
+        status = await producer.status("a")
+        assert status is not None
+        assert (status.state, status.attempts) == ("queued", 0)
+
+        async with stage.queue(handler, concurrency=1) as other:
+            await Ear(other).hear("completed", "b")
+
+    assert [(job.id, job.attempts) for job in handler.jobs] == [("a", 1), ("b", 1)]
+    assert stuck.jobs[0].signal.reason == "shutdown"
+
+
+async def test_a_plain_handler_that_ignores_the_signal_does_not_keep_its_job(stage: Stage) -> None:
+    begun, release, handler = asyncio.Event(), threading.Event(), Handler(lambda job: "other")
+    loop = asyncio.get_running_loop()
+
+    def stubborn(job: QueueJob[Any]) -> str:
+        loop.call_soon_threadsafe(begun.set)
+        release.wait(PATIENCE)
+        return "stubborn"
+
+    async with stage.queue() as producer:
+        async with stage.queue(stubborn, grace=0):
+            await producer.enqueue("a", 1)
+            await soon(begun.wait())
+        async with stage.queue(handler):
+            assert await soon(producer.enqueue_and_wait("a", 1)) == "other"
+        release.set()
+        assert await producer.result("a") == "other"
+
+
+async def test_a_consumer_runs_until_it_is_cancelled(stage: Stage) -> None:
+    handler = Handler(hold=True)
+    queue = stage.queue(handler)
+    ear = Ear(queue)
+    running = asyncio.create_task(queue.run())
+    async with stage.queue() as producer:
+        await producer.enqueue("a", 1)
+        await handler.begun()
+        handler.let_go()
+        await ear.hear("completed", "a")
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    assert [event for event, *_ in ear.events] == ["started", "completed", "stopped"]
+
+
+async def test_a_consumer_needs_a_handler_and_runs_once_at_a_time(stage: Stage) -> None:
+    with pytest.raises(RuntimeError, match="call execute"):
+        await stage.queue().run()
+    async with stage.queue(Handler()) as queue:
+        with pytest.raises(RuntimeError, match="running already"):
+            await queue.run()

@@ -1,0 +1,94 @@
+"""Stalled jobs are taken back, each time counted; live ones are left to their worker."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from holdfast import AttemptsExhausted, Event
+from holdfast.operations import Reap
+from holdfast.testing.conformance import Place
+from tests.queue.stage import LEASE, Ear, Handler, Stage, soon
+
+
+async def test_a_stalled_job_runs_again_and_the_lost_attempt_counts(stage: Stage) -> None:
+    handler = Handler()
+    queue = stage.queue(handler)
+    ear = Ear(queue)
+    async with stage.queue() as producer:
+        await producer.enqueue("a", 1)
+    await stage.claim()
+
+    async with queue:
+        stage.clock.advance(LEASE)
+        await ear.hear("stalled", "a")
+        await ear.hear("completed", "a")
+
+    assert [job.attempts for job in handler.jobs] == [2]
+
+
+async def test_a_job_is_processing_until_it_is_taken_back_and_then_failing(stage: Stage) -> None:
+    async with stage.queue() as queue:
+        await queue.enqueue("a", 1)
+        await stage.claim()
+        stage.clock.advance(LEASE)
+        before = await queue.status("a")
+        await stage.store.perform(Reap(("queue:emails",), (), 10))
+        after = await queue.status("a")
+
+    assert before is not None
+    assert after is not None
+    assert (before.state, after.state) == ("processing", "failing")
+    assert after.attempts == 1
+
+
+async def test_a_job_that_stalls_every_time_ends_as_failed(stage: Stage) -> None:
+    handler = Handler()
+    async with stage.queue(max_retries=2) as producer:
+        ear = Ear(producer)
+        pending = asyncio.create_task(producer.enqueue_and_wait("a", 1))
+        await ear.hear("enqueued", "a")
+        for attempt in (1, 2, 3):
+            record = await stage.claim()
+            assert record.attempt == attempt
+            stage.clock.advance(LEASE)
+            if attempt < 3:
+                await stage.store.perform(Reap(("queue:emails",), (), 10))
+        consumer = stage.queue(handler)
+        ear = Ear(consumer)
+        async with consumer:
+            await ear.hear("stalled", "a")
+            _, _, failure = await ear.hear("failed", "a")
+
+        assert isinstance(failure, AttemptsExhausted)
+        with pytest.raises(AttemptsExhausted, match="lease lost"):
+            await soon(pending)
+    assert handler.jobs == []
+
+
+async def test_a_live_job_is_renewed_and_not_stolen_however_long_it_runs(stage: Stage, place: Place) -> None:
+    other = place()
+    other.clock = stage.clock
+    slow, idle = Handler(hold=True), Handler()
+    renewals = asyncio.Semaphore(0)
+    loop = asyncio.get_running_loop()
+
+    def hear(event: Event) -> None:
+        if event.kind == "renewed":
+            loop.call_soon_threadsafe(renewals.release)
+
+    async with stage.queue(slow, visibility_timeout=0.3, observers=[hear]) as queue:
+        pending = asyncio.create_task(queue.enqueue_and_wait("a", 1))
+        await slow.begun()
+        async with stage.queue(idle, store=other):
+            for _ in range(4):
+                stage.clock.advance(0.25)
+                # The first may have been sent before the clock moved.
+                await soon(renewals.acquire())
+                await soon(renewals.acquire())
+            slow.let_go()
+            assert await soon(pending) == 1
+    await other.close()
+
+    assert ([job.attempts for job in slow.jobs], idle.jobs) == ([1], [])
