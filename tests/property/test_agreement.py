@@ -53,9 +53,11 @@ from holdfast.operations import (
 )
 from holdfast.store import Store
 from holdfast.stores.memory import MemoryStore
+from holdfast.stores.redis import RedisStore
 from holdfast.stores.sqlite import SqliteStore
 from tests.property import drawing
 from tests.property.pair import Pair, comparable
+from tests.servers.redis import shared_redis
 
 UNKNOWN = str(UUID(int=2**64))
 
@@ -324,6 +326,12 @@ class Sqlite(Agreement):
         return SqliteStore(f"sqlite:///{folder}/jobs.db?synchronous=normal")
 
 
+class Redis(Agreement):
+    @staticmethod
+    def make(folder: Path) -> Store:
+        return RedisStore(shared_redis().address())
+
+
 def _case(machine: type[Agreement], *, share: float) -> type[TestCase]:
     examples = int(os.environ.get("HOLDFAST_PROPERTY_EXAMPLES", "30"))
     case: type[TestCase] = machine.TestCase
@@ -338,3 +346,4 @@ def _case(machine: type[Agreement], *, share: float) -> type[TestCase]:
 
 TestMemory = _case(Memory, share=0.2)
 TestSqlite = _case(Sqlite, share=1)
+TestRedis = _case(Redis, share=1)

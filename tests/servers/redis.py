@@ -58,9 +58,9 @@ class RedisServer:
         settings = {"port": str(self.port), "unixsocket": str(self.socket), "dir": str(self.home), **self._settings}
         if "save" not in settings:
             settings["save"] = ""
-        arguments = [
-            text for name, value in settings.items() for text in (f"--{name.replace('_', '-')}", *value.split(" "))
-        ]
+        arguments: list[str] = []
+        for name, value in settings.items():
+            arguments += [f"--{name.replace('_', '-')}", *value.split(" ")]
         with (self.home / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [str(binary()), *arguments], stdout=log, stderr=log, preexec_fn=_follow_parent

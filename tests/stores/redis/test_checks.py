@@ -54,7 +54,7 @@ async def test_a_replica_is_refused() -> None:
     ],
 )
 def test_durability_is_told_as_it_is(settings: dict[str, str], level: str, word: str) -> None:
-    with run_redis(**settings) as server:
+    with run_redis(port=0, **settings) as server:
         store = RedisStore(server.address())
         store.open_sync()
 

@@ -61,8 +61,7 @@ async def test_wake_ups_arrive_on_a_cluster(cluster: RedisCluster) -> None:
     await there.open()
     alarm = Alarm()
     there.wakeups.subscribe(lambda hints: alarm.ring() if "resize" in hints.due else None)
-    while not there.wakeups.healthy:
-        await asyncio.sleep(0.01)
+    await asyncio.to_thread(until, lambda: there.wakeups.healthy)
 
     await here.perform(Start((new_job(),)))
 

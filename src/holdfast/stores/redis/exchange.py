@@ -179,7 +179,8 @@ class Scripts:
         for counts, reply in zip(wanted, replies, strict=True):
             if isinstance(reply, ResponseError):
                 raise StoreUnavailable(self._address.shown, f"written, but not confirmed: {reply}") from reply
-            confirmed: list[int] = reply if isinstance(reply, list) else [reply]
+            # WAIT answers a number, WAITAOF one for the server's own file and one for its replicas'.
+            confirmed: list[int] = [reply] if isinstance(reply, int) else reply
             if any(got < least for got, least in zip(confirmed, counts, strict=True)):
                 detail = f"written, but confirmed by {confirmed} where {list(counts)} were asked for"
                 raise StoreUnavailable(self._address.shown, detail)
