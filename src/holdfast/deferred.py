@@ -7,12 +7,14 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from holdfast import steps
+from holdfast.errors import Conflict
 from holdfast.job import ChainRecord
-from holdfast.lifecycle import NewJob, create
+from holdfast.lifecycle import NewJob, Settlement, create
 from holdfast.operations import Complete, Operation, Preview, Settle, Start, Started
 from holdfast.store import Store
 
 R = TypeVar("R")
+S = TypeVar("S", Settlement, Complete)
 
 
 class _Buffer:
@@ -31,11 +33,13 @@ class _Buffer:
             case Start(jobs=jobs):
                 return (yield from self._start(jobs))
             case Settle(settlements=(settlement,)):
-                carried = msgspec.structs.replace(settlement, starts=tuple(self.starts), expected=tuple(self.expected))
-                return (yield Settle((carried,)))
+                answer = yield Settle((self._with_starts(settlement),))
+                self.clear()
+                return answer
             case Complete():
-                starts, expected = tuple(self.starts), tuple(self.expected)
-                return (yield msgspec.structs.replace(operation, starts=starts, expected=expected))
+                answer = yield self._with_starts(operation)
+                self.clear()
+                return answer
             case _ if operation.writes and operation.verb not in ("guard", "lock"):
                 raise TypeError(f"{operation.verb} cannot be part of a transaction on this store")
             case _:
@@ -53,6 +57,19 @@ class _Buffer:
                 answers.append(Started(ChainRecord(record, record), deduplicated=False))
             self.expected.append(answers[-1].chain.first.id)
         return answers
+
+    def _with_starts(self, carrier: S) -> S:
+        return msgspec.structs.replace(carrier, starts=tuple(self.starts), expected=tuple(self.expected))
+
+    def rest(self) -> steps.Steps[None]:
+        """Write the starts that no settlement carried."""
+        if not self.starts:
+            return
+        started: list[Started] = yield Start(tuple(self.starts))
+        told = self.expected.copy()
+        self.clear()
+        if [each.chain.first.id for each in started] != told:
+            raise Conflict("a key was started or finished by another at the same time")
 
     def clear(self) -> None:
         self.starts.clear()
@@ -72,7 +89,7 @@ class DeferredTransaction:
         return cast(R, await steps.run(self._store.perform, self._buffer.carry(operation)))
 
     async def commit(self) -> None:
-        """Everything went out with the settlement."""
+        await steps.run(self._store.perform, self._buffer.rest())
 
     async def rollback(self) -> None:
         self._buffer.clear()
@@ -91,7 +108,7 @@ class DeferredSyncTransaction:
         return cast(R, steps.run_sync(self._store.perform_sync, self._buffer.carry(operation)))
 
     def commit(self) -> None:
-        """Everything went out with the settlement."""
+        steps.run_sync(self._store.perform_sync, self._buffer.rest())
 
     def rollback(self) -> None:
         self._buffer.clear()

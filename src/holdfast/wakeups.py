@@ -120,7 +120,8 @@ class Alarm:
     def wait_sync(self, timeout: float) -> bool:
         """Wait for a ring; tells whether there was one."""
         rung = self._rung.wait(timeout)
-        self._rung.clear()
+        if rung:  # and only then: one that comes after the timeout is for the next wait
+            self._rung.clear()
         return rung
 
     async def wait(self, timeout: float) -> bool:
@@ -138,7 +139,8 @@ class Alarm:
             self._future = None
             handle.cancel()
         rung = self._rung.is_set()
-        self._rung.clear()
+        if rung:
+            self._rung.clear()
         return rung
 
 

@@ -35,6 +35,18 @@ async def what_is_performed_in_one_is_there_after_the_commit(ground: Ground) -> 
     assert (await ground.job(side.id)).status is Status.PENDING
 
 
+async def what_was_only_started_in_one_is_there_after_the_commit(ground: Ground) -> None:
+    side, keyed = new_job("side"), new_job("side", key="k")
+
+    tx = await ground.begin()
+    await tx.perform(Start((side,)))
+    await tx.perform(Start((keyed,)))
+    await tx.commit()
+
+    assert (await ground.job(side.id)).status is Status.PENDING
+    assert (await ground.start(new_job("side", key="k")))[0].chain.first.id == keyed.id
+
+
 async def what_was_started_in_one_is_not_there_after_a_rollback(ground: Ground) -> None:
     job = await ground.claimed()
     before = await ground.everything()
