@@ -68,11 +68,11 @@ async def write(path: Path) -> None:
 
 
 def is_running(pid: int) -> bool:
+    """Whether the process runs. One that ended, and whose parent does not ask after it, does not."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
         return False
-    return True
 
 
 async def ready(supervisor: Supervisor, ear: Ear) -> None:

@@ -1,0 +1,94 @@
+"""`holdfast supervise` as a process of its own, whose log can be waited for."""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.supervisor.ground import PATIENCE, is_running
+
+ROOT = Path(__file__).parents[2]
+
+
+class SupervisorProcess:
+    """A supervisor started from a shell, logging JSON."""
+
+    def __init__(self, config: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "holdfast.cli", "supervise", "--config", str(config), "--log-json"],
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.lines: list[dict[str, Any]] = []
+        self._news: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def wait_for(self, event: str, *, times: int = 1) -> dict[str, Any]:
+        """The next so many log lines of this event; answers the last."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                line = self._news.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError(f"no {event} within {PATIENCE:g} s; there were {self.lines}") from None
+            if line is None:
+                raise AssertionError(f"the supervisor ended without {event}; there were {self.lines}")
+            if line.get("event") == event:
+                times -= 1
+                if times == 0:
+                    return line
+
+    def count(self, event: str) -> int:
+        return sum(line.get("event") == event for line in self.lines)
+
+    @property
+    def pids(self) -> set[int]:
+        """Every worker process it ever started."""
+        started = [line["detail"] for line in self.lines if line.get("event") == "process_started"]
+        return {int(detail.rpartition(" ")[2]) for detail in started}
+
+    def signal(self, number: int) -> None:
+        self.process.send_signal(number)
+
+    def end(self) -> int:
+        """Its exit code after SIGTERM."""
+        self.signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._reader.join(PATIENCE)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+
+    def _read(self) -> None:
+        # Its workers write here too: the end of the file is the end of them all.
+        assert self.process.stderr is not None
+        for text in self.process.stderr:
+            try:
+                line = json.loads(text)
+            except ValueError:
+                line = {"message": text}
+            self.lines.append(line)
+            self._news.put(line)
+        self._news.put(None)
+
+    def wait_for_silence(self) -> None:
+        """Wait until the supervisor and every process it started have ended."""
+        self._reader.join(PATIENCE)
+        assert not self._reader.is_alive(), f"something still runs: {self.running}"
+
+    @property
+    def running(self) -> set[int]:
+        return {pid for pid in self.pids if is_running(pid)}
