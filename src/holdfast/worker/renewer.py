@@ -44,10 +44,11 @@ class Renewer:
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
+    def stop(self, timeout: float) -> None:
+        """End the thread; one that hangs in the store is left behind, and keeps nobody."""
         self._stopped = True
         self._wake.set()
-        self._thread.join()
+        self._thread.join(timeout)
 
     def hear(self, hints: Hints) -> None:
         """A wake-up that may concern a claim of ours."""

@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
-from holdfast.errors import ClaimLost, HoldfastError
+from holdfast.errors import ClaimLost
 from holdfast.job import Chain, Record, Status
 from holdfast.jobs import Jobs
 from holdfast.lifecycle import Outcome, Raised, Released, Settlement, settle
@@ -164,7 +164,7 @@ class Runner:
         if settlement is None or settlement.status is not Status.COMPLETED:
             try:
                 await call.roll_back()
-            except HoldfastError as error:
+            except Exception as error:  # the transaction ends with its connection
                 self._observers.tell("store_error", holding.record, detail=f"rolling back: {error}")
         else:
             try:

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 from holdfast.errors import HoldfastError, StoreUnavailable
 from holdfast.lifecycle import Settlement
-from holdfast.observer import Observers
+from holdfast.observer import Observers, log
 from holdfast.operations import Settle, Settled
 from holdfast.retry import Retry
 from holdfast.store import Store
 
 BATCH = 500
+PATIENCE = 10
+"""How often one settlement is sent where the store fails at it without saying why."""
 
 
 @dataclass(slots=True)
@@ -64,14 +66,22 @@ class Settler:
                 self._idle.set()
 
     async def _write(self, batch: list[Unsettled]) -> list[Settled]:
-        attempt = 0
+        failures = 0
         while True:
             try:
                 return await self._store.perform(Settle(tuple(each.settlement for each in batch)))
             except StoreUnavailable as error:
-                # Sending it again is safe: what was written already answers as lost, by its token.
-                attempt += 1
+                failures += 1
                 self._observers.tell("store_error", worker=self._worker_id, detail=f"settling: {error}")
-                await asyncio.sleep(min(self._recovery.delay(attempt), 5.0))
-            except HoldfastError as error:
-                return [Settled(refused=error) for _ in batch]
+            except Exception as error:
+                # Something about what was sent: each goes by itself, so that one does not spoil the others.
+                if len(batch) > 1:
+                    return [answer for each in batch for answer in await self._write([each])]
+                if isinstance(error, HoldfastError):
+                    return [Settled(refused=error)]
+                failures += 1
+                log.exception("worker %s could not settle, for a reason its store should have named", self._worker_id)
+                if failures >= PATIENCE:
+                    return [Settled(refused=HoldfastError(f"{type(error).__name__}: {error}"))]
+            # Sending it again is safe: what stands written is answered like the first time.
+            await asyncio.sleep(min(self._recovery.delay(failures), 5.0))

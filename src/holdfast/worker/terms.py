@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from holdfast.calls import Names, type_names
 from holdfast.clock import SECOND, duration
+from holdfast.errors import UnknownJobType
 from holdfast.job import FOR_EVER, Record
-from holdfast.jobs import AnyJobType
+from holdfast.jobs import AnyJobType, Jobs
 from holdfast.operations import TypeTerms
 from holdfast.retry import Retry, Seconds, seconds
 
@@ -35,3 +37,18 @@ class Terms:
         """What a claim of this type needs to know."""
         limit = self.retry(job_type).max_attempts
         return TypeTerms(job_type.name, duration(self.lease(job_type)), FOR_EVER if limit is None else limit)
+
+
+def chosen(jobs: Jobs, types: Names | None) -> dict[str, AnyJobType]:
+    """The job types to run: those named, or every one that has a handler."""
+    if types is None:
+        types = [job_type for job_type in jobs if job_type.function is not None]
+    names = type_names(types)
+    if not names:
+        raise ValueError("there is nothing to run: no job type of this client has a handler, or none was named")
+    for name in names:
+        if (job_type := jobs.get(name)) is None:
+            raise UnknownJobType(name, (each.name for each in jobs))
+        if job_type.function is None:
+            raise ValueError(f"job type {name!r} is only declared here; attach its handler first")
+    return {name: jobs[name] for name in names}

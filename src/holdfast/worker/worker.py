@@ -8,12 +8,12 @@ import socket
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from holdfast.calls import Names, type_names
+from holdfast.calls import Names
 from holdfast.client import Client
 from holdfast.clock import SECOND
-from holdfast.errors import HoldfastError, UnknownJobType
+from holdfast.errors import HoldfastError
 from holdfast.events import Event
 from holdfast.ids import new_token
 from holdfast.job import Record, Status, read_error
@@ -30,13 +30,15 @@ from holdfast.worker.renewer import Renewer
 from holdfast.worker.runner import Runner
 from holdfast.worker.settler import Settler
 from holdfast.worker.signals import on_signals
-from holdfast.worker.terms import Terms
+from holdfast.worker.terms import Terms, chosen
 from holdfast.worker.threads import Threads
 from holdfast.worker.watchdog import Watchdog
 
 REAP_EVERY = 1.0
 REAP_BATCH = 100
 SHORTEST_NAP = 0.05
+LAST_WORDS = 5.0
+"""Seconds that handlers have to end once they were aborted, and again that outcomes have to be written."""
 
 
 class Worker:
@@ -81,7 +83,7 @@ class Worker:
         self._terms = Terms(retry or Retry(), lease, timeout)
         self._middlewares = tuple(middlewares)
         self._observers = Observers([*client.observers.heard_by, *observers])
-        self._types = _chosen(client, types)
+        self._types = chosen(client.jobs, types)
         self._claim_terms = tuple(self._terms.of(job_type) for job_type in self._types.values())
         self._threads = Threads(f"holdfast-{self.id}")
         self._processes = Processes(self._threads, memory_limit=memory_limit)
@@ -299,31 +301,15 @@ class Worker:
         for holding in self._holdings.all():
             holding.abort("shutdown")
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=5)
+            await asyncio.wait(self._tasks, timeout=LAST_WORDS)
         with suppress(TimeoutError):
             # Not written in time, the leases run out: nothing depends on it.
-            await asyncio.wait_for(settler.flush(), timeout=5)
+            await asyncio.wait_for(settler.flush(), timeout=LAST_WORDS)
 
     def _shortest_lease(self) -> float:
         return min(self._terms.lease(job_type) for job_type in self._types.values())
 
 
-def _chosen(client: Client, types: Names | None) -> dict[str, Any]:
-    """The job types to run: those named, or every one that has a handler."""
-    jobs = client.jobs
-    if types is None:
-        types = [job_type for job_type in jobs if job_type.function is not None]
-    names = type_names(types)
-    if not names:
-        raise ValueError("there is nothing to run: no job type of this client has a handler, or none was named")
-    for name in names:
-        if (job_type := jobs.get(name)) is None:
-            raise UnknownJobType(name, (each.name for each in jobs))
-        if job_type.function is None:
-            raise ValueError(f"job type {name!r} is only declared here; attach its handler first")
-    return {name: jobs[name] for name in names}
-
-
 def _stop_threads(renewer: Renewer, watchdog: Watchdog) -> None:
-    renewer.stop()
+    renewer.stop(LAST_WORDS)
     watchdog.stop()

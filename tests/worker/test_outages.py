@@ -1,0 +1,289 @@
+"""A store that fails: before it did what was asked, or after it. Nothing is lost, and nothing happens twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from holdfast import Attempt, Bound, StoreUnavailable, SyncAttempt
+from holdfast.errors import Conflict
+from holdfast.stores.memory import MemoryStore
+from holdfast.testing.clock import ManualClock
+from tests.worker.faulty import FaultyStore, When
+from tests.worker.stage import LEASE, Stage, soon
+
+
+@pytest.fixture
+def faulty(store: MemoryStore) -> FaultyStore:
+    return FaultyStore(store)
+
+
+@pytest.fixture
+async def stage(faulty: FaultyStore, clock: ManualClock) -> Stage:
+    return Stage(faulty, clock)
+
+
+@pytest.mark.parametrize("verb", ["claim", "reap", "next_due"])
+async def test_the_main_loop_survives_an_outage(stage: Stage, faulty: FaultyStore, verb: str) -> None:
+    @stage.jobs.job
+    async def hello() -> str:
+        return "hello"
+
+    fault = faulty.fail(verb, times=5)
+    chain = await stage.start(hello.bind())
+    async with stage.worker():
+        await stage.ended(chain)
+        await stage.ear.hear("store_error", times=5)
+
+    assert fault.met == 5
+    assert (await stage.job(chain)).output == "hello"
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("x", "gone"), ZeroDivisionError("a bug")], ids=["named", "unnamed"])
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_an_outcome_that_could_not_be_written_is_written_later_once(
+    stage: Stage, faulty: FaultyStore, when: When, error: Exception
+) -> None:
+    runs: Counter[str] = Counter()
+
+    @stage.jobs.job
+    async def count(attempt: Attempt) -> Bound[str]:
+        runs[attempt.job.id] += 1
+        return finish.bind()
+
+    @stage.jobs.job
+    async def finish() -> str:
+        return "done"
+
+    fault = faulty.fail("settle", when=when, times=3, error=error)
+    chains = await stage.client.start_many([count.bind() for _ in range(20)])
+    async with stage.worker():
+        for chain in chains:
+            await stage.client.wait(chain, timeout=10)
+        await stage.ear.hear("completed", times=20)
+
+    assert fault.met == 3
+    assert set(runs.values()) == {1}
+    assert len(stage.ear.find("continued")) == 20
+    assert len(stage.ear.find("completed")) == 20
+    jobs = (await stage.client.list_jobs(limit=1000)).items
+    assert Counter(job.chain_id for job in jobs) == Counter({chain.id: 2 for chain in chains})
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_failed_attempt_is_counted_once_however_often_it_is_written(
+    stage: Stage, faulty: FaultyStore, when: When
+) -> None:
+    @stage.jobs.job
+    async def flaky(attempt: Attempt) -> int:
+        if attempt.job.attempt < 3:
+            raise ValueError
+        return attempt.job.attempt
+
+    faulty.fail("settle", when=when, times=2)
+    chain = await stage.start(flaky.bind())
+    async with stage.worker():
+        for attempt in (1, 2):
+            assert (await stage.ended(chain, times=attempt)).kind == "retrying"
+            stage.clock.advance(100)
+        assert (await stage.ended(chain, times=3)).kind == "completed"
+
+    report = await stage.report(chain)
+    assert [(each.number, each.outcome) for each in report.attempts] == [(1, "failed"), (2, "failed"), (3, "completed")]
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_an_attempts_own_transaction_that_breaks_happens_once_or_not_at_all(
+    stage: Stage, faulty: FaultyStore, when: When, plain: bool
+) -> None:
+    """Before: nothing was written, and the attempt failed. After: all was, and calling it failed changes nothing."""
+
+    @stage.jobs.job
+    async def side() -> None: ...
+
+    if plain:
+
+        @stage.jobs.job(name="careful")
+        def careful(attempt: SyncAttempt) -> int:
+            with attempt.complete() as done:
+                done.start(side.bind(), delay=1000)
+                return done.output(attempt.job.attempt)
+
+    else:
+
+        @stage.jobs.job(name="careful")
+        async def careful_async(attempt: Attempt) -> int:
+            async with attempt.complete() as done:
+                await done.start(side.bind(), delay=1000)
+                return done.output(attempt.job.attempt)
+
+    faulty.fail("settle", when=when)
+    chain = await stage.start(stage.jobs["careful"].bind())
+    async with stage.worker():
+        await stage.ended(chain)
+        stage.clock.advance(100)
+        assert await stage.client.wait(chain, timeout=10) == (2 if when == "before" else 1)
+
+    assert len((await stage.client.list_chains(type="side")).items) == 1
+
+
+async def test_jobs_whose_claim_got_lost_on_the_way_are_taken_back(stage: Stage, faulty: FaultyStore) -> None:
+    """The store handed them out; the answer never came. They wait for the lease, and count as an attempt."""
+
+    @stage.jobs.job
+    async def hello(attempt: Attempt) -> int:
+        return attempt.job.attempt
+
+    fault = faulty.fail("claim", when="after")
+    chain = await stage.start(hello.bind())
+    async with stage.worker():
+        await stage.ear.hear("store_error")
+        stage.clock.advance(LEASE + 1)
+        await stage.ended(chain)
+
+    assert fault.met == 1
+    assert (await stage.job(chain)).output == 2
+
+
+async def test_a_long_outage_ends_and_everything_is_done_once(stage: Stage, faulty: FaultyStore) -> None:
+    runs: Counter[str] = Counter()
+    halfway = asyncio.Event()
+
+    @stage.jobs.job
+    async def count(attempt: Attempt) -> None:
+        runs[attempt.job.id] += 1
+        if len(runs) == 25:
+            halfway.set()
+
+    chains = await stage.client.start_many([count.bind() for _ in range(50)])
+    async with stage.worker(concurrency=5, lease=60):
+        await soon(halfway.wait())
+        fault = faulty.fail(times=None)
+        await stage.ear.hear("store_error", times=10)
+        fault.end()
+        await stage.ear.hear("completed", times=50)
+
+    assert runs == Counter({chain.id: 1 for chain in chains})
+
+
+async def test_a_worker_does_not_pile_up_what_it_cannot_write(stage: Stage, faulty: FaultyStore) -> None:
+    runs = 0
+
+    @stage.jobs.job
+    async def count() -> None:
+        nonlocal runs
+        runs += 1
+
+    await stage.client.start_many([count.bind() for _ in range(100)])
+    fault = faulty.fail("settle", times=None)
+    async with stage.worker(concurrency=3):
+        await stage.ear.hear("store_error", times=10)
+        most = runs
+        fault.end()
+        await stage.ear.hear("completed", times=100)
+
+    assert most <= 6
+
+
+async def test_one_outcome_that_is_refused_does_not_spoil_the_others(stage: Stage, faulty: FaultyStore) -> None:
+    """A store names what it refuses. One that refuses a whole batch is asked again, one by one."""
+
+    @stage.jobs.job
+    async def hello(number: int) -> int:
+        return number
+
+    everyone = asyncio.Barrier(4)
+
+    async def together(attempt: Attempt, call_next: object) -> int:
+        await everyone.wait()
+        return 1
+
+    chains = await stage.client.start_many([hello.bind(number) for number in range(4)])
+    fault = faulty.fail("settle", error=Conflict("the whole batch"))
+    async with stage.worker(concurrency=4, middlewares=[together]):
+        for chain in chains:
+            assert (await stage.ended(chain)).kind == "completed"
+
+    assert fault.met == 1
+
+
+async def test_a_wait_meets_an_outage_as_an_error_and_leaves_nothing_behind(stage: Stage, faulty: FaultyStore) -> None:
+    @stage.jobs.job
+    async def hello() -> None: ...
+
+    chain = await stage.start(hello.bind())
+    faulty.fail("get_chains")
+
+    with pytest.raises(StoreUnavailable, match="the cable is cut"):
+        await stage.client.wait(chain, timeout=1)
+
+
+async def test_an_outage_before_the_handler_runs_is_a_failed_attempt(stage: Stage, faulty: FaultyStore) -> None:
+    @stage.jobs.job
+    async def first() -> int:
+        return 1
+
+    @stage.jobs.job
+    async def second(attempt: Attempt) -> int:
+        return sum(attempt.blockers)
+
+    blocker = await stage.start(first.bind())
+    chain = await stage.start(second.bind(), after=[blocker])
+    faulty.fail("get_blockers")
+    async with stage.worker():
+        assert (await stage.ended(chain)).kind == "retrying"
+        stage.clock.advance(100)
+        await stage.ear.hear("completed", job_id=chain.id)
+
+    assert (await stage.job(chain)).output == 1
+
+
+async def test_a_rollback_that_fails_leaves_no_zombie(
+    stage: Stage, faulty: FaultyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @stage.jobs.job
+    async def unlucky(attempt: Attempt) -> int:
+        async with attempt.complete() as done:
+            done.output(1)
+        raise ValueError("after completing")
+
+    async def broken(self: object) -> None:
+        raise ZeroDivisionError("the connection is gone")
+
+    monkeypatch.setattr("holdfast.deferred.DeferredTransaction.rollback", broken)
+    chain = await stage.start(unlucky.bind())
+    async with stage.worker():
+        event = await stage.ended(chain)
+
+    assert event.kind == "retrying"
+    assert "after completing" in str(event.error)
+
+
+async def test_an_attempt_that_breaks_in_the_engine_itself_is_taken_back(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = 0
+
+    def break_once(*args: object, **more: object) -> None:
+        nonlocal broken
+        broken += 1
+        if broken <= 3:
+            raise GeneratorExit
+
+    @stage.jobs.job
+    async def hello(attempt: Attempt) -> int:
+        break_once()
+        return attempt.job.attempt
+
+    chain = await stage.start(hello.bind())
+    async with stage.worker(concurrency=1):
+        for _ in range(3):
+            await stage.ear.until(lambda: caplog.text.count("broke in the engine itself") == broken > 0)
+            stage.clock.advance(LEASE + 1)
+            await stage.ear.hear("reaped", times=broken)
+        await stage.ended(chain)
+
+    assert (await stage.job(chain)).output == 4
