@@ -1,0 +1,369 @@
+"""The defects of the queue that this one follows, each by name, on every store: none of them is ours.
+
+What other files of this folder show at length is shown here once more in brief, so that the list is whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from holdfast import (
+    AttemptsExhausted,
+    Completed,
+    Duplicate,
+    JobCancelled,
+    JobFailed,
+    MsgpackCodec,
+    Queue,
+    Queued,
+    QueueJob,
+    Reaper,
+    WaitTimeout,
+)
+from holdfast.operations import Filter, ListJobs, Prune, Reap, Settle
+from holdfast.testing.builders import completed
+from holdfast.testing.conformance import Place
+from tests.queue.stage import LEASE, Ear, Handler, Stage, fail, fail_until, soon
+
+# Results and their time to live
+
+
+async def test_the_expiry_of_one_result_touches_no_other(stage: Stage) -> None:
+    async with stage.queue(Handler(), result_ttl=3600) as queue:
+        await soon(queue.enqueue_and_wait("long", 1))
+        await soon(queue.enqueue_and_wait("brief", 2, result_ttl=0.05))
+        stage.clock.advance(1)
+        await stage.store.perform(Prune(100))
+
+        assert await queue.result("brief") is None
+        assert await queue.result("long") == 1
+        assert await queue.enqueue("long", 1) == Completed(1)
+
+
+async def test_an_updated_time_to_live_holds(stage: Stage) -> None:
+    async with stage.queue(Handler(), result_ttl=0.3) as queue:
+        await soon(queue.enqueue_and_wait("a", 1))
+        assert await queue.update_result_ttl("a", 60) == "updated"
+        stage.clock.advance(59)
+        await stage.store.perform(Prune(100))
+
+        assert await queue.result("a") == 1
+
+
+async def test_what_has_expired_does_not_pile_up_under_steady_traffic(stage: Stage) -> None:
+    async with stage.queue(Handler(), result_ttl=1) as queue:
+        for number in range(20):
+            await soon(queue.enqueue_and_wait(f"job-{number}", number))
+            stage.clock.advance(1)
+            await stage.store.perform(Prune(100))
+
+    assert await stage.store.perform(ListJobs(Filter(), 100)) == []
+
+
+async def test_a_result_of_none_is_delivered_and_cached(stage: Stage) -> None:
+    handler = Handler(lambda job: None)
+    async with stage.queue(handler) as queue:
+        assert await soon(queue.enqueue_and_wait("a", 1)) is None
+        assert await queue.enqueue("a", 1) == Completed(None)
+
+    assert len(handler.jobs) == 1
+
+
+# Ids
+
+
+async def test_an_id_with_colons_is_waited_for_watched_and_recovered(stage: Stage) -> None:
+    handler = Handler()
+    queue = stage.queue(handler)
+    ear = Ear(queue)
+    async with stage.queue() as producer:
+        produced = Ear(producer)
+        pending = asyncio.create_task(producer.enqueue_and_wait("user:1:exp", 1))
+        await produced.hear("enqueued")
+        await stage.claim()
+        stage.clock.advance(LEASE)
+        async with queue:
+            await ear.hear("stalled", "user:1:exp")
+            assert await soon(pending) == 1
+
+
+async def test_parallel_enqueues_of_one_new_id_are_one_job_and_no_error(stage: Stage) -> None:
+    async with stage.queue() as queue:
+        answers = await soon(asyncio.gather(*[queue.enqueue("a", number) for number in range(150)]))
+
+    assert [answer for answer in answers if answer == Queued()] == [Queued()]
+    assert [answer for answer in answers if answer == Duplicate("queued")] == [Duplicate("queued")] * 149
+
+
+async def test_many_parallel_enqueues_do_not_hang(stage: Stage) -> None:
+    async with stage.queue() as queue:
+        answers = await soon(asyncio.gather(*[queue.enqueue(f"job-{number}", number) for number in range(100)]))
+
+    assert answers == [Queued()] * 100
+
+
+# Cancelling
+
+
+async def test_a_cancelled_payload_never_runs_though_its_id_is_enqueued_again_at_once(stage: Stage) -> None:
+    handler = Handler()
+    async with stage.queue() as producer:
+        await producer.enqueue("a", "old")
+        await producer.cancel("a")
+        await producer.enqueue("a", "new")
+    consumer = stage.queue(handler)
+    ear = Ear(consumer)
+    async with consumer:
+        await ear.hear("completed", "a", "new")
+
+    assert [job.payload for job in handler.jobs] == ["new"]
+
+
+async def test_a_waiter_whose_job_is_cancelled_does_not_just_time_out(stage: Stage) -> None:
+    async with stage.queue() as queue:
+        ear = Ear(queue)
+        pending = asyncio.create_task(queue.enqueue_and_wait("a", 1, timeout=3600))
+        await ear.hear("enqueued")
+        await queue.cancel("a")
+
+        with pytest.raises(JobCancelled):
+            await soon(pending)
+
+
+async def test_cancelling_a_failed_job_does_not_erase_its_failure(stage: Stage) -> None:
+    async with stage.queue(Handler(fail), max_retries=0) as queue:
+        with pytest.raises(JobFailed):
+            await soon(queue.enqueue_and_wait("a", 1))
+
+        assert await queue.cancel("a") == "completed"
+        status = await queue.status("a")
+
+    assert status is not None
+    assert status.state == "failed"
+
+
+# Waiting
+
+
+async def test_the_timeout_of_one_waiter_does_not_end_the_subscription_of_another(stage: Stage) -> None:
+    handler = Handler(hold=True)
+    async with stage.queue(handler) as queue:
+        patient = asyncio.create_task(queue.enqueue_and_wait("a", 1))
+        await handler.begun()
+        for _ in range(3):
+            with pytest.raises(WaitTimeout):
+                await queue.enqueue_and_wait("a", 1, timeout=0)
+        handler.let_go()
+
+        assert await soon(patient) == 1
+
+
+async def test_enqueue_and_wait_tells_that_it_enqueued(stage: Stage) -> None:
+    queue = stage.queue(Handler())
+    ear = Ear(queue)
+    async with queue:
+        await soon(queue.enqueue_and_wait("a", 1))
+
+    assert ear.find("enqueued") == [("enqueued", "a")]
+
+
+async def test_the_error_of_a_failure_is_not_json_within_a_message(stage: Stage) -> None:
+    async with stage.queue(Handler(fail), max_retries=0) as queue:
+        with pytest.raises(AttemptsExhausted) as failure:
+            await soon(queue.enqueue_and_wait("a", 1))
+
+    assert str(failure.value) == "job 'a' failed: ValueError: no luck with attempt 1"
+
+
+# Running
+
+
+async def test_max_retries_are_retries_and_not_attempts(stage: Stage) -> None:
+    handler = Handler(fail)
+    async with stage.queue(handler, max_retries=3) as queue:
+        with pytest.raises(AttemptsExhausted):
+            await soon(queue.enqueue_and_wait("a", 1))
+
+    assert [job.attempts for job in handler.jobs] == [1, 2, 3, 4]
+
+
+async def test_a_listener_that_raises_does_not_run_the_job_again(stage: Stage) -> None:
+    def spoil(id: str) -> None:
+        raise RuntimeError("a broken listener")
+
+    handler = Handler()
+    queue = stage.queue(handler)
+    queue.on("completed", spoil)
+    ear = Ear(queue)
+    async with queue:
+        await queue.enqueue("a", 1)
+        await ear.hear("completed", "a")
+        status = await queue.status("a")
+
+    assert len(handler.jobs) == 1
+    assert status is not None
+    assert status.state == "completed"
+
+
+async def test_a_second_execute_is_not_ignored(stage: Stage) -> None:
+    async with stage.queue(Handler(lambda job: "first")) as queue:
+        queue.execute(Handler(lambda job: "second"))
+
+        assert await soon(queue.enqueue_and_wait("a", 1)) == "second"
+
+
+async def test_binary_payloads_survive_retries_without_leaving_copies(stage: Stage) -> None:
+    handler = Handler(fail_until(3))
+    codec = MsgpackCodec()
+    async with stage.queue(handler, max_retries=2, payload_codec=codec, result_codec=codec) as queue:
+        assert await soon(queue.enqueue_and_wait("a", b"\xff\x00")) == b"\xff\x00"
+
+    assert len(handler.jobs) == 3
+    assert len(await stage.store.perform(ListJobs(Filter(), 100))) == 1
+
+
+async def test_an_undecodable_message_does_not_block_its_id_for_ever(stage: Stage) -> None:
+    async with stage.queue(Handler()) as queue:
+        async with stage.queue(payload_codec=MsgpackCodec()) as stranger:
+            with pytest.raises(JobFailed, match="cannot decode"):
+                await soon(stranger.enqueue_and_wait("a", b"\xff"))
+
+        assert await soon(queue.enqueue_and_wait("a", "readable")) == "readable"
+
+
+async def test_a_status_does_not_always_say_no_attempts(stage: Stage) -> None:
+    async with stage.queue(Handler(fail_until(3)), max_retries=2) as queue:
+        await soon(queue.enqueue_and_wait("a", 1))
+        status = await queue.status("a")
+
+    assert status is not None
+    assert status.attempts == 3
+
+
+# Recovery
+
+
+async def test_a_worker_that_dies_between_taking_and_running_a_job_does_not_lose_it(stage: Stage) -> None:
+    async with stage.queue() as producer:
+        await producer.enqueue("a", 1)
+        await stage.claim()
+        stage.clock.advance(LEASE)
+        async with stage.queue(Handler()):
+            assert await soon(producer.enqueue_and_wait("a", 1)) == 1
+
+
+async def test_a_job_that_always_stalls_is_not_run_without_bound(stage: Stage) -> None:
+    async with stage.queue(max_retries=2) as queue:
+        await queue.enqueue("a", 1)
+        for attempt in (1, 2, 3):
+            assert (await stage.claim()).attempt == attempt
+            stage.clock.advance(LEASE)
+            await stage.store.perform(Reap(("queue:emails",), (), 10))
+        status = await queue.status("a")
+
+    assert status is not None
+    assert (status.state, status.attempts) == ("failed", 3)
+
+
+async def test_a_zombies_late_result_is_refused(stage: Stage) -> None:
+    async with stage.queue() as producer:
+        await producer.enqueue("a", 1)
+        zombie = await stage.claim()
+        stage.clock.advance(LEASE)
+        async with stage.queue(Handler(lambda job: "right")):
+            assert await soon(producer.enqueue_and_wait("a", 1)) == "right"
+        (answer,) = await stage.store.perform(Settle((completed(zombie, b'"late"'),)))
+
+        assert answer.lost == "already_completed"
+        assert await producer.result("a") == "right"
+
+
+async def test_a_worker_whose_id_has_colons_is_recovered_from(stage: Stage) -> None:
+    stuck = Handler(hold=True)
+    async with stage.queue(stuck, worker_id="host:1:2", visibility_timeout=3600) as queue:
+        await queue.enqueue("a", 1)
+        await stuck.begun()
+        stage.clock.advance(3600)
+        reaper = Reaper(stage.store, interval=0.02)
+        ear = Ear(reaper, ("stalled",))
+        async with reaper:
+            await ear.hear("stalled", "a")
+        stuck.let_go()
+
+
+async def test_a_reaper_of_a_named_queue_works(stage: Stage) -> None:
+    async with stage.queue(name="named") as queue:
+        await queue.enqueue("a", 1)
+        await stage.claim(name="named")
+        stage.clock.advance(LEASE)
+        reaper = Reaper(stage.store, queues=["named"], interval=0.02)
+        ear = Ear(reaper, ("stalled", "leadership_acquired"))
+        async with reaper:
+            await ear.hear("leadership_acquired")
+            await ear.hear("stalled", "a", "named")
+
+
+# Stopping, and several queues on one store
+
+
+async def test_a_job_that_outlives_the_stop_is_not_lost(stage: Stage) -> None:
+    stuck = Handler(hold=True)
+    async with stage.queue() as producer:
+        async with stage.queue(stuck, grace=0):
+            await producer.enqueue("a", 1)
+            await stuck.begun()
+        async with stage.queue(Handler()):
+            assert await soon(producer.enqueue_and_wait("a", 1)) == 1
+
+
+async def test_a_stopped_queue_takes_no_further_job_along(stage: Stage) -> None:
+    stopped = Handler()
+    async with stage.queue(stopped):
+        pass
+    async with stage.queue() as producer:
+        await producer.enqueue("a", 1)
+        async with stage.queue(Handler()):
+            assert await soon(producer.enqueue_and_wait("a", 1)) == 1
+
+    assert stopped.jobs == []
+
+
+async def test_what_is_given_back_goes_to_the_front(stage: Stage) -> None:
+    stuck, handler = Handler(hold=True), Handler()
+    async with stage.queue() as producer:
+        async with stage.queue(stuck, concurrency=1, grace=0):
+            await producer.enqueue_many([("first", 1), ("second", 2)])
+            await stuck.begun()
+        consumer = stage.queue(handler, concurrency=1)
+        ear = Ear(consumer)
+        async with consumer:
+            await ear.hear("completed", "second")
+
+    assert handler.ids == ["first", "second"]
+
+
+async def test_an_idle_queue_does_not_slow_a_busy_one_on_the_same_store(stage: Stage) -> None:
+    async with stage.queue(Handler(), name="idle", concurrency=3), stage.queue(Handler(), name="busy") as busy:
+        for number in range(20):
+            assert await asyncio.wait_for(busy.enqueue_and_wait(f"job-{number}", number), 5) == number
+
+
+async def test_two_objects_for_one_queue_see_each_other(stage: Stage, place: Place) -> None:
+    other = place()
+    other.clock = stage.clock
+    async with stage.queue(store=other) as producer, stage.queue(Handler()):
+        assert await soon(producer.enqueue_and_wait("a", 1)) == 1
+    await other.close()
+
+
+async def test_a_store_named_in_memory_is_shared_by_name() -> None:
+    async def handle(job: QueueJob[int]) -> int:
+        return job.payload
+
+    one: Queue[int, int] = Queue("emails", store="memory://test_a_store_named_in_memory")
+    two: Queue[int, int] = Queue("emails", store="memory://test_a_store_named_in_memory")
+    two.execute(handle)
+    async with one, two:
+        assert await soon(one.enqueue_and_wait("a", 1)) == 1
