@@ -105,7 +105,11 @@ class Fleet:
             missing = 0 if any(not process.ready for process in self.active) else 1
         room = self.group.max_count - len(self.processes)
         for _ in range(min(missing, room)):
-            process = self._start(self.order)
+            try:
+                process = self._start(self.order)
+            except OSError as error:  # no memory, or too many processes: the machine may recover
+                self._back_off(now, f"no process could be started: {error}")
+                return
             self.processes.append(process)
             self._tell("process_started", detail=f"process {process.pid}")
 
@@ -127,11 +131,15 @@ class Fleet:
         self.restarts += 1
         young = not process.ready or now - process.started < STABLE
         if young and process.code != 0:
-            self.crashes += 1
-            delay = self._crashing.delay(self.crashes)
-            self._not_before = now + delay
-            how += f"; the next one starts in {delay:.1f} s"
-        self._tell("process_died", process, detail=how)
+            self._back_off(now, how, process)
+        else:
+            self._tell("process_died", process, detail=how)
+
+    def _back_off(self, now: float, how: str, process: WorkerProcess | None = None) -> None:
+        self.crashes += 1
+        delay = self._crashing.delay(self.crashes)
+        self._not_before = now + delay
+        self._tell("process_died", process, detail=f"{how}; the next one starts in {delay:.1f} s")
 
     def _tell(self, kind: str, process: WorkerProcess | None = None, *, detail: str) -> None:
         worker = None if process is None else process.name

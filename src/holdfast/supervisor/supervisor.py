@@ -15,7 +15,7 @@ from holdfast.events import Event
 from holdfast.observer import Observer, Observers, log
 from holdfast.simulation import WorkKind
 from holdfast.stores.address import open_store
-from holdfast.supervisor.backlog import Backlog
+from holdfast.supervisor.backlog import Backlog, Reading
 from holdfast.supervisor.endpoint import Endpoint
 from holdfast.supervisor.fleet import Fleet
 from holdfast.supervisor.group import Group
@@ -122,23 +122,40 @@ class Supervisor:
         return not self._stopping and self.backlog.last is not None and all(fleet.ready for fleet in self.fleets)
 
     async def _supervise(self) -> None:
-        for fleet in self.fleets:
-            fleet.keep(monotonic())
+        self._keep()
         while not self._stopping:
-            reading = await self.backlog.read()
+            reading = await self._read()
+            if self._stopping:
+                return
             self._turned = now = monotonic()
             for fleet in self.fleets:
                 fleet.scale(None if reading is None else reading.due(fleet.order.types), now)
             await self._keep_until(now + self._interval())
+
+    async def _read(self) -> Reading | None:
+        """The backlog. A store that takes its time keeps nobody from replacing the dead, or from stopping."""
+        reading = asyncio.create_task(self.backlog.read())
+        reading.add_done_callback(lambda _: self._alarm.ring())
+        try:
+            while not reading.done() and not self._stopping:
+                await self._alarm.wait(self._interval())
+                self._keep()
+            return reading.result() if reading.done() else None
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    def _keep(self) -> None:
+        for fleet in self.fleets:
+            fleet.keep(monotonic())
+        self.fleets = [fleet for fleet in self.fleets if fleet.processes or not fleet.retired]
 
     async def _keep_until(self, moment: float) -> None:
         """Look after the processes until it is time to look at the backlog again."""
         while not self._stopping and (now := monotonic()) < moment:
             rests = [rest for fleet in self.fleets if (rest := fleet.resting_until(now)) is not None]
             await self._alarm.wait(max(0.0, min([moment, *rests]) - now))
-            for fleet in self.fleets:
-                fleet.keep(monotonic())
-            self.fleets = [fleet for fleet in self.fleets if fleet.processes or not fleet.retired]
+            self._keep()
 
     async def _end(self) -> None:
         self._stopping = True

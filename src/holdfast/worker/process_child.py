@@ -24,7 +24,8 @@ from holdfast.worker.orphanhood import signal_when_parent_dies
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-ABORT_SIGNAL = signal.SIGUSR1
+ABORT_SIGNAL: signal.Signals | None = getattr(signal, "SIGUSR1", None)
+"""None where the system has no such signal: an aborted handler is then killed without a word."""
 
 
 class Request(NamedTuple):
@@ -119,7 +120,8 @@ class _Child:
         self._main = threading.get_ident()
 
     def run(self) -> None:
-        signal.signal(ABORT_SIGNAL, self._interrupt)
+        if ABORT_SIGNAL is not None:
+            signal.signal(ABORT_SIGNAL, self._interrupt)
         threading.Thread(target=self._listen, name="holdfast-listener", daemon=True).start()
         while True:
             request = self._requests.get()
@@ -137,7 +139,7 @@ class _Child:
                 os._exit(1)
             if isinstance(message, Request):
                 self._requests.put(message)
-            else:
+            elif ABORT_SIGNAL is not None:
                 self._abort = message
                 signal.pthread_kill(self._main, ABORT_SIGNAL)
 
