@@ -40,7 +40,7 @@ MOST_CUTS = 3
 TRANSIENT = (TryAgainError, AskError, ClusterDownError, ReadOnlyError, BusyLoadingError)
 """The server is there but cannot serve this just now: a slot moves, a primary is being replaced, data is loading."""
 
-CUT = (ConnectionCut, NoAnswer, OSError, EOFError)
+CUT = (ConnectionCut, NoAnswer, OSError, EOFError, TimeoutError)
 """The connection is of no more use; whether the request was heard is unknown."""
 
 

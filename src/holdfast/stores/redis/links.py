@@ -12,7 +12,8 @@ from redis.exceptions import BusyLoadingError, ResponseError
 
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.redis.exchange import CUT, MOST_CUTS, PAUSE, Command, Conversation, Moved, Scripts
-from holdfast.stores.redis.route import AsyncConnection, Connection, Route
+from holdfast.stores.redis.route import Connection, Route
+from holdfast.stores.redis.stream import Stream, connect, packed
 
 IDLE_KEPT = 16
 """Connections kept open while nobody uses them."""
@@ -140,76 +141,68 @@ class AsyncLinks:
 
     def __init__(self, route: Route) -> None:
         self._route = route
-        self._idle: list[AsyncConnection] = []
+        self._idle: list[Stream] = []
 
     async def talk(self, conversation: Conversation) -> list[Any]:
         """Carry out a conversation within the address's timeout. Raises StoreUnavailable."""
         patience = _Patience(self._route)
         while True:
-            connection: AsyncConnection | None = None
-            connected = False
+            stream: Stream | None = None
             try:
-                async with asyncio.timeout(patience.left):
-                    connection = self._idle.pop() if self._idle else await self._connect()
-                    connected = True
-                    replies = await _exchange_async(connection, conversation.commands())
-            except (TimeoutError, *CUT) as error:
-                await self._drop(connection)
-                await self.close()
+                stream = self._idle.pop() if self._idle else await self._connect(patience)
+                replies = await stream.exchange(conversation.commands(), patience.left)
+            except CUT as error:
+                connected = stream is not None
+                self._drop(stream)
+                self.close()
                 await asyncio.sleep(patience.cut(error, connected=connected))
                 continue
             except BaseException:
                 # A cancelled task leaves an answer on its way, which nobody else may take for theirs.
-                await self._drop(connection)
+                self._drop(stream)
                 raise
             try:
                 if conversation.accept(replies):
-                    await self._give(connection)
+                    self._give(stream)
                     return conversation.replies
             except Moved as moved:
-                await self._drop(connection)
-                await self.close()
+                self._drop(stream)
+                self.close()
                 self._route.move(moved.node)
                 await asyncio.sleep(patience.wait(moved))
             except BaseException:
-                await self._give(connection)
+                self._give(stream)
                 raise
             else:
                 if any(_dismisses(reply) for reply in replies):
-                    await self._drop(connection)
+                    self._drop(stream)
                     self._route.lose()
                 else:
-                    await self._give(connection)
+                    self._give(stream)
                 if not _hurried(conversation):
                     await asyncio.sleep(patience.wait(_first_error(replies)))
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Let go of the connections nobody is using."""
         idle, self._idle = self._idle, []
-        for connection in idle:
-            await self._drop(connection)
+        for stream in idle:
+            stream.close()
 
-    async def _connect(self) -> AsyncConnection:
+    async def _connect(self, patience: _Patience) -> Stream:
         if not self._route.settled:
             await asyncio.to_thread(self._route.find)
-        connection = self._route.async_connection()
-        try:
-            await connection.connect()
-        except BaseException:
-            await connection.disconnect(nowait=True)
-            raise
-        return connection
+        return await connect(self._route.address, self._route.node, patience.left)
 
-    async def _give(self, connection: AsyncConnection) -> None:
-        if len(self._idle) < IDLE_KEPT:
-            self._idle.append(connection)
+    def _give(self, stream: Stream) -> None:
+        if stream.stands and len(self._idle) < IDLE_KEPT:
+            self._idle.append(stream)
         else:
-            await self._drop(connection)
+            stream.close()
 
     @staticmethod
-    async def _drop(connection: AsyncConnection | None) -> None:
-        if connection is not None:
-            await connection.disconnect(nowait=True)
+    def _drop(stream: Stream | None) -> None:
+        if stream is not None:
+            stream.close()
 
 
 def _exchange(connection: Connection, commands: Sequence[Command]) -> list[Any]:
@@ -223,27 +216,6 @@ def _exchange(connection: Connection, commands: Sequence[Command]) -> list[Any]:
         except ResponseError as error:
             replies.append(error)
     return replies
-
-
-async def _exchange_async(connection: AsyncConnection, commands: Sequence[Command]) -> list[Any]:
-    for command in commands:
-        await connection.send_packed_command([packed(command)], check_health=False)
-    replies: list[Any] = []
-    for _ in commands:
-        try:
-            replies.append(await connection.read_response())
-        except ResponseError as error:
-            replies.append(error)
-    return replies
-
-
-def packed(command: Command) -> bytes:
-    """A command as the protocol writes it. The driver's own way of doing this costs more than the rest of a call."""
-    parts = [b"*%d\r\n" % len(command)]
-    for argument in command:
-        value = argument if isinstance(argument, bytes) else str(argument).encode()
-        parts.append(b"$%d\r\n%b\r\n" % (len(value), value))
-    return b"".join(parts)
 
 
 def _hurried(conversation: Conversation) -> bool:

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
-import redis.asyncio.connection as async_connections
 import redis.connection as connections
 from redis.exceptions import RedisError
 
@@ -30,29 +29,9 @@ class Connection(Protocol):
     def read_response(self) -> Any: ...
 
 
-class AsyncConnection(Protocol):
-    """What we use of the driver's async connections."""
-
-    async def connect(self) -> None: ...
-
-    async def disconnect(self, nowait: bool = False) -> None: ...
-
-    async def send_packed_command(self, command: Sequence[bytes], check_health: bool = True) -> None: ...
-
-    async def read_response(self) -> Any: ...
-
-
 _tcp, _tls, _unix = (
     cast(Callable[..., Connection], kind)
     for kind in (connections.Connection, connections.SSLConnection, connections.UnixDomainSocketConnection)
-)
-_async_tcp, _async_tls, _async_unix = (
-    cast(Callable[..., AsyncConnection], kind)
-    for kind in (
-        async_connections.Connection,
-        async_connections.SSLConnection,
-        async_connections.UnixDomainSocketConnection,
-    )
 )
 
 
@@ -74,6 +53,11 @@ class Route:
     def settled(self) -> bool:
         """Whether it is known where to connect to."""
         return self._node is not None
+
+    @property
+    def node(self) -> Node:
+        """Where to connect to, or at least to ask."""
+        return self._node or self._known[0]
 
     def move(self, node: Node) -> None:
         """A node said where the slot is now."""
@@ -112,14 +96,7 @@ class Route:
         """A blocking connection, not yet connected."""
         if self.address.socket is not None:
             return _unix(path=self.address.socket, **self._login(), socket_timeout=timeout)
-        return self._connection_to(self._node or self._known[0], timeout)
-
-    def async_connection(self) -> AsyncConnection:
-        """An async connection, not yet connected. It has no timeouts: whoever talks over it sets the deadline."""
-        if self.address.socket is not None:
-            return _async_unix(path=self.address.socket, **self._login(), socket_timeout=None)
-        make = _async_tcp if self.address.tls is None else _async_tls
-        return make(**self._options(self._node or self._known[0]), socket_timeout=None)
+        return self._connection_to(self.node, timeout)
 
     def _connection_to(self, node: Node, timeout: float) -> Connection:
         make = _tcp if self.address.tls is None else _tls

@@ -55,7 +55,7 @@ class RedisStore(Store):
     async def close(self) -> None:
         links = self._async_links.pop(asyncio.get_running_loop(), None)
         if links is not None:
-            await links.close()
+            links.close()
         await asyncio.to_thread(self.close_sync)
 
     def close_sync(self) -> None:

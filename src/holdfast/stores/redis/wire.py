@@ -166,9 +166,13 @@ def filter_(wanted: Filter) -> tuple[Any, ...]:
     )
 
 
+_HEAD = b"\xdc\x00\x19"
+"""Makes an array of the values that a state is: twenty-five, one after another."""
+
+
 def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None, error: bytes | None = None) -> Record:
     """A job from its row."""
-    row = _state(state)
+    row = _state(_HEAD + state)
     return Record(
         row.seq,
         job_id,

@@ -9,9 +9,9 @@ local function job_key(id)
   return prefix .. 'j:' .. id
 end
 
--- Arguments, not a table: a table with holes would end at its first nil. The head says "an array of 25".
+-- Twenty-five values one after another: as one table they would be read twice, and a hole would end it.
 local function pack(job)
-  return '\220\0\25' .. cmsgpack.pack(
+  return cmsgpack.pack(
     job.seq, job.type, job.chain, job.index, job.status, job.priority, job.attempt, job.max_attempts, job.key,
     job.worker, job.token, job.leased_until, job.renewed_at, job.progress, job.progress_note, job.created_at,
     job.scheduled_at, job.started_at, job.finished_at, job.timeout, job.keep, job.trace, job.blockers,
@@ -20,13 +20,16 @@ local function pack(job)
 end
 
 local function unpack_job(id, state)
-  local v = cmsgpack.unpack(state)
+  local seq, type, chain, index, status, priority, attempt, max_attempts, key, worker, token, leased_until,
+    renewed_at, progress, progress_note, created_at, scheduled_at, started_at, finished_at, timeout, keep, trace,
+    blockers, open_blockers, on_blocker_failure = cmsgpack.unpack(state)
   return {
-    id = id, seq = v[1], type = v[2], chain = v[3], index = v[4], status = v[5], priority = v[6], attempt = v[7],
-    max_attempts = v[8], key = v[9], worker = v[10], token = v[11], leased_until = v[12], renewed_at = v[13],
-    progress = v[14], progress_note = v[15], created_at = v[16], scheduled_at = v[17], started_at = v[18],
-    finished_at = v[19], timeout = v[20], keep = v[21], trace = v[22], blockers = v[23], open_blockers = v[24],
-    on_blocker_failure = v[25],
+    id = id, seq = seq, type = type, chain = chain, index = index, status = status, priority = priority,
+    attempt = attempt, max_attempts = max_attempts, key = key, worker = worker, token = token,
+    leased_until = leased_until, renewed_at = renewed_at, progress = progress, progress_note = progress_note,
+    created_at = created_at, scheduled_at = scheduled_at, started_at = started_at, finished_at = finished_at,
+    timeout = timeout, keep = keep, trace = trace, blockers = blockers, open_blockers = open_blockers,
+    on_blocker_failure = on_blocker_failure,
   }
 end
 
