@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec
+from typing import Annotated, Any, Concatenate, ParamSpec, cast
 
 import typer
 
@@ -58,6 +58,8 @@ def command(function: Callable[Concatenate[Invocation, P], None]) -> Callable[..
         flags = _shared(**{name: given.pop(name) for name in SHARED})
         invocation = Invocation(flags)
         try:
+            for name, value in given.items():
+                check_text(name, value)
             function(invocation, **given)  # type: ignore[call-arg]
         except (HoldfastError, Mistake) as error:
             invocation.refuse(error)
@@ -69,6 +71,23 @@ def command(function: Callable[Concatenate[Invocation, P], None]) -> Callable[..
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
+
+
+def check_text(name: str, value: object) -> None:
+    """Refuse text that no store could hold: with a NUL, or typed as bytes that are not UTF-8."""
+    if isinstance(value, list):
+        for each in cast("list[object]", value):
+            check_text(name, each)
+    elif isinstance(value, str) and ("\0" in value or (not value.isascii() and _is_torn(value))):
+        raise Mistake(f"{name}: {value!r} is not text: it has a NUL, or bytes that are not UTF-8")
+
+
+def _is_torn(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 @contextmanager

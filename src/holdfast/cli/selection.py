@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from holdfast.cli.command import checked
+from holdfast.cli.command import check_text, checked
 from holdfast.cli.documents import Document
 from holdfast.cli.exits import Exit, Mistake, exit_of
 from holdfast.cli.invocation import Invocation
@@ -30,6 +30,7 @@ Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="... 
 def typed_ids(ids: Sequence[str] | None) -> list[str]:
     """The ids that were typed, those from stdin included, each once."""
     typed = [line.strip() for each in ids or () for line in (sys.stdin if each == "-" else [each])]
+    check_text("ids", typed)
     return list(dict.fromkeys(each for each in typed if each))
 
 

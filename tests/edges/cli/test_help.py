@@ -1,0 +1,51 @@
+"""What `--help` promises is there for every command."""
+
+import subprocess
+import sys
+from typing import Any, cast
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from holdfast.cli.app import app
+from holdfast.cli.exits import MEANINGS
+
+COMMANDS: list[str] = sorted(cast("Any", get_command(app)).commands)
+WANTED = {
+    "cancel", "delete", "demo", "doctor", "list", "migrate", "pause", "prune", "report", "resume", "retry", "run-now",
+    "show", "start", "status", "wait", "worker",
+}  # fmt: skip
+
+
+def test_every_command_is_there() -> None:
+    assert set(COMMANDS) >= WANTED
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_every_command_tells_its_exit_codes_and_the_shared_options(command: str) -> None:
+    result = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "400", "TERMINAL_WIDTH": "400"})
+
+    assert result.exit_code == 0
+    for option in ("--json", "--store", "--app", "--config"):
+        assert option in result.output
+    assert all(f"{int(code)} {meaning}" in result.output for code, meaning in MEANINGS.items())
+
+
+def test_importing_holdfast_brings_neither_the_command_line_nor_what_it_draws_with() -> None:
+    source = "import sys, holdfast; print([name for name in sys.modules if name.split('.')[0] in ('typer', 'rich')"
+    source += " or name.startswith(('holdfast.cli.', 'holdfast.demo.'))])"
+
+    answer = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+
+    assert answer.stdout == "[]\n"
+
+
+def test_no_command_is_a_request_for_help() -> None:
+    result = CliRunner().invoke(app, [])
+
+    assert "Usage" in result.output
+
+
+def test_the_version_is_told() -> None:
+    assert CliRunner().invoke(app, ["--version"]).output.startswith("holdfast ")

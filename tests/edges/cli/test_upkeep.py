@@ -1,0 +1,80 @@
+"""`migrate` and `doctor`, and stores that cannot be reached."""
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.stores.memory import MemoryStore
+from tests.edges.cli.conftest import CommandLine
+
+ALL = [
+    ["status"], ["list"], ["show", "x"], ["report", "x"], ["wait", "x"], ["retry", "x"], ["cancel", "x"],
+    ["run-now", "x"], ["delete", "x", "--yes"], ["pause", "x"], ["resume", "x"], ["prune"], ["doctor"],
+]  # fmt: skip
+
+
+def test_migrate_prints_its_steps_and_may_be_repeated(holdfast: CommandLine, tmp_path: Path) -> None:
+    new = f"sqlite:///{tmp_path}/new.db"
+
+    first = holdfast.json("migrate", "--store", new)
+    second = holdfast("migrate", "--store", new)
+
+    assert first["applied"]
+    assert "nothing to do" in second.out
+
+
+def test_doctor_finds_nothing_wrong_with_a_new_store(holdfast: CommandLine) -> None:
+    document = holdfast.json("doctor")
+
+    assert document["healthy"] is True
+    assert {"version", "app", "store", "integrity"} <= {finding["subject"] for finding in document["findings"]}
+    assert "integrity" in holdfast("doctor").out
+
+
+def test_doctor_ends_with_exit_code_1_if_there_is_an_error(holdfast: CommandLine) -> None:
+    document = holdfast.json("doctor", "--app", "nowhere:jobs", exit=1)
+
+    (error,) = [finding for finding in document["findings"] if finding["level"] == "error"]
+    assert (document["healthy"], error["subject"]) == (False, "app")
+    assert "1 error" in holdfast("doctor", "--app", "nowhere:jobs", exit=1).out
+
+
+@pytest.mark.parametrize("command", ALL, ids=lambda command: command[0])
+def test_looking_for_a_store_does_not_make_one(holdfast: CommandLine, tmp_path: Path, command: list[str]) -> None:
+    answer = holdfast(*command, "--store", f"sqlite:///{tmp_path}/typo.db", exit=5)
+
+    assert "there is no such file" in answer.err
+    assert not (tmp_path / "typo.db").exists()
+
+
+@pytest.mark.parametrize("command", ALL, ids=lambda command: command[0])
+def test_a_file_that_is_no_store_is_exit_code_5(holdfast: CommandLine, tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "letter.db").write_text("Dear Ada, " * 1000)
+
+    answer = holdfast(*command, "--store", "sqlite:///letter.db", exit=5)
+
+    assert "not a" in answer.err
+
+
+def test_a_folder_that_is_not_there_is_exit_code_5(holdfast: CommandLine) -> None:
+    for command in (["migrate"], ["start", "add", "--input", '{"a": 1}'], ["worker"]):
+        assert "nowhere" in holdfast(*command, "--store", "sqlite:///nowhere/jobs.db", exit=5).err
+
+
+def test_a_password_on_the_command_line_earns_a_warning_and_is_never_shown(
+    holdfast: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(address: str) -> MemoryStore:
+        raise ValueError(f"no route to {address}")
+
+    monkeypatch.setattr("holdfast.sync_client.open_store", refuse)
+    address = "postgresql://app:s3cret%21@db/x"
+
+    typed = holdfast("status", "--store", address, "--json", exit=2)
+    monkeypatch.setenv("HOLDFAST_STORE", address)
+    told = holdfast("status", exit=2)
+
+    assert "warning: a password on the command line" in typed.err
+    assert "warning" not in told.err
+    assert "no route to postgresql://app:***@db/x" in typed.err
+    assert "s3cret" not in typed.err + typed.out + told.err + told.out
