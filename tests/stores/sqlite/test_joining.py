@@ -11,7 +11,7 @@ from typing import Any
 
 import aiosqlite
 import pytest
-from sqlalchemy import create_engine, event, text
+from sqlalchemy import create_engine, event
 from sqlalchemy.ext.asyncio import AsyncSession, async_scoped_session, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
 
@@ -208,7 +208,7 @@ def test_our_own_end_of_it_is_refused(path: Path, store: SqliteStore) -> None:
 
 def test_a_session_tells_workers_after_its_commit_and_only_then(path: Path, store: SqliteStore) -> None:
     heard: list[Hints] = []
-    store.wakeups.subscribe(lambda hints: None if hints.anything else heard.append(hints))
+    store.wakeups.subscribe(heard.append)
     with session(path) as tx:
         store.join_sync(tx).perform(Start((new_job("undone"),)))
         tx.rollback()
@@ -217,11 +217,10 @@ def test_a_session_tells_workers_after_its_commit_and_only_then(path: Path, stor
             store.join_sync(tx).perform(Start((new_job("two"),)))
         before = list(heard)
         tx.commit()
-        tx.execute(text("create table t (x)"))
-        tx.commit()
+        after = list(heard)
 
     assert before == []
-    assert [hints.due for hints in heard] == [{"one"}, {"two"}]
+    assert set().union(*[hints.due for hints in after]) == {"one", "two"}
 
 
 # Refusals

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from holdfast.operations import GetChains, Start
-from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite import SqliteStore, hinting
 from holdfast.testing.builders import new_job
 from holdfast.wakeups import Alarm, Hints
 
@@ -18,7 +18,7 @@ PROMPTLY = 10.0
 STARTING = """
 import sys
 from holdfast.operations import Start
-from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite import SqliteStore, hinting
 from holdfast.testing.builders import new_job
 store = SqliteStore(sys.argv[1])
 store.open_sync()
@@ -79,7 +79,7 @@ def test_the_file_is_watched_only_while_somebody_listens(store: SqliteStore) -> 
 def test_a_subscription_outlives_closing_and_opening(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}")
     alarm = Alarm()
-    store.wakeups.subscribe(lambda hints: alarm.ring() if hints.anything else None)
+    store.wakeups.subscribe(lambda hints: alarm.ring() if "resize" in hints.due else None)
     store.open_sync()
     store.close_sync()
     store.open_sync()
@@ -88,3 +88,60 @@ def test_a_subscription_outlives_closing_and_opening(path: Path) -> None:
 
     assert alarm.wait_sync(PROMPTLY)
     store.close_sync()
+
+
+def test_our_own_commits_are_heard_once(path: Path, store: SqliteStore) -> None:
+    heard: list[Hints] = []
+    alarm = Alarm()
+
+    def hear(hints: Hints) -> None:
+        heard.append(hints)
+        if "other" in hints.due:
+            alarm.ring()
+
+    store.wakeups.subscribe(hear)
+    for _ in range(20):
+        store.perform_sync(Start((new_job("mine"),)))
+    other = SqliteStore(f"sqlite:///{path}")
+    other.open_sync()
+    other.perform_sync(Start((new_job("other"),)))
+
+    assert alarm.wait_sync(PROMPTLY)
+    other.close_sync()
+    assert [hints.due for hints in heard] == [{"mine"}] * 20 + [{"other"}]
+
+
+def test_commits_that_are_no_business_of_ours_wake_nobody(path: Path, store: SqliteStore) -> None:
+    heard: list[Hints] = []
+    alarm = Alarm()
+
+    def hear(hints: Hints) -> None:
+        heard.append(hints)
+        alarm.ring()
+
+    store.wakeups.subscribe(hear)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("create table orders (id)")
+        for _ in range(20):
+            connection.execute("insert into orders values (1)")
+            connection.commit()
+        store.join_sync(connection).perform(Start((new_job("joined"),)))
+        connection.commit()
+
+        assert alarm.wait_sync(PROMPTLY)
+    assert [hints.due for hints in heard] == [{"joined"}]
+
+
+def test_one_who_was_away_for_too_long_looks_at_everything(path: Path, store: SqliteStore) -> None:
+    source = SqliteStore(f"sqlite:///{path}")
+    source.open_sync()
+    reader = store._parts.reader  # type: ignore[union-attr] # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
+    before = reader.run(hinting.last())
+    for _ in range(hinting.KEPT + hinting.KEPT // 5):
+        source.perform_sync(Start((new_job(),)))
+    source.close_sync()
+
+    heard = reader.run(hinting.read("me", before))
+
+    assert heard.hints.anything
+    assert not reader.run(hinting.read("me", heard.seen)).hints

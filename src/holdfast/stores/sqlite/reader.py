@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from holdfast.clock import Micros
 from holdfast.operations import Operation
-from holdfast.sql.plan import Turn, run
+from holdfast.sql.plan import Plan, Turn, run
 from holdfast.stores.sqlite.executing import executor
 from holdfast.stores.sqlite.file import File
 from holdfast.stores.sqlite.translating import translated
@@ -32,11 +32,14 @@ class Reader:
         self._closed = False
 
     def perform(self, operation: Operation[R]) -> R:
+        return self.run(plan(operation, Turn(self._clock())))
+
+    def run(self, reading: Plan[R]) -> R:
         with translated(self._file.name):
             connection = self._take()
             try:
                 connection.execute("begin")
-                answer = run(plan(operation, Turn(self._clock())), executor(connection))
+                answer = run(reading, executor(connection))
                 connection.execute("commit")
             except BaseException:
                 connection.close()

@@ -14,7 +14,7 @@ from holdfast.operations import Operation
 from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
 from holdfast.sql.plan import Plan, Turn
 from holdfast.store import Store, SyncTransaction, Transaction
-from holdfast.stores.sqlite import address, joining
+from holdfast.stores.sqlite import address, hinting, joining
 from holdfast.stores.sqlite.address import SqliteAddress
 from holdfast.stores.sqlite.file import File
 from holdfast.stores.sqlite.reader import Reader
@@ -43,9 +43,9 @@ class _Parts:
             self.file.close()
             raise
         self.threads = Threads(_THREADS, "holdfast-sqlite")
-        self.writer = Writer(self.file, clock=store.now, send=store.send)
+        self.writer = Writer(self.file, clock=store.now, tell=store.tell, send=store.send)
         self.reader = Reader(self.file, clock=store.now)
-        self.lender = Lender(self.file, clock=store.now, send=store.send, threads=self.threads)
+        self.lender = Lender(self.file, clock=store.now, tell=store.tell, send=store.send, threads=self.threads)
 
     def close(self) -> None:
         # The writing connections last: the last one of all folds the log into the file.
@@ -78,7 +78,7 @@ class SqliteStore(Store):
                 self._parts.file.check_process()
                 return
             self._parts = _Parts(self)
-            self._files.open(self._parts.file.path)
+            self._files.open(self._parts.file.path, self._parts.reader)
 
     async def close(self) -> None:
         parts = self._let_go()
@@ -136,8 +136,16 @@ class SqliteStore(Store):
         """Wake whoever has something to do after a commit."""
         self.wakeups.send(hints)
 
+    def tell(self, hints: Hints) -> Plan[None]:
+        """What a transaction writes for other processes before its commit."""
+        if self.wakeups is self._files:
+            yield from hinting.write(self._files.source, hints)
+
     def plan_joined(self, operation: Operation[R], turn: Turn, connection: Any, /) -> Plan[R]:
-        return joining.joined(operation, turn, connection, self._open_parts().file.path)
+        answer = yield from joining.joined(operation, turn, connection, self._open_parts().file.path)
+        # Under nobody's name: we ourselves may hear of this commit by the file alone.
+        yield from hinting.write("", turn.hints)
+        return answer
 
     def translated(self) -> AbstractContextManager[None]:
         return translated(self.name)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from holdfast.clock import Micros
 from holdfast.operations import Operation
-from holdfast.sql.plan import Turn, gather, run
+from holdfast.sql.plan import Plan, Turn, gather, run
 from holdfast.stores.sqlite.checkpointer import Checkpointer
 from holdfast.stores.sqlite.executing import executor
 from holdfast.stores.sqlite.file import File
@@ -28,15 +28,24 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+_NONE = Hints()
+
 
 class Lender:
     """Opens transactions, and keeps their connections for the next."""
 
     def __init__(
-        self, file: File, *, clock: Callable[[], Micros], send: Callable[[Hints], None], threads: Threads
+        self,
+        file: File,
+        *,
+        clock: Callable[[], Micros],
+        tell: Callable[[Hints], Plan[None]],
+        send: Callable[[Hints], None],
+        threads: Threads,
     ) -> None:
         self.file = file
         self.clock = clock
+        self.tell = tell
         self.send = send
         self.threads = threads
         self._checkpointer = Checkpointer(file)
@@ -66,7 +75,7 @@ class Lender:
             raise
         return StoreTransaction(self, connection, native)
 
-    def end(self, connection: HeldConnection, how: str) -> None:
+    def end(self, connection: HeldConnection, how: str, hints: Hints = _NONE) -> None:
         """Commit or roll back, and let the next one in, whatever happens."""
         try:
             with translated(self.file.name):
@@ -75,6 +84,7 @@ class Lender:
                         "the transaction was ended by a statement of the application; nothing is known of what it wrote"
                     )
                 if connection.in_transaction:
+                    run(self.tell(hints), executor(connection))
                     connection.execute(how)
             self._checkpointer.committed(connection)
             self._idle.append(connection)
@@ -153,7 +163,7 @@ class _Open:
         connection, self._connection = self._connection, None
         if connection is None:
             raise RuntimeError("this transaction is over")
-        self._lender.end(connection, "commit")
+        self._lender.end(connection, "commit", self._hints)
         if self._hints:
             self._lender.send(self._hints)
 

@@ -7,6 +7,10 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from holdfast.errors import StoreUnavailable
+from holdfast.ids import new_token
+from holdfast.stores.sqlite import hinting
+from holdfast.stores.sqlite.reader import Reader
 from holdfast.stores.sqlite.watch import Poker, Watch
 from holdfast.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 
@@ -15,10 +19,14 @@ class SqliteWakeups:
     """Watches the file while somebody listens. The store opens and closes it."""
 
     def __init__(self) -> None:
+        self.source = new_token()
+        """Who we are in the hints that we write."""
         self._local = LocalWakeups()
         self._lock = threading.Lock()
         self._listeners = 0
         self._path: Path | None = None
+        self._reader: Reader | None = None
+        self._seen = 0
         self._poker: Poker | None = None
         self._watch: Watch | None = None
 
@@ -39,9 +47,9 @@ class SqliteWakeups:
             self._follow()
         return _once(lambda: self._leave(forget))
 
-    def open(self, path: Path) -> None:
+    def open(self, path: Path, reader: Reader) -> None:
         with self._lock:
-            self._path = path
+            self._path, self._reader = path, reader
             # Without the file nobody else hears of our commits at once, but all goes on.
             with contextlib.suppress(OSError):
                 self._poker = Poker(path)
@@ -49,7 +57,7 @@ class SqliteWakeups:
 
     def close(self) -> None:
         with self._lock:
-            self._path = None
+            self._path = self._reader = None
             watch, self._watch = self._watch, None
             poker, self._poker = self._poker, None
         if watch is not None:
@@ -58,9 +66,24 @@ class SqliteWakeups:
             poker.close()
 
     def _follow(self) -> None:
-        if self._watch is None and self._listeners and self._path is not None:
-            self._watch = Watch(self._path, lambda: self._local.send(ANYTHING))
+        if self._watch is None and self._listeners and self._path is not None and self._reader is not None:
+            # What is committed before this is seen by whoever subscribes: subscribe, then look.
+            with contextlib.suppress(StoreUnavailable):
+                self._seen = self._reader.run(hinting.last())
+            self._watch = Watch(self._path, self._look)
             self._watch.start()
+
+    def _look(self) -> None:
+        """Something was committed: find out what, and tell those here."""
+        reader = self._reader
+        if reader is None:
+            return
+        try:
+            self._seen, hints = reader.run(hinting.read(self.source, self._seen))
+        except StoreUnavailable:
+            hints = ANYTHING
+        if hints:
+            self._local.send(hints)
 
     def _leave(self, forget: Callable[[], None]) -> None:
         forget()

@@ -12,12 +12,13 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
+from time import monotonic
 from typing import Any, TypeVar, cast
 
 from holdfast.clock import Micros
 from holdfast.errors import StoreUnavailable
 from holdfast.operations import Operation
-from holdfast.sql.plan import Turn, gather, run
+from holdfast.sql.plan import Plan, Turn, gather, run
 from holdfast.stores.sqlite.checkpointer import Checkpointer
 from holdfast.stores.sqlite.executing import executor
 from holdfast.stores.sqlite.file import File
@@ -37,6 +38,7 @@ class _Asked:
     def __init__(self, operation: Operation[Any], future: asyncio.Future[None] | None = None) -> None:
         self.operation = operation
         self.future = future
+        self.since = monotonic()
         self.done = False
         self.given_up = False
         self.answer: Any = None
@@ -54,9 +56,17 @@ class _Asked:
 class Writer:
     """Performs writing operations, in the order they were asked for. Safe from any thread and any event loop."""
 
-    def __init__(self, file: File, *, clock: Callable[[], Micros], send: Callable[[Hints], None]) -> None:
+    def __init__(
+        self,
+        file: File,
+        *,
+        clock: Callable[[], Micros],
+        tell: Callable[[Hints], Plan[None]],
+        send: Callable[[Hints], None],
+    ) -> None:
         self._file = file
         self._clock = clock
+        self._tell = tell
         self._send = send
         self._asked: deque[_Asked] = deque()
         self._connection: sqlite3.Connection | None = None
@@ -134,14 +144,16 @@ class Writer:
             self._file.turnstile.leave()
 
     def _give_up(self, asked: _Asked) -> None:
-        """The turn did not come: whoever has waited at least as long as this one is told so."""
-        while not asked.done:
-            try:
-                oldest = self._asked.popleft()
-            except IndexError:
-                return  # another thread is just performing it
-            oldest.fail(self._file.blocked())
-            _tell([oldest])
+        """The turn did not come: this one is told so, and whoever has waited as long as it."""
+        before = monotonic() - self._file.timeout
+        for other in list(self._asked):
+            if other is asked or other.since <= before:
+                try:
+                    self._asked.remove(other)
+                except ValueError:
+                    continue  # another thread is just performing it
+                other.fail(self._file.blocked())
+                _tell([other])
 
     def _perform_waiting(self) -> None:
         together: list[_Asked] = []
@@ -183,6 +195,7 @@ class Writer:
             for asked in together:
                 self._perform_one(connection, asked, told, alone=len(together) == 1)
             if connection.in_transaction:
+                run(self._tell(told), executor(connection))
                 connection.execute("commit")
         except BaseException as error:
             if isinstance(error, sqlite3.Error) and is_busy(error):

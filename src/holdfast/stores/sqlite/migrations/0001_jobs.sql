@@ -92,6 +92,13 @@ create table holdfast_event (
     worker text
 );
 
+-- What the last commits may have changed for others, so that whoever sees the file change learns what to look for.
+create table holdfast_hint (
+    seq integer primary key,
+    source text not null,
+    hints blob not null
+);
+
 -- A job as the library reads it. Its columns never change: a later release that reads more makes a view of its own.
 create view holdfast_record as
 select seq, id, type, chain_id, chain_index, status, priority, attempt, max_attempts, input, output, error, key,
