@@ -1,0 +1,184 @@
+"""Real producer and consumer processes on one store: killed, frozen, stopped."""
+
+from __future__ import annotations
+
+import json
+import queue as queues
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import AttemptsExhausted, SyncQueue
+from tests.queue.addresses import ADDRESSES
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 30.0
+
+
+class Consumer:
+    """A consumer's process, whose events can be waited for."""
+
+    def __init__(self, address: str, **options: Any) -> None:
+        given = {"visibility_timeout": 1.0, "poll_interval": 0.5, "concurrency": 4, **options}
+        command = [sys.executable, "-m", "tests.queue.consumer", address, json.dumps(given)]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        self.heard: list[list[str]] = []
+        self._lines: queues.SimpleQueue[list[str] | None] = queues.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.hear("started")
+
+    def hear(self, *wanted: str) -> list[str]:
+        """The next event that begins so."""
+        deadline = time.monotonic() + PATIENCE
+        while (event := self._lines.get(timeout=max(0.0, deadline - time.monotonic()))) is not None:
+            if event[: len(wanted)] == list(wanted):
+                return event
+        raise AssertionError(f"the consumer ended without {wanted}: {self.heard}")
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+    def terminate(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.kill()
+        self._reader.join(PATIENCE)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            event = json.loads(line)
+            self.heard.append(event)
+            self._lines.put(event)
+        self._lines.put(None)
+
+
+class Ground:
+    """A store that processes can share, with a blocking producer on it."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.queue: SyncQueue[Any, Any] = SyncQueue("emails", store=address, migrate=True)
+        self.consumers: list[Consumer] = []
+
+    def consumer(self, **options: Any) -> Consumer:
+        consumer = Consumer(self.address, **options)
+        self.consumers.append(consumer)
+        return consumer
+
+
+@pytest.fixture(params=ADDRESSES)
+def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Ground]:
+    make: Callable[[Path], str] = ADDRESSES[request.param]
+    ground = Ground(make(tmp_path))
+    with ground.queue:
+        yield ground
+    for consumer in ground.consumers:
+        consumer.close()
+
+
+def test_a_request_is_answered_from_another_process(ground: Ground) -> None:
+    consumer = ground.consumer()
+
+    result = ground.queue.enqueue_and_wait("user:1", "héllo", timeout=PATIENCE)
+
+    assert result == {"echo": "héllo", "attempts": 1, "process": consumer.process.pid}
+
+
+def test_producers_and_consumers_in_processes_of_their_own_meet(ground: Ground) -> None:
+    ground.consumer()
+    ground.consumer()
+    command = [sys.executable, "-m", "tests.queue.producer", ground.address]
+    producers = [
+        subprocess.Popen([*command, f"job-{number % 2}", "x"], cwd=ROOT, stdout=subprocess.PIPE) for number in range(4)
+    ]
+
+    results = [json.loads(producer.communicate(timeout=PATIENCE)[0]) for producer in producers]
+
+    assert [result["echo"] for result in results] == ["x"] * 4
+    assert results[0] == results[2]
+    assert results[1] == results[3]
+
+
+def test_a_killed_consumers_job_is_finished_by_another(ground: Ground) -> None:
+    first = ground.consumer()
+    ground.queue.enqueue("a", "hang once")
+    first.hear("begun", "a", "1")
+    first.kill()
+    second = ground.consumer()
+
+    assert ground.queue.enqueue_and_wait("a", "x", timeout=PATIENCE) == {
+        "echo": "hang once",
+        "attempts": 2,
+        "process": second.process.pid,
+    }
+    assert ["stalled", "a"] in second.heard
+
+
+def test_a_job_that_kills_its_consumer_every_time_ends_as_failed(ground: Ground) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        pending = pool.submit(ground.queue.enqueue_and_wait, "poison", "die", max_attempts=2, timeout=PATIENCE)
+        for _ in range(2):
+            ground.consumer().process.wait(PATIENCE)
+        ground.consumer()
+
+        with pytest.raises(AttemptsExhausted, match="lease lost"):
+            pending.result()
+
+    status = ground.queue.status("poison")
+    assert status is not None
+    assert (status.state, status.attempts) == ("failed", 2)
+
+
+def test_a_frozen_consumer_that_wakes_up_can_write_nothing(ground: Ground) -> None:
+    frozen = ground.consumer()
+    ground.queue.enqueue("a", "hang once")
+    frozen.hear("begun", "a", "1")
+    frozen.process.send_signal(signal.SIGSTOP)
+    quick = ground.consumer()
+    result = ground.queue.enqueue_and_wait("a", "x", timeout=PATIENCE)
+    frozen.process.send_signal(signal.SIGCONT)
+
+    assert result["process"] == quick.process.pid
+    assert frozen.terminate() == 0
+    assert ground.queue.result("a") == result
+    assert not [event for event in frozen.heard if event[:2] == ["completed", "a"]]
+
+
+def test_a_consumer_told_to_stop_gives_its_job_to_another_at_once(ground: Ground) -> None:
+    first = ground.consumer(grace=0, visibility_timeout=3600)
+    ground.queue.enqueue("a", "hang")
+    first.hear("begun", "a", "1")
+    second = ground.consumer(visibility_timeout=3600)
+
+    assert first.terminate() == 0
+
+    second.hear("begun", "a", "1")
+    assert [event for event in first.heard if event[0] in ("requeued", "stopped")] == [["requeued", "a"], ["stopped"]]
+
+
+def test_of_many_processes_that_enqueue_one_id_one_makes_a_job(ground: Ground) -> None:
+    command = [sys.executable, "-m", "tests.queue.producer", ground.address, "a", "x"]
+    producers = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) for _ in range(4)]
+    consumer = ground.consumer()
+
+    results = [json.loads(producer.communicate(timeout=PATIENCE)[0]) for producer in producers]
+
+    assert results == [results[0]] * 4
+    assert len([event for event in consumer.heard if event[:2] == ["begun", "a"]]) == 1
