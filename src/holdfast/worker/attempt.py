@@ -99,7 +99,8 @@ class Attempt:
             async with AsyncExitStack() as stack:
                 for middleware in self._middlewares:
                     await stack.enter_async_context(around(middleware, "prepare", self, tx.native))
-                yield tx.native
+                with self._work.preparing():
+                    yield tx.native
         except BaseException as error:
             self._work.tx = None
             if mode == "atomic":
@@ -115,14 +116,12 @@ class Attempt:
         self._work.begin_complete()
         tx = self._work.tx or await self._begin(session)
         done = Done(self._work, tx, self._jobs)
-        try:
+        with self._work.undone_by_errors():
             async with AsyncExitStack() as stack:
                 for middleware in self._middlewares:
                     await stack.enter_async_context(around(middleware, "complete", self, done))
-                yield done
-        except BaseException as error:
-            self._work.fail_inside(error)
-            raise
+                with self._work.undone_by_errors():
+                    yield done
 
     async def _begin(self, session: Callable[[], Any] | None) -> Transaction:
         tx = await self._store.begin() if session is None else SessionTransaction(self._store, session)

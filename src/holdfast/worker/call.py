@@ -69,8 +69,12 @@ class AsyncCall:
         self._arguments = arguments
 
     async def run(self) -> Any:
-        value = await self._type.call(self.attempt, self._arguments)
-        self.work.check_return(value)
+        try:
+            value = await self._type.call(self.attempt, self._arguments)
+            self.work.check_return(value)
+        except BaseException as error:
+            self.work.fail(error)
+            raise
         return value
 
     async def commit(self, settlement: Settlement) -> Settled:
@@ -142,6 +146,9 @@ class ThreadCall:
         try:
             value = self._type.call(self.attempt, self._arguments)
             self.work.check_return(value)
+        except BaseException as error:
+            self.work.fail(error)
+            raise
         finally:
             with self._handover:
                 self._in_thread = False

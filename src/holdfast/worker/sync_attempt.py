@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, contextmanager
+from contextvars import Context, copy_context
 from typing import Any, ClassVar, TypeVar, Unpack
 
 from holdfast.calls import new_chain
@@ -21,7 +22,10 @@ from holdfast.worker.sessions import SyncSessionTransaction
 from holdfast.worker.signal import Signal
 from holdfast.worker.work import Ending, Mode, Work, progress_of
 
+R = TypeVar("R")
 T = TypeVar("T")
+
+_UNSET: Any = object()
 
 
 class SyncDone(Ending):
@@ -92,7 +96,8 @@ class SyncAttempt:
             with ExitStack() as stack:
                 for middleware in self._middlewares:
                     stack.enter_context(self._on_loop(around(middleware, "prepare", self, tx.native)))
-                yield tx.native
+                with self._work.preparing():
+                    yield tx.native
         except BaseException as error:
             self._work.tx = None
             if mode == "atomic":
@@ -108,14 +113,11 @@ class SyncAttempt:
         self._work.begin_complete()
         tx = self._work.tx or self._begin(session)
         done = SyncDone(self._work, tx, self._jobs)
-        try:
-            with ExitStack() as stack:
-                for middleware in self._middlewares:
-                    stack.enter_context(self._on_loop(around(middleware, "complete", self, done)))
+        with self._work.undone_by_errors(), ExitStack() as stack:
+            for middleware in self._middlewares:
+                stack.enter_context(self._on_loop(around(middleware, "complete", self, done)))
+            with self._work.undone_by_errors():
                 yield done
-        except BaseException as error:
-            self._work.fail_inside(error)
-            raise
 
     def _begin(self, session: Callable[[], Any] | None) -> SyncTransaction:
         tx = self._store.begin_sync() if session is None else SyncSessionTransaction(self._store, session)
@@ -130,16 +132,30 @@ class SyncAttempt:
 
     @contextmanager
     def _on_loop(self, manager: AbstractAsyncContextManager[Any]) -> Generator[Any]:
-        """Middlewares are async: enter and leave theirs on the event loop while this thread waits."""
-        value = asyncio.run_coroutine_threadsafe(_enter(manager), self._loop).result()
+        """Middlewares are async: enter and leave theirs on the event loop while this thread waits.
+
+        Both happen in one context, and the variables set on the way in are seen by the block, as in an async handler.
+        """
+        context = copy_context()
+        value = self._await(_enter(manager), context)
+        adopted = [(each, each.set(now)) for each, now in context.items() if each.get(_UNSET) is not now]
         try:
             yield value
         except BaseException as error:
-            leaving = _leave(manager, error)
-            if not asyncio.run_coroutine_threadsafe(leaving, self._loop).result():
+            if not self._await(_leave(manager, error), context):
                 raise
         else:
-            asyncio.run_coroutine_threadsafe(_leave(manager, None), self._loop).result()
+            self._await(_leave(manager, None), context)
+        finally:
+            for each, before in reversed(adopted):
+                each.reset(before)
+
+    def _await(self, coroutine: Coroutine[Any, Any, R], context: Context) -> R:
+        return asyncio.run_coroutine_threadsafe(_within(coroutine, context), self._loop).result()
+
+
+async def _within(coroutine: Coroutine[Any, Any, R], context: Context) -> R:
+    return await asyncio.get_running_loop().create_task(coroutine, context=context)
 
 
 async def _enter(manager: AbstractAsyncContextManager[Any]) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
 from holdfast.calls import continuation
@@ -26,8 +28,8 @@ class Work(Generic[Tx]):
     """What one attempt has done so far with its transactions. `tx` is the open one that will carry the completion."""
 
     __slots__ = (
-        "_completing", "_continuation", "_error", "_mode", "_output", "_returned", "_type", "keep", "record", "started",
-        "tx",
+        "_completing", "_continuation", "_error", "_mode", "_output", "_preparing", "_returned", "_type", "keep",
+        "record", "started", "tx",
     )  # fmt: skip
 
     def __init__(self, record: Record, job_type: AnyJobType) -> None:
@@ -38,6 +40,7 @@ class Work(Generic[Tx]):
         """How long to keep the chain once it is finished, where the handler said so."""
         self._type = job_type
         self._mode: Mode | None = None
+        self._preparing = False
         self._completing = False
         self._output: bytes | None = None
         self._continuation: Bound[Any] | None = None
@@ -53,14 +56,39 @@ class Work(Generic[Tx]):
             raise RuntimeError("prepare() comes before complete()")
         self._mode = mode
 
+    @contextmanager
+    def preparing(self) -> Generator[None]:
+        """The body of prepare()."""
+        self._preparing = True
+        try:
+            yield
+        finally:
+            self._preparing = False
+
     def begin_complete(self) -> None:
         if self._completing:
             raise RuntimeError("complete() was called twice; an attempt completes once")
+        if self._preparing:
+            raise RuntimeError("complete() comes after the prepare() block, not inside it")
         self._completing = True
 
     def fail_inside(self, error: BaseException) -> None:
-        """An error left a block. Even if the handler swallows it, what the block did is gone, so the attempt fails."""
-        self._error = error
+        """An error left a block. Whoever swallows it, what the block did is gone, so the attempt fails."""
+        self._error = self._error or error
+
+    @contextmanager
+    def undone_by_errors(self) -> Generator[None]:
+        """A block, or its body, that an error undoes."""
+        try:
+            yield
+        except BaseException as error:
+            self.fail_inside(error)
+            raise
+
+    def fail(self, error: BaseException) -> None:
+        """An error left the handler. After complete() no middleware can make it good: it undoes what was written."""
+        if self._completing:
+            self.fail_inside(error)
 
     def decide_output(self, value: Any) -> None:
         self._check_undecided()
@@ -85,6 +113,8 @@ class Work(Generic[Tx]):
 
     def outcome(self, value: Any) -> Outcome:
         """What the attempt came to, given what the handler, and the middlewares around it, returned."""
+        if self._error is not None:
+            return Raised(self._error)
         try:
             if self._completing and self._continuation is not None:
                 return Continued(continuation(self._continuation, self.record))
