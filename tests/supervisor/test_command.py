@@ -22,7 +22,7 @@ max_count = 3
 concurrency = 2
 scale_interval_ms = 100
 scale_down_seconds = 0.5
-lease_timeout_seconds = 2
+lease_timeout_seconds = 6
 grace_seconds = 5
 """
 
