@@ -51,12 +51,14 @@ def worker(
     log_to_stderr(level=log_level, as_json=log_json or run.json)
     jobs = run.jobs
     names = [name.strip() for each in types or () for name in each.split(",") if name.strip()]
+    usual = run.settings.config.settings.groups[0]
     with checked():
         client = Client(run.address(), jobs)
         made = Worker(
             client, concurrency=concurrency or run.settings.config.concurrency or CONCURRENCY, types=names or None,
             lease=positive_duration(lease, "--lease"), grace=duration(grace), worker_id=worker_id,
             poll_interval=positive_duration(poll_interval, "--poll-interval"),
+            retry=usual.retry, timeout=usual.timeout, memory_limit=usual.memory_limit,
         )  # fmt: skip
     asyncio.run(_work(client, made))
     run.answer({"worker": made.id, "stopped": True})
