@@ -1,0 +1,104 @@
+"""`config`, `backlog` and `events`: what is set, what is due, what happens."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast import SyncClient
+from tests.edges.cli.conftest import CommandLine
+from tests.edges.cli.shop import add, burst
+
+
+def test_the_settings_in_effect_can_be_read_again_and_hide_passwords(
+    holdfast: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_STORE", "postgresql://shop:hunter2@db/jobs")
+    path = tmp_path / "one.toml"
+    path.write_text("[workers]\nmax_count = 3\n[workers.cpu]\ntypes = ['add']\n[work_kinds.a]\nduration = 1\n")
+
+    shown = holdfast("config", "--config", str(path)).out
+    again = tmp_path / "again.toml"
+    again.write_text(shown)
+
+    assert "hunter2" not in shown
+    assert "***" in shown
+    assert "max_count = 3" in shown
+    assert holdfast("config", "--config", str(again)).out == shown
+    assert holdfast.json("config", "--config", str(path))["workers"]["cpu"]["types"] == ["add"]
+
+
+def test_a_mistake_in_the_file_names_its_line(holdfast: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text("[workers]\nmax_count = 0\n")
+
+    assert "wrong.toml, line 2, workers.max_count" in holdfast("config", "--config", str(path), exit=2).err
+
+
+def test_the_backlog_counts_what_could_run_now(holdfast: CommandLine, client: SyncClient) -> None:
+    client.start_many([add.bind(a=1), add.bind(a=2), add.bind(a=3).options(delay=60), burst.bind()])
+    client.pause("burst")
+
+    document = holdfast.json("backlog")
+
+    assert document["due"] == 2
+    assert document["oldest_due_seconds"] >= 0
+    assert document["types"]["add"]["scheduled"] == 1
+    assert document["types"]["burst"] == {
+        "due": 0, "oldest_due_seconds": None, "scheduled": 0, "running": 0, "paused": True,
+    }  # fmt: skip
+    assert holdfast.json("backlog", "--types", "burst")["due"] == 0
+    assert "2 due" in holdfast("backlog").out
+
+
+def test_the_events_of_a_job_go_from_its_creation_to_its_end(
+    holdfast: CommandLine, client: SyncClient, worker: None
+) -> None:
+    chain = client.start(burst.bind(reason="bad day"))
+    holdfast("wait", chain.id, "--timeout", "30s", exit=1)
+
+    found = holdfast.json("events", chain.id)
+
+    assert [event["kind"] for event in found] == ["created", "claimed", "retrying", "claimed", "failed"]
+    assert [event.get("attempt") for event in found] == [None, 1, 1, 2, 2]
+    assert "bad day" in found[-1]["error"]
+    assert "retrying" in holdfast("events", chain.id).out
+
+
+def test_a_job_that_is_not_there_has_no_events(holdfast: CommandLine) -> None:
+    holdfast("events", "nobody", exit=3)
+
+
+def test_events_of_nothing_in_particular_need_following(holdfast: CommandLine) -> None:
+    assert "--follow" in holdfast("events", exit=2).err
+
+
+def test_events_are_followed_live(holdfast: CommandLine, client: SyncClient, worker: None) -> None:
+    command = [sys.executable, "-m", "holdfast.cli", "events", "--follow", "--json", "--store", holdfast.store]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as following:
+        assert following.stdout is not None
+        kinds: list[str] = []
+        # It hears only of what happens once it listens, so jobs are started until it has heard of one.
+        for _ in range(200):
+            chain = client.start(add.bind(a=1))
+            client.wait(chain, timeout=30)
+            if following.poll() is not None or _has_line(following):
+                break
+        for line in following.stdout:
+            kinds.append(json.loads(line)["kind"])
+            if kinds[-1] == "completed":
+                break
+        following.terminate()
+
+    assert "completed" in kinds
+
+
+def _has_line(process: subprocess.Popen[str]) -> bool:
+    import select
+
+    assert process.stdout is not None
+    return bool(select.select([process.stdout], [], [], 0.2)[0])
