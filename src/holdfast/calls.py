@@ -125,9 +125,12 @@ class Calls:
             attempts.append(AttemptReport(record.attempt, record.worker, begun, ended, str(record.status), None))
         return Report(self.job(record), attempts)
 
-    def cancel(self, chain_id: str, reason: str) -> Steps[Chain[Any]]:
+    def cancel(self, chain_id: str, reason: str) -> Steps[tuple[Chain[Any], bool]]:
+        """The chain as it stands afterwards, and whether it was still unfinished a moment before."""
+        (before,) = yield GetChains((chain_id,))
         (record,) = yield Cancel((chain_id,), write_error("Cancelled", reason))
-        return self.chain(record)
+        was_open = before is not None and not before.last.status.finished
+        return self.chain(record), was_open and record.last.status is Status.CANCELLED
 
     def retry(self, subject: Job | Chain[Any] | str) -> Steps[Job]:
         job_id = yield from self._current(subject)

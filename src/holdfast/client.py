@@ -12,7 +12,7 @@ from holdfast.calls import Calls, Names, Stats, Statuses, chain_id, no_trace, te
 from holdfast.completing import Completing
 from holdfast.events import Event
 from holdfast.following import follow
-from holdfast.job import Chain, Job, Page, Report, Status
+from holdfast.job import Chain, Job, Page, Report
 from holdfast.jobs import Bound, Jobs
 from holdfast.observer import Observer, Observers
 from holdfast.operations import Examine, Finding, Operation, Pause, Prune, Resume
@@ -180,8 +180,8 @@ class Client:
 
         A job that has not started never will; a running one is signalled and can write nothing more.
         """
-        cancelled = await self._run(self._calls.cancel(chain_id(chain), reason), tx)
-        if tx is None and cancelled.status is Status.CANCELLED:
+        cancelled, changed = await self._run(self._calls.cancel(chain_id(chain), reason), tx)
+        if tx is None and changed:
             self.observers.tell("cancelled", cancelled.record.last)
         return cancelled
 
@@ -221,7 +221,7 @@ class Client:
 
     def completing(self, chain: Chain[Any] | Job | str, *, tx: Any = None) -> Completing:
         """Complete a chain's current job from outside: ``async with client.completing(id) as current``."""
-        return Completing(self.store, self.jobs, chain_id(chain), tx)
+        return Completing(self.store, self.jobs, chain_id(chain), tx=tx, observers=self.observers)
 
     # Performing
 

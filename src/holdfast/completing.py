@@ -5,12 +5,13 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, TypeVar, Unpack
 
-from holdfast.calls import continuation, new_chain
+from holdfast.calls import continuation, new_chain, tell_created
 from holdfast.errors import AlreadyCompleted
 from holdfast.job import Chain, Job, Record
 from holdfast.jobs import Bound, Jobs
 from holdfast.lifecycle import create
-from holdfast.operations import Complete, LockChain, Start, Step
+from holdfast.observer import Observers
+from holdfast.operations import Complete, LockChain, Settled, Start, Started, Step
 from holdfast.options import ContinueKeywords, StartKeywords
 from holdfast.store import Store, SyncTransaction, Transaction
 
@@ -25,6 +26,8 @@ class _Steps:
         self._first = record
         self._record = record
         self._steps: list[Step] = []
+        self._ends: list[Record] = []
+        self._started: list[Chain[Any]] = []
         self._ended = record.status.finished
 
     @property
@@ -36,14 +39,23 @@ class _Steps:
         self._check_open()
         declared = self._jobs.get(self._record.type)
         encoded = self._jobs.plain(value) if declared is None else declared.encode_output(value)
-        self._steps.append(Step(output=encoded))
+        self._take(Step(output=encoded))
         self._ended = True
 
     def _continue_with(self, bound: Bound[Any]) -> None:
         self._check_open()
         next_job = continuation(bound, self._record)
-        self._steps.append(Step(continuation=next_job))
+        self._take(Step(continuation=next_job))
         self._record = create(next_job, self._record.created_at)
+
+    def _take(self, step: Step) -> None:
+        self._steps.append(step)
+        self._ends.append(self._record)
+
+    def _note(self, started: Started) -> Chain[Any]:
+        chain: Chain[Any] = Chain(started.chain, self._jobs, deduplicated=started.deduplicated)
+        self._started.append(chain)
+        return chain
 
     def _check_open(self) -> None:
         if self._ended:
@@ -51,9 +63,22 @@ class _Steps:
 
     def completion(self) -> Complete | None:
         """The whole as one operation; None if the body only looked."""
-        if not self._steps:
-            return None
-        return Complete(self._first.chain_id, self._first.id, tuple(self._steps))
+        if self._steps:
+            return Complete(self._first.chain_id, self._first.id, tuple(self._steps))
+        if self._started:
+            raise RuntimeError("current.start() belongs to a completion: call output() or continue_with() as well")
+        return None
+
+    def tell(self, observers: Observers, answer: Settled) -> None:
+        """Tell what was done, and by no worker, once it is committed."""
+        for record, step in zip(self._ends, self._steps, strict=True):
+            if (next_job := step.continuation) is None:
+                observers.tell("completed", record, worker=None)
+            else:
+                observers.tell("continued", record, worker=None, detail=next_job.type)
+        tell_created(observers, self._started)
+        for job_id, name in answer.unblocked:
+            observers.tell("unblocked", job_id=job_id, type=name)
 
 
 class Current(_Steps):
@@ -79,8 +104,8 @@ class Current(_Steps):
 
     async def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
         """Start a side chain that exists if, and only if, this completion does."""
-        started = await self._tx.perform(Start((new_chain(bound.options(**options)),)))
-        return Chain(started[0].chain, self._jobs, deduplicated=started[0].deduplicated)
+        (started,) = await self._tx.perform(Start((new_chain(bound.options(**options)),)))
+        return self._note(started)
 
 
 class SyncCurrent(_Steps):
@@ -106,8 +131,8 @@ class SyncCurrent(_Steps):
 
     def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
         """Start a side chain that exists if, and only if, this completion does."""
-        started = self._tx.perform(Start((new_chain(bound.options(**options)),)))
-        return Chain(started[0].chain, self._jobs, deduplicated=started[0].deduplicated)
+        (started,) = self._tx.perform(Start((new_chain(bound.options(**options)),)))
+        return self._note(started)
 
 
 class Completing:
@@ -116,9 +141,10 @@ class Completing:
     With the application's own `tx` the commit is the application's; without, the body is a transaction of its own.
     """
 
-    def __init__(self, store: Store, jobs: Jobs, chain_id: str, tx: Any) -> None:
+    def __init__(self, store: Store, jobs: Jobs, chain_id: str, *, tx: Any, observers: Observers) -> None:
         self._store = store
         self._jobs = jobs
+        self._observers = observers
         self._chain_id = chain_id
         self._borrowed = tx is not None
         self._native = tx
@@ -141,23 +167,27 @@ class Completing:
             if not self._borrowed:
                 await self._tx.rollback()
             return
+        answer: Settled | None = None
         try:
             if (completion := self._current.completion()) is not None:
-                await self._tx.perform(completion)
+                answer = await self._tx.perform(completion)
         except BaseException:
             if not self._borrowed:
                 await self._tx.rollback()
             raise
         if not self._borrowed:
             await self._tx.commit()
+            if answer is not None:
+                self._current.tell(self._observers, answer)
 
 
 class SyncCompleting:
     """The same for blocking code."""
 
-    def __init__(self, store: Store, jobs: Jobs, chain_id: str, tx: Any) -> None:
+    def __init__(self, store: Store, jobs: Jobs, chain_id: str, *, tx: Any, observers: Observers) -> None:
         self._store = store
         self._jobs = jobs
+        self._observers = observers
         self._chain_id = chain_id
         self._borrowed = tx is not None
         self._native = tx
@@ -180,12 +210,15 @@ class SyncCompleting:
             if not self._borrowed:
                 self._tx.rollback()
             return
+        answer: Settled | None = None
         try:
             if (completion := self._current.completion()) is not None:
-                self._tx.perform(completion)
+                answer = self._tx.perform(completion)
         except BaseException:
             if not self._borrowed:
                 self._tx.rollback()
             raise
         if not self._borrowed:
             self._tx.commit()
+            if answer is not None:
+                self._current.tell(self._observers, answer)

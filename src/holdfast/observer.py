@@ -66,7 +66,9 @@ class Observers:
         for observe in self._observers:
             try:
                 observe(event)
-            except Exception:
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # nothing awaits here, so a CancelledError is the observer's own
                 log.exception("an observer raised on %s; the event is unaffected", kind)
 
 

@@ -12,7 +12,7 @@ from holdfast.calls import Calls, Names, Stats, Statuses, chain_id, no_trace, te
 from holdfast.completing import SyncCompleting
 from holdfast.events import Event
 from holdfast.following import follow_sync
-from holdfast.job import Chain, Job, Page, Report, Status
+from holdfast.job import Chain, Job, Page, Report
 from holdfast.jobs import Bound, Jobs
 from holdfast.observer import Observer, Observers
 from holdfast.operations import Examine, Finding, Operation, Pause, Prune, Resume
@@ -178,8 +178,8 @@ class SyncClient:
 
         A job that has not started never will; a running one is signalled and can write nothing more.
         """
-        cancelled = self._run(self._calls.cancel(chain_id(chain), reason), tx)
-        if tx is None and cancelled.status is Status.CANCELLED:
+        cancelled, changed = self._run(self._calls.cancel(chain_id(chain), reason), tx)
+        if tx is None and changed:
             self.observers.tell("cancelled", cancelled.record.last)
         return cancelled
 
@@ -219,7 +219,7 @@ class SyncClient:
 
     def completing(self, chain: Chain[Any] | Job | str, *, tx: Any = None) -> SyncCompleting:
         """Complete a chain's current job from outside: ``with client.completing(id) as current``."""
-        return SyncCompleting(self.store, self.jobs, chain_id(chain), tx)
+        return SyncCompleting(self.store, self.jobs, chain_id(chain), tx=tx, observers=self.observers)
 
     # Performing
 

@@ -1,0 +1,319 @@
+"""Observers and the log: each thing is told once, after it was committed, and telling can harm nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+
+import pytest
+
+from holdfast import Attempt, Bound, Cancel, Client, Event, Fail, Reschedule, SyncAttempt
+from holdfast.observer import Observers
+from holdfast.operations import GetJobs
+from holdfast.stores.memory import MemoryStore
+from tests.worker.stage import LEASE, Ear, Stage, soon
+
+
+async def test_every_kind_is_told_once(stage: Stage) -> None:
+    @stage.jobs.job
+    async def end(how: str) -> Bound[str] | str:
+        match how:
+            case "continued":
+                return end.bind("completed")
+            case "retrying":
+                raise ValueError
+            case "rescheduled":
+                raise Reschedule(delay=1)
+            case "failed":
+                raise Fail
+            case "cancelled":
+                raise Cancel
+            case _:
+                return how
+
+    kinds = ["completed", "continued", "retrying", "rescheduled", "failed", "cancelled"]
+    chains = {kind: await stage.start(end.bind(kind)) for kind in kinds}
+    async with stage.worker():
+        for chain in chains.values():
+            await stage.ended(chain)
+        await stage.ear.hear("completed", times=2)
+
+    for kind, chain in chains.items():
+        assert stage.ear.kinds(chain.id) == ["created", "claimed", "started", kind]
+    assert Counter(event.kind for event in stage.ear.events) == Counter(
+        {"created": 6, "claimed": 7, "started": 7, "completed": 2, "worker_started": 1, "worker_stopping": 1}
+        | {"worker_stopped": 1, "woken": len(stage.ear.find("woken"))}
+        | dict.fromkeys(kinds[1:], 1)
+    )
+
+
+async def test_an_event_tells_what_it_is_about(stage: Stage) -> None:
+    @stage.jobs.job
+    async def fail() -> None:
+        raise Fail("on purpose")
+
+    client = Client(stage.store, stage.jobs, observers=[stage.ear], trace=lambda: "00-trace")
+    chain = await client.start(fail.bind(), delay=5)
+    stage.clock.advance(8)
+    async with stage.worker(worker_id="me"):
+        failed = await stage.ended(chain)
+
+    assert (failed.job_id, failed.chain_id, failed.type) == (chain.id, chain.id, "fail")
+    assert (failed.attempt, failed.worker, failed.trace) == (1, "me", "00-trace")
+    assert str(failed.error) == "Fail: on purpose"
+    assert failed.duration is not None
+    assert 0 <= failed.duration < 10
+    assert stage.ear.find("claimed")[0].waited == 3
+
+
+async def test_observers_hear_of_a_thing_after_it_was_committed(stage: Stage) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def look(event: Event) -> None:
+        if event.job_id is not None:
+            (record,) = stage.store.perform_sync(GetJobs((event.job_id,)))
+            seen.append((event.kind, "nothing" if record is None else str(record.status)))
+
+    @stage.jobs.job
+    async def side() -> None: ...
+
+    @stage.jobs.job
+    async def work(attempt: Attempt) -> str:
+        async with attempt.complete() as done:
+            await done.start(side.bind(), delay=1000)
+            return done.output("done")
+
+    client = Client(stage.store, stage.jobs, observers=[look, stage.ear])
+    stage.client = client
+    chain = await client.start(work.bind())
+    async with stage.worker():
+        await stage.ended(chain)
+        await stage.ear.hear("created", type="side")
+    await client.cancel((await client.list_chains(type="side")).items[0])
+
+    assert seen == [
+        ("created", "pending"),
+        ("claimed", "running"),
+        ("started", "running"),
+        ("completed", "completed"),
+        ("created", "pending"),
+        ("cancelled", "cancelled"),
+    ]
+
+
+async def test_nothing_is_told_of_what_was_undone(stage: Stage) -> None:
+    @stage.jobs.job
+    async def side() -> None: ...
+
+    @stage.jobs.job
+    async def work(attempt: Attempt) -> str:
+        async with attempt.complete() as done:
+            await done.start(side.bind(), delay=1000)
+            done.output("done")
+        raise ValueError
+
+    chain = await stage.start(work.bind())
+    async with stage.worker():
+        await stage.ended(chain)
+
+    assert not stage.ear.find("created", type="side")
+    assert not stage.ear.find("completed")
+
+
+async def test_unblocking_is_told(stage: Stage) -> None:
+    @stage.jobs.job
+    async def first() -> None: ...
+
+    @stage.jobs.job
+    async def second() -> None: ...
+
+    blocker = await stage.start(first.bind())
+    blocked = await stage.start(second.bind(), after=[blocker])
+    async with stage.worker():
+        await stage.ended(blocked)
+
+    assert stage.ear.kinds(blocked.id) == ["created", "unblocked", "claimed", "started", "completed"]
+
+
+@pytest.mark.parametrize("error", [ValueError("an observer's"), asyncio.CancelledError(), SystemExit(1)])
+async def test_an_observer_that_raises_harms_nothing(
+    stage: Stage, error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(event: Event) -> None:
+        raise error
+
+    @stage.jobs.job
+    async def hello() -> str:
+        return "hello"
+
+    @stage.jobs.job
+    def hello_plain(attempt: SyncAttempt) -> str:
+        attempt.progress(0.5)
+        return "hello"
+
+    stage.client = Client(stage.store, stage.jobs, observers=[broken, stage.ear])
+    chains = [await stage.start(job_type.bind()) for job_type in (hello, hello_plain)]
+    async with stage.worker():
+        for chain in chains:
+            await stage.ended(chain)
+
+    assert [(await stage.job(chain)).output for chain in chains] == ["hello", "hello"]
+    assert "an observer raised" in caplog.text
+
+
+async def test_an_observer_is_a_callable_or_has_a_method(stage: Stage) -> None:
+    class Metrics:
+        def __init__(self) -> None:
+            self.kinds: list[str] = []
+
+        def observe(self, event: Event, /) -> None:
+            self.kinds.append(event.kind)
+
+    metrics, ear = Metrics(), Ear()
+    observers = Observers([metrics, ear])
+
+    observers.tell("woken", worker="me")
+
+    assert metrics.kinds == ["woken"]
+    assert [event.worker for event in ear.events] == ["me"]
+
+
+async def test_a_workers_own_observers_hear_only_it(stage: Stage) -> None:
+    mine, others = Ear(), Ear()
+
+    @stage.jobs.job
+    async def hello() -> None: ...
+
+    chain = await stage.start(hello.bind())
+    async with stage.worker(worker_id="one", observers=[mine]):
+        await stage.ended(chain)
+    async with stage.worker(worker_id="two", observers=[others]):
+        await stage.ended(await stage.start(hello.bind()))
+
+    assert {event.worker for event in mine.events if event.worker} == {"one"}
+    assert {event.worker for event in others.events if event.worker} == {"two"}
+
+
+async def test_the_log_has_fields_and_no_payloads(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="holdfast")
+
+    @stage.jobs.job
+    async def secretive(password: str) -> str:
+        if password == "hunter2":
+            return "the secret output"
+        raise Fail("with its own words")
+
+    chains = [await stage.start(secretive.bind(password)) for password in ("hunter2", "hunter3")]
+    async with stage.worker(worker_id="me"):
+        for chain in chains:
+            await stage.ended(chain)
+    await stage.client.cancel(chains[0])
+
+    records = [record for record in caplog.records if record.name == "holdfast"]
+    completed = next(record for record in records if record.__dict__.get("holdfast_event") == "completed")
+    assert completed.levelno == logging.INFO
+    assert completed.__dict__["holdfast_job_id"] == chains[0].id
+    assert completed.__dict__["holdfast_chain_id"] == chains[0].id
+    assert completed.__dict__["holdfast_type"] == "secretive"
+    assert completed.__dict__["holdfast_attempt"] == 1
+    assert completed.__dict__["holdfast_worker"] == "me"
+    assert completed.__dict__["holdfast_duration"] >= 0
+    failed = next(record for record in records if record.__dict__.get("holdfast_event") == "failed")
+    assert (failed.levelno, failed.__dict__["holdfast_error"]) == (logging.ERROR, "Fail: with its own words")
+    everything = " ".join(f"{record.getMessage()} {record.__dict__}" for record in records)
+    assert "hunter" not in everything
+    assert "secret output" not in everything
+    assert repr(secretive.bind("hunter2")) == "<Bound secretive>"
+    assert "hunter" not in repr(chains[0]) + repr(await stage.job(chains[0]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "level"),
+    [
+        ("claimed", "DEBUG"),
+        ("completed", "INFO"),
+        ("retrying", "WARNING"),
+        ("store_error", "WARNING"),
+        ("failed", "ERROR"),
+    ],
+)
+def test_each_kind_has_its_level(kind: str, level: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="holdfast")
+
+    Observers().tell(kind, worker="me")
+
+    assert [(record.levelname, record.message) for record in caplog.records] == [(level, f"{kind} worker=me")]
+
+
+def test_nobody_to_tell_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, logger="holdfast")
+
+    assert not Observers().wants("failed")
+    assert Observers([lambda event: None]).wants("renewed")
+
+
+async def test_reaping_is_told_with_the_worker_that_lost_the_job(stage: Stage) -> None:
+    over = asyncio.Event()
+
+    @stage.jobs.job
+    async def long(attempt: Attempt) -> int:
+        if attempt.job.attempt == 1:
+            await over.wait()
+        return attempt.job.attempt
+
+    chain = await stage.start(long.bind())
+    async with stage.worker(worker_id="loser", lease=1000):
+        await stage.ear.hear("started", job_id=chain.id)
+        stage.clock.advance(1001)
+        async with stage.worker(worker_id="finder", lease=LEASE):
+            reaped = await stage.ear.hear("reaped", job_id=chain.id)
+            await stage.ear.hear("completed", job_id=chain.id)
+        over.set()
+
+    assert (reaped.worker, reaped.detail, reaped.attempt) == ("finder", "from worker loser", 1)
+
+
+async def test_a_client_tells_what_it_did_itself_once(store: MemoryStore) -> None:
+    ear = Ear()
+    stage = Stage(store, store.clock)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    client = Client(store, stage.jobs, observers=[ear])
+
+    @stage.jobs.job
+    async def hello() -> None: ...
+
+    chain = await client.start(hello.bind(), key="one", delay=10)
+    again = await client.start(hello.bind(), key="one", delay=10)
+    await client.run_now(chain)
+    await client.cancel(chain)
+    await client.cancel(chain)
+    await client.retry(chain)
+    async with client.completing(chain) as current:
+        await current.continue_with(hello.bind())
+        await current.output(None)
+    await client.cancel(chain)
+    await client.delete([chain])
+    await client.delete([chain])
+
+    assert again.deduplicated
+    assert [event.kind for event in ear.events] == [
+        "created", "hurried", "cancelled", "retried", "continued", "completed", "deleted",
+    ]  # fmt: skip
+    assert {event.chain_id for event in ear.events} == {chain.id}
+
+
+async def test_a_completing_body_that_fails_tells_nothing(stage: Stage) -> None:
+    @stage.jobs.job
+    async def hello() -> None: ...
+
+    async def body() -> None:
+        async with stage.client.completing(chain) as current:
+            await current.start(hello.bind())
+            await current.output(None)
+            raise ZeroDivisionError
+
+    chain = await stage.start(hello.bind())
+    with pytest.raises(ZeroDivisionError):
+        await soon(body())
+
+    assert [event.kind for event in stage.ear.events] == ["created"]
