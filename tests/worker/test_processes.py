@@ -134,6 +134,7 @@ async def test_a_handler_that_exits_has_failed(client: Client) -> None:
 async def test_a_timeout_really_kills(client: Client, tmp_path: Path) -> None:
     marker = tmp_path / "pid"
     async with working(client):
+        await client.run(computing.pid.bind(), timeout=30)  # a child that is there already: starting one takes time
         with pytest.raises(ChainFailed, match=r"longer than 0\.5 s"):
             await client.run(computing.overrun.bind(str(marker)), timeout=30)
 

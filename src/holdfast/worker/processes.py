@@ -10,34 +10,17 @@ import asyncio
 import atexit
 import os
 import pickle
-import signal
 import threading
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from holdfast.job import Job
-from holdfast.jobs import AnyJobType, Jobs
-from holdfast.lifecycle import Reschedule, Settlement
-from holdfast.operations import Settled
-from holdfast.store import Store, SyncTransaction
+from holdfast.jobs import AnyJobType
 from holdfast.worker.holdings import Holding
-from holdfast.worker.middleware import Middleware
-from holdfast.worker.process_child import (
-    Abort,
-    Broke,
-    Continued,
-    Postponed,
-    Reply,
-    Request,
-    Returned,
-    WasAborted,
-    serve,
-)
+from holdfast.worker.process_child import Abort, Broke, Reply, Request, WasAborted, serve
+from holdfast.worker.process_replies import Death, value_of
 from holdfast.worker.signal import AbortReason
-from holdfast.worker.sync_attempt import SyncAttempt
 from holdfast.worker.threads import Threads
-from holdfast.worker.work import Work
 
 if TYPE_CHECKING:
     # Imported for real when the first child is started: most workers have none.
@@ -47,22 +30,6 @@ if TYPE_CHECKING:
 PATIENCE = 2.0
 """Seconds that an aborted handler has to clean up before its process is killed."""
 CRASH_BYTES = 1 << 16
-
-
-class ProcessDied(Exception):
-    """The process that ran the handler ended in the middle of it: a crash, or somebody killed it."""
-
-
-class ChildError(Exception):
-    """An error of a handler in another process that could not be brought over as it was. Its name and text could."""
-
-
-class ChildTraceback(Exception):
-    """Where an error was raised, in the process that raised it."""
-
-    def __init__(self, trace: str) -> None:
-        self.trace = trace
-        super().__init__(f"\n{trace.rstrip()}")
 
 
 class Processes:
@@ -99,9 +66,9 @@ class Processes:
         cancelled = await _see_through(answer, lambda: child.abort(holding.signal.reason or "cancelled"))
         self._give_back(child)
         reply = answer.result()
-        if isinstance(reply, WasAborted) or (isinstance(reply, _Death) and cancelled):
+        if isinstance(reply, WasAborted) or (isinstance(reply, Death) and cancelled):
             raise asyncio.CancelledError
-        return _value_of(reply, holding.type)
+        return value_of(reply, holding.type)
 
     def close(self) -> None:
         """End every child: the worker has seen all attempts to their end."""
@@ -136,52 +103,6 @@ class Processes:
         child.close()
 
 
-class ProcessCall:
-    """A plain handler, in a child process. There it has no attempt, and so no transaction of its own."""
-
-    def __init__(
-        self,
-        holding: Holding,
-        *,
-        store: Store,
-        jobs: Jobs,
-        blockers: tuple[Any, ...],
-        middlewares: tuple[Middleware, ...],
-        processes: Processes,
-    ) -> None:
-        self.work: Work[SyncTransaction] = Work(holding.record, holding.type)
-        # What middlewares see; it stays in this process.
-        self.attempt = SyncAttempt(
-            Job(holding.record, jobs),
-            store=store,
-            jobs=jobs,
-            work=self.work,
-            signal=holding.signal,
-            blockers=blockers,
-            middlewares=middlewares,
-            loop=asyncio.get_running_loop(),
-        )
-        self._holding = holding
-        self._processes = processes
-
-    async def run(self) -> Any:
-        return await self._processes.call(self._holding)
-
-    async def commit(self, settlement: Settlement) -> Settled:
-        raise AssertionError("a handler in another process opens no transaction")
-
-    async def roll_back(self) -> None:
-        """There is none."""
-
-
-class _Death:
-    """Instead of a reply: the child ended."""
-
-    def __init__(self, code: int | None, trace: str) -> None:
-        self.code = code
-        self.trace = trace
-
-
 class _Child:
     """One child process and the pipe to it. `ask` blocks, in a thread; `abort` comes from any other."""
 
@@ -214,7 +135,7 @@ class _Child:
         self._ended = threading.Event()
         return self._number
 
-    def ask(self, request: Request) -> Reply | _Death:
+    def ask(self, request: Request) -> Reply | Death:
         """Have a handler called, and wait for its end or that of the child."""
         from multiprocessing.connection import wait
 
@@ -230,7 +151,7 @@ class _Child:
         finally:
             ended.set()
         # After running out of memory a process is not what it was.
-        self._worn = isinstance(reply, _Death) or (isinstance(reply, Broke) and reply.out_of_memory)
+        self._worn = isinstance(reply, Death) or (isinstance(reply, Broke) and reply.out_of_memory)
         return reply
 
     def abort(self, reason: AbortReason) -> None:
@@ -263,9 +184,9 @@ class _Child:
         self._process.close()
         self._crashes.close()
 
-    def _death(self) -> _Death:
+    def _death(self) -> Death:
         self._process.join()
-        return _Death(self._process.exitcode, _read_all(self._crashes))
+        return Death(self._process.exitcode, _read_all(self._crashes))
 
 
 async def _see_through(answer: asyncio.Future[Any], abort: Callable[[], None]) -> bool:
@@ -278,49 +199,6 @@ async def _see_through(answer: asyncio.Future[Any], abort: Callable[[], None]) -
             cancelled = True
             abort()
     return cancelled
-
-
-def _value_of(reply: Reply | _Death, job_type: AnyJobType) -> Any:
-    match reply:
-        case Returned(output):
-            return job_type.decode_output(output)
-        case Continued(bound):
-            return bound
-        case Postponed(delay, at, cause):
-            postponed = Reschedule(delay=0)
-            postponed.delay, postponed.at = delay, at
-            raise postponed from None if cause is None else _error_of(cause)
-        case Broke():
-            raise _error_of(reply) from ChildTraceback(reply.trace)
-        case _Death():
-            error = ProcessDied(f"the process that ran it {_end(reply.code)}")
-            raise error from (ChildTraceback(reply.trace) if reply.trace else None)
-        case _:
-            raise AssertionError(f"not a reply: {reply!r}")
-
-
-def _error_of(broke: Broke) -> BaseException:
-    if broke.error is not None:
-        try:
-            error: BaseException = pickle.loads(broke.error)  # noqa: S301 - written by our own child
-        except Exception:
-            return _named(broke)
-        return error
-    return _named(broke)
-
-
-def _named(broke: Broke) -> ChildError:
-    # The report shows the name of the class: that of the real error says more than ours.
-    return cast("ChildError", type(broke.name, (ChildError,), {})(broke.message))
-
-
-def _end(code: int | None) -> str:
-    if code is not None and code < 0:
-        try:
-            return f"was killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"was killed by signal {-code}"
-    return f"ended with exit code {code}"
 
 
 def _read_all(pipe: Connection) -> str:

@@ -19,7 +19,8 @@ from holdfast.store import Store
 from holdfast.worker.call import AsyncCall, Call, ThreadCall
 from holdfast.worker.holdings import Holding, Holdings
 from holdfast.worker.middleware import Middleware, onion
-from holdfast.worker.processes import ProcessCall, Processes
+from holdfast.worker.process_call import ProcessCall
+from holdfast.worker.processes import Processes
 from holdfast.worker.settler import Settler
 from holdfast.worker.telling import tell_end
 from holdfast.worker.terms import Terms
