@@ -76,11 +76,28 @@ class Ground:
         self.address = address
         self.queue: SyncQueue[Any, Any] = SyncQueue("emails", store=address, migrate=True)
         self.consumers: list[Consumer] = []
+        self.producers: list[subprocess.Popen[bytes]] = []
 
     def consumer(self, **options: Any) -> Consumer:
         consumer = Consumer(self.address, **options)
         self.consumers.append(consumer)
         return consumer
+
+    def produce(self, id: str, payload: str) -> None:
+        """Have another process enqueue and wait."""
+        command = [sys.executable, "-m", "tests.queue.producer", self.address, id, payload]
+        self.producers.append(subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE))
+
+    def results(self) -> list[Any]:
+        """What each producer got."""
+        return [json.loads(producer.communicate(timeout=PATIENCE)[0]) for producer in self.producers]
+
+    def close(self) -> None:
+        for producer in self.producers:
+            producer.kill()
+            producer.communicate()
+        for consumer in self.consumers:
+            consumer.close()
 
 
 @pytest.fixture(params=ADDRESSES)
@@ -89,8 +106,7 @@ def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Ground]:
     ground = Ground(make(tmp_path))
     with ground.queue:
         yield ground
-    for consumer in ground.consumers:
-        consumer.close()
+    ground.close()
 
 
 def test_a_request_is_answered_from_another_process(ground: Ground) -> None:
@@ -104,12 +120,10 @@ def test_a_request_is_answered_from_another_process(ground: Ground) -> None:
 def test_producers_and_consumers_in_processes_of_their_own_meet(ground: Ground) -> None:
     ground.consumer()
     ground.consumer()
-    command = [sys.executable, "-m", "tests.queue.producer", ground.address]
-    producers = [
-        subprocess.Popen([*command, f"job-{number % 2}", "x"], cwd=ROOT, stdout=subprocess.PIPE) for number in range(4)
-    ]
+    for number in range(4):
+        ground.produce(f"job-{number % 2}", "x")
 
-    results = [json.loads(producer.communicate(timeout=PATIENCE)[0]) for producer in producers]
+    results = ground.results()
 
     assert [result["echo"] for result in results] == ["x"] * 4
     assert results[0] == results[2]
@@ -174,11 +188,11 @@ def test_a_consumer_told_to_stop_gives_its_job_to_another_at_once(ground: Ground
 
 
 def test_of_many_processes_that_enqueue_one_id_one_makes_a_job(ground: Ground) -> None:
-    command = [sys.executable, "-m", "tests.queue.producer", ground.address, "a", "x"]
-    producers = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) for _ in range(4)]
+    for _ in range(4):
+        ground.produce("a", "x")
     consumer = ground.consumer()
 
-    results = [json.loads(producer.communicate(timeout=PATIENCE)[0]) for producer in producers]
+    results = ground.results()
 
     assert results == [results[0]] * 4
     assert len([event for event in consumer.heard if event[:2] == ["begun", "a"]]) == 1
