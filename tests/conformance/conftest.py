@@ -10,9 +10,11 @@ import pytest
 pytest.register_assert_rewrite("holdfast.testing.conformance")
 
 from holdfast.stores.memory import MemoryStore  # noqa: E402  (assertions are rewritten before they are imported)
+from holdfast.stores.postgres import PostgresStore  # noqa: E402
 from holdfast.stores.redis import RedisStore  # noqa: E402
 from holdfast.stores.sqlite import SqliteStore  # noqa: E402
 from holdfast.testing.conformance import Place  # noqa: E402
+from tests.servers.postgres import fresh_address  # noqa: E402
 from tests.servers.redis import shared_redis  # noqa: E402
 
 
@@ -30,7 +32,17 @@ def redis(folder: Path) -> Place:
     return lambda: RedisStore(address)
 
 
-STORES: dict[str, Callable[[Path], Place]] = {"memory": memory, "sqlite": sqlite, "redis": redis}
+def postgres(folder: Path) -> Place:
+    address = fresh_address()
+    return lambda: PostgresStore(address)
+
+
+STORES: dict[str, Callable[[Path], Place]] = {
+    "memory": memory,
+    "sqlite": sqlite,
+    "postgres": postgres,
+    "redis": redis,
+}
 
 
 @pytest.fixture(params=STORES)

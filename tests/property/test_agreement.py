@@ -53,10 +53,12 @@ from holdfast.operations import (
 )
 from holdfast.store import Store
 from holdfast.stores.memory import MemoryStore
+from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.sqlite import SqliteStore
 from tests.property import drawing
 from tests.property.pair import Pair, comparable
+from tests.servers.postgres import fresh_address
 from tests.servers.redis import shared_redis
 
 UNKNOWN = str(UUID(int=2**64))
@@ -326,6 +328,12 @@ class Sqlite(Agreement):
         return SqliteStore(f"sqlite:///{folder}/jobs.db?synchronous=normal")
 
 
+class Postgres(Agreement):
+    @staticmethod
+    def make(folder: Path) -> Store:
+        return PostgresStore(fresh_address())
+
+
 class Redis(Agreement):
     @staticmethod
     def make(folder: Path) -> Store:
@@ -346,4 +354,5 @@ def _case(machine: type[Agreement], *, share: float) -> type[TestCase]:
 
 TestMemory = _case(Memory, share=0.2)
 TestSqlite = _case(Sqlite, share=1)
+TestPostgres = _case(Postgres, share=0.5)
 TestRedis = _case(Redis, share=1)

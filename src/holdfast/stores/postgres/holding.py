@@ -47,12 +47,13 @@ def claim(turn: Turn, op: ClaimJobs) -> Plan[list[Record]]:
     if marks := turn.marks.of(terms):
         types, priorities, scheduled, seqs = (list(column) for column in zip(*marks, strict=True))
         places = {"marked": types, "priorities": priorities, "scheduled": scheduled, "seqs": seqs}
-        claimed, _ = _claimed(turn, (yield Statement(_CLAIM_MARKED, parameters | places)))
+        claimed, *_ = _claimed(turn, (yield Statement(_CLAIM_MARKED, parameters | places)))
         turn.marks.advance(claimed)
         return claimed
     while len(claimed) < op.limit:
-        more, spent = _claimed(turn, (yield Statement(_CLAIM, parameters | {"limit": op.limit - len(claimed)})))
-        turn.marks.scanned(terms, more, spent)
+        limit = op.limit - len(claimed)
+        more, spent, dead = _claimed(turn, (yield Statement(_CLAIM, parameters | {"limit": limit})))
+        turn.marks.scanned(terms, more, spent, dead)
         claimed += more
         if not more or len(terms) == 1:
             # Of several types, one may have run out under the hands of others while another has more.
@@ -149,16 +150,17 @@ def reap(turn: Turn, op: Reap) -> Plan[list[Reaped]]:
     return reaped
 
 
-def _claimed(turn: Turn, rows: list[Row]) -> tuple[list[Record], int]:
-    """The jobs claimed, best first, and how long it took the server. One row comes even where nothing is due."""
-    if not rows:
-        return [], 0
-    *_, anybody, spent = rows[0]
+def _claimed(turn: Turn, rows: list[Row]) -> tuple[list[Record], Micros, int]:
+    """The jobs claimed, best first; how long it took the server, and over how many dead rows.
+
+    One row comes even where nothing is due.
+    """
+    *_, anybody, spent, dead = rows[0]
     claimed = [record(row) for row in rows if row[0] is not None]
     turn.hints.recorded |= anybody and bool(claimed)
     if len(claimed) > 1:
         claimed.sort(key=_rank)
-    return claimed, spent
+    return claimed, spent, dead
 
 
 def _rank(job: Record) -> tuple[int, int, int]:

@@ -2,9 +2,9 @@
 
 Rows that were claimed leave dead entries at the front of the index of due jobs. Vacuum removes them, but not while
 some session holds an old snapshot: then each claim walks over all that was claimed since. So a claim that takes long
-leaves a mark where it ended, and for a while claims begin there. What became due before the mark (given back, or
-committed late) is found by the next full scan: one comes every second, or when twenty times the cost of the last has
-passed.
+while there are many dead rows leaves a mark where it ended, and for a while claims begin there. What became due before
+the mark (given back, or committed late) is found by the next full scan: one comes every second, or when twenty times
+the cost of the last has passed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from typing import NamedTuple
 from holdfast.clock import SECOND, Micros
 from holdfast.job import Record
 
-SLOW: Micros = 4_000
-"""A claim that takes the server longer than this walked over dead entries, or has the server waiting."""
+SLOW: Micros = 2_000
+DEAD = 10_000
+"""A claim that takes the server longer than this while there are more dead rows than this walked over them.
+Autovacuum begins at half as many, so somebody keeps it from removing them."""
 
 
 class Mark(NamedTuple):
@@ -47,9 +49,9 @@ class Watermarks:
             wanted = set(types)
             return [mark for mark in self._marks.values() if mark.type in wanted]
 
-    def scanned(self, types: Iterable[str], claimed: Iterable[Record], spent: Micros) -> None:
-        """A full scan of these types claimed these jobs and took the server this long."""
-        if spent < SLOW:
+    def scanned(self, types: Iterable[str], claimed: Iterable[Record], spent: Micros, dead: int) -> None:
+        """A full scan of these types claimed these jobs and took the server this long, over so many dead rows."""
+        if spent < SLOW or dead < DEAD:
             if self._marks:
                 self.forget()
             return

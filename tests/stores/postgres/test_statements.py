@@ -1,0 +1,181 @@
+"""Every statement is one the server understands, and the hot ones cost what they should."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.sql import SQL as SqlText
+from psycopg.sql import Composed, Literal
+
+from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.stores.postgres.rows import SQL
+from holdfast.testing.builders import completed, new_job
+
+HOUR = 3_600_000_000
+
+
+@pytest.mark.parametrize("name", SQL)
+def test_a_statement_is_prepared_by_the_server(name: str, store: PostgresStore, connection: psycopg.Connection) -> None:
+    sql = SQL[name].replace("/* narrowed */", "")
+    rendered = Renderer.of(store.schema, Style.NUMBERED)(sql)
+
+    connection.execute(b"prepare tried as " + rendered.encoded, prepare=False)
+
+    types = connection.execute("select parameter_types::text[] from pg_prepared_statements").fetchone()
+    connection.execute("deallocate tried")
+    assert types is not None
+    assert len(types[0]) == len(rendered.names)
+    for parameter in rendered.names:
+        assert re.search(rf":{parameter}::\w", sql), f"{parameter} of {name} says what type it is"
+
+
+@pytest.mark.parametrize("name", SQL)
+def test_a_statement_names_its_schema_everywhere(name: str) -> None:
+    tables = "job|blocker|attempt|key|paused|tally|listener|event|migration|record"
+    text = re.sub(r"\s+", " ", SQL[name])
+
+    assert not re.search(rf"\b(insert into|update|delete from) ({tables})\b", text)
+
+
+@pytest.fixture
+def busy(store: PostgresStore, connection: psycopg.Connection) -> PostgresStore:
+    """Many finished jobs, many that are due, many that are scheduled for later, of several types and priorities."""
+    for priority in (0, 5):
+        store.perform_sync(Start(tuple(new_job("resize", priority=priority) for _ in range(1500))))
+        store.perform_sync(Start(tuple(new_job("resize", priority=priority, delay=3600) for _ in range(1500))))
+    store.perform_sync(Start(tuple(new_job("publish") for _ in range(500))))
+    for _ in range(4):
+        jobs = store.perform_sync(ClaimJobs((TypeTerms("resize", HOUR, 25),), 250, "worker", "token"))
+        store.perform_sync(Settle(tuple(completed(job) for job in jobs)))
+    connection.execute(f'vacuum analyze "{store.schema}".job'.encode())
+    return store
+
+
+def test_a_claim_reads_only_what_it_hands_out(busy: PostgresStore, connection: psycopg.Connection) -> None:
+    parameters = claim(("resize", "publish"), limit=10)
+
+    scans = scans_of(plan(busy, connection, "claim", parameters), "job")
+
+    assert {scan["Node Type"] for scan in scans} <= {"Index Scan", "Index Only Scan"}
+    assert {scan["Index Name"] for scan in scans} == {"job_due", "job_pkey"}
+    for scan in scans:
+        assert scan["Actual Rows"] <= 10, scan
+        assert scan.get("Rows Removed by Filter", 0) == 0
+
+
+def test_a_claim_of_several_levels_locks_no_more_than_its_limit(
+    busy: PostgresStore, connection: psycopg.Connection
+) -> None:
+    nodes = list(nodes_of(plan(busy, connection, "claim", claim(("resize", "publish"), limit=10))))
+
+    locked = sum(node["Actual Rows"] * node["Actual Loops"] for node in nodes if node["Node Type"] == "LockRows")
+    assert locked == 10
+
+
+def test_settling_finds_its_jobs_by_their_ids(busy: PostgresStore, connection: psycopg.Connection) -> None:
+    jobs = busy.perform_sync(ClaimJobs((TypeTerms("resize", HOUR, 25),), 100, "worker", "token"))
+    parameters = {
+        "now": None,
+        "ids": [job.id for job in jobs],
+        "tokens": [job.token for job in jobs],
+        "outputs": [b"null"] * len(jobs),
+        "keeps": [],
+        "all": False,
+        "ends": True,
+    }
+
+    nodes = list(nodes_of(plan(busy, connection, "settle_completed", parameters)))
+
+    assert {node["Index Name"] for node in nodes if "Index Name" in node} == {"job_id", "job_pkey"}
+    assert not [node for node in nodes if node["Node Type"] == "Seq Scan" and node["Relation Name"] == "job"]
+
+
+def test_the_next_due_time_does_not_read_the_backlog(busy: PostgresStore, connection: psycopg.Connection) -> None:
+    scans = scans_of(plan(busy, connection, "next_due", {"types": ["resize", "publish"], "now": None}), "job")
+
+    assert {scan["Index Name"] for scan in scans} <= {"job_due", "job_leased"}
+    assert all(scan["Actual Rows"] <= 1 for scan in scans)
+
+
+def test_a_renewal_stays_on_its_page(busy: PostgresStore, connection: psycopg.Connection) -> None:
+    jobs = busy.perform_sync(ClaimJobs((TypeTerms("publish", HOUR, 25),), 50, "worker", "token"))
+    parameters = {
+        "now": None,
+        "ids": [job.id for job in jobs],
+        "tokens": [job.token for job in jobs],
+        "leases": [HOUR] * len(jobs),
+    }
+    connection.execute(f'vacuum "{busy.schema}".job'.encode())
+    before = hot_updates(connection, busy.schema)
+
+    with connection.transaction():
+        run(busy, connection, "renew", parameters)
+
+    # As far as there is room on their pages, which claims of neighbours have filled; vacuum and pruning make some.
+    assert hot_updates(connection, busy.schema) > before
+    indexed = connection.execute(
+        "select count(*) from pg_indexes where schemaname = %s and indexdef ~ 'leased_until|renewed_at|progress'",
+        [busy.schema],
+    ).fetchone()
+    assert indexed == (0,)
+
+
+def claim(types: tuple[str, ...], *, limit: int) -> dict[str, Any]:
+    return {
+        "now": None,
+        "types": list(types),
+        "leases": [HOUR] * len(types),
+        "limits": [25] * len(types),
+        "limit": limit,
+        "worker": "worker",
+        "token": "token",
+    }
+
+
+def run(store: PostgresStore, connection: psycopg.Connection, name: str, parameters: dict[str, Any]) -> None:
+    connection.execute(Renderer.of(store.schema, Style.NAMED)(SQL[name]).encoded, parameters)
+
+
+def plan(store: PostgresStore, connection: psycopg.Connection, name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The plan of a statement as our own connections make it, after it ran; what it wrote is undone."""
+    rendered = Renderer.of(store.schema, Style.NUMBERED)(SQL[name])
+    values = Composed([Literal(parameters[name]) for name in rendered.names]).join(", ")
+    query = Composed([SqlText("explain (analyze, format json) execute planned ("), values, SqlText(")")])
+    with connection.transaction(force_rollback=True):
+        connection.execute("set local plan_cache_mode = force_generic_plan")
+        connection.execute("set local jit = off")
+        connection.execute(b"prepare planned as " + rendered.encoded, prepare=False)
+        row = connection.execute(query, prepare=False).fetchone()
+    connection.execute("deallocate planned")
+    assert row is not None
+    found: dict[str, Any] = row[0][0]["Plan"]
+    return found
+
+
+def nodes_of(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node.get("Plans", ()):
+        yield from nodes_of(child)
+
+
+def scans_of(node: dict[str, Any], table: str) -> list[dict[str, Any]]:
+    return [
+        each for each in nodes_of(node) if each.get("Relation Name") == table and each["Node Type"] != "ModifyTable"
+    ]
+
+
+def hot_updates(connection: psycopg.Connection, schema: str) -> int:
+    connection.execute("select pg_stat_clear_snapshot()")
+    row = connection.execute(
+        "select coalesce(pg_stat_get_xact_tuples_hot_updated(%(table)s::regclass), 0)"
+        " + pg_stat_get_tuples_hot_updated(%(table)s::regclass)",
+        {"table": f'"{schema}".job'},
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
