@@ -41,6 +41,7 @@ from holdfast.queue import (
 )
 from holdfast.retry import Retry
 from holdfast.store import Store
+from holdfast.supervisor import Supervisor
 from holdfast.sync_client import SyncClient
 from holdfast.worker import Attempt, Middleware, SyncAttempt, Worker
 
@@ -88,6 +89,7 @@ __all__ = [
     "StillReferenced",
     "Store",
     "StoreUnavailable",
+    "Supervisor",
     "SyncAttempt",
     "SyncClient",
     "SyncQueue",

@@ -17,6 +17,9 @@ from holdfast.wakeups import Hints
 LONGEST_REST = 60.0
 PATIENCE = 10.0
 """Seconds that a store has to answer before the backlog counts as unknown."""
+SLOW = 0.05
+MODESTY = 20
+"""A reading that takes longer than `SLOW` is not repeated before this many times as long has passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +56,17 @@ class Backlog:
         self._unsubscribe: Callable[[], None] | None = None
         self._news = True
         self._rest_until = 0.0
+        self._modest_until = 0.0
 
     async def read(self) -> Reading | None:
         """What is due now; None if the store cannot tell. While nothing is due and nothing happens, it is not asked."""
         if self.last is not None and not self._news and monotonic() < self._rest_until and self._store.wakeups.healthy:
             return self.last
+        if self.last is not None and monotonic() < self._modest_until:
+            return self.last
         # Before asking: what happens from now on is in the answer, or is news.
         self._news = False
-        known = self.last is not None
+        known, asked = self.last is not None, monotonic()
         try:
             async with asyncio.timeout(PATIENCE):
                 self.last = await self._read()
@@ -70,6 +76,8 @@ class Backlog:
             if known or not self.readings:
                 log.warning("the backlog cannot be read, so the fleet stays as it is: %s", str(error) or "no answer")
         self.readings += 1
+        took = monotonic() - asked
+        self._modest_until = asked + took * MODESTY if took > SLOW else 0.0
         return self.last
 
     def follow(self, types: Iterable[str]) -> None:
