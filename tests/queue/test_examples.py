@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,9 +12,12 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def run(name: str) -> list[str]:
-    command = [sys.executable, "-W", "error", str(EXAMPLES / name)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+GUIDE = EXAMPLES.parent / "docs" / "queue.md"
+
+
+def run(program: Path, folder: Path) -> list[str]:
+    command = [sys.executable, "-W", "error", str(program)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -37,5 +41,20 @@ def run(name: str) -> list[str]:
         ),
     ],
 )
-def test_an_example_prints_what_it_promises(name: str, printed: list[str]) -> None:
-    assert run(name) == printed
+def test_an_example_prints_what_it_promises(name: str, printed: list[str], tmp_path: Path) -> None:
+    assert run(EXAMPLES / name, tmp_path) == printed
+
+
+def test_the_guides_programs_run_as_they_stand(tmp_path: Path) -> None:
+    programs = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    printed: list[str] = []
+    for number, program in enumerate(programs):
+        path = tmp_path / f"program_{number}.py"
+        path.write_text(program)
+        printed += run(path, tmp_path)
+
+    assert sorted(printed) == [
+        "email-1 sent to ada@example.org",
+        "email-2 sent to bob@example.org",
+        "sent to bob@example.org",
+    ]
