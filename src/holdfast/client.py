@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, overload
@@ -162,10 +162,9 @@ class Client:
         """Counts by status and type."""
         return await self._run(self._calls.stats(), tx)
 
-    async def events(self) -> AsyncIterator[Event]:
-        """What happens on the store from now on, whoever does it."""
-        async for event in follow(self.store):
-            yield event
+    def events(self) -> AsyncGenerator[Event]:
+        """What happens on the store, whoever does it, from when this is first asked for an event."""
+        return follow(self.store)
 
     async def examine(self) -> Sequence[Finding]:
         """What is wrong with the store, if anything: what `holdfast doctor` shows."""

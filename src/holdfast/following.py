@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncGenerator, Generator
+from contextlib import suppress
 from time import monotonic
 from typing import Any
 
 from holdfast.clock import duration
+from holdfast.errors import HoldfastError
 from holdfast.events import Event, from_row
 from holdfast.ids import new_id
 from holdfast.operations import EventRow, Listen, Operation, ReadEvents, Unlisten
@@ -43,7 +45,7 @@ def _hear(alarm: Alarm, hints: Hints) -> None:
         alarm.ring()
 
 
-async def follow(store: Store) -> AsyncIterator[Event]:
+async def follow(store: Store) -> AsyncGenerator[Event]:
     """Events from now on."""
     alarm, listener = Alarm(), new_id()
     unsubscribe = store.wakeups.subscribe(lambda hints: _hear(alarm, hints))
@@ -62,10 +64,11 @@ async def follow(store: Store) -> AsyncIterator[Event]:
                         yield event
     finally:
         unsubscribe()
-        await store.perform(Unlisten(listener))
+        with suppress(HoldfastError):  # the listener is forgotten in time anyway
+            await store.perform(Unlisten(listener))
 
 
-def follow_sync(store: Store) -> Iterator[Event]:
+def follow_sync(store: Store) -> Generator[Event]:
     """Events from now on, for blocking code."""
     alarm, listener = Alarm(), new_id()
     unsubscribe = store.wakeups.subscribe(lambda hints: _hear(alarm, hints))
@@ -83,4 +86,5 @@ def follow_sync(store: Store) -> Iterator[Event]:
                     yield from events
     finally:
         unsubscribe()
-        store.perform_sync(Unlisten(listener))
+        with suppress(HoldfastError):  # the listener is forgotten in time anyway
+            store.perform_sync(Unlisten(listener))

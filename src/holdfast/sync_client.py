@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, overload
@@ -161,9 +161,9 @@ class SyncClient:
         """Counts by status and type."""
         return self._run(self._calls.stats(), tx)
 
-    def events(self) -> Iterator[Event]:
-        """What happens on the store from now on, whoever does it."""
-        yield from follow_sync(self.store)
+    def events(self) -> Generator[Event]:
+        """What happens on the store, whoever does it, from when this is first asked for an event."""
+        return follow_sync(self.store)
 
     def examine(self) -> Sequence[Finding]:
         """What is wrong with the store, if anything: what `holdfast doctor` shows."""

@@ -1,1 +1,81 @@
-"""The pytest plugin. Pytest loads it wherever Holdfast is installed, so importing it must stay quick."""
+"""The pytest plugin: fixtures for tests of an application's jobs, on a memory store of their own.
+
+    async def test_an_order_is_shipped_the_next_day(holdfast_client, holdfast_clock):
+        client = holdfast_client(jobs)
+        chain = await client.start(ship.bind(order_id=7))
+        await drain(client, advance=True)
+        assert await client.wait(chain) == "shipped"
+
+Pytest loads this wherever Holdfast is installed, so importing it must stay quick.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from holdfast.client import Client
+    from holdfast.events import Event
+    from holdfast.jobs import Jobs
+    from holdfast.observer import Observer
+    from holdfast.stores.memory import MemoryStore
+    from holdfast.sync_client import SyncClient
+    from holdfast.testing.clock import ManualClock
+
+
+class MakeClient(Protocol):
+    """Makes clients on the test's own store."""
+
+    def __call__(self, jobs: Jobs, *, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> Client: ...
+
+
+class MakeSyncClient(Protocol):
+    """Makes blocking clients on the test's own store."""
+
+    def __call__(self, jobs: Jobs, *, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> SyncClient: ...
+
+
+@pytest.fixture
+def holdfast_clock() -> ManualClock:
+    """The clock of `holdfast_store`: it starts at the present moment and stands still until it is moved."""
+    from holdfast.clock import system_clock
+    from holdfast.testing.clock import ManualClock
+
+    return ManualClock(system_clock())
+
+
+@pytest.fixture
+def holdfast_store(holdfast_clock: ManualClock) -> MemoryStore:
+    """An empty memory store."""
+    from holdfast.stores.memory import MemoryStore
+    from holdfast.wakeups import ANYTHING
+
+    store = MemoryStore(clock=holdfast_clock)
+    holdfast_clock.subscribe(lambda: store.wakeups.send(ANYTHING))
+    return store
+
+
+@pytest.fixture
+def holdfast_client(holdfast_store: MemoryStore) -> MakeClient:
+    """Makes clients: ``client = holdfast_client(jobs)``. There is nothing to open or close."""
+    from holdfast.client import Client
+
+    def make(jobs: Jobs, *, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> Client:
+        return Client(holdfast_store, jobs, observers=observers)
+
+    return make
+
+
+@pytest.fixture
+def holdfast_sync_client(holdfast_store: MemoryStore) -> MakeSyncClient:
+    """Makes blocking clients: ``client = holdfast_sync_client(jobs)``. There is nothing to open or close."""
+    from holdfast.sync_client import SyncClient
+
+    def make(jobs: Jobs, *, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> SyncClient:
+        return SyncClient(holdfast_store, jobs, observers=observers)
+
+    return make
