@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import Examine, Start
+from holdfast.operations import ClaimJobs, Examine, GetJobs, Settle, Start, TypeTerms
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.address import read_address
 from holdfast.stores.redis.keys import Keys
-from holdfast.testing.builders import new_job
-from tests.servers.redis import run_redis
+from holdfast.testing.builders import completed, new_job
+from tests.servers.redis import run_redis, until
 
 
 def test_a_server_that_evicts_is_refused() -> None:
@@ -80,6 +82,41 @@ def test_a_password_is_used_and_never_shown() -> None:
             wrong.open_sync()
 
         assert "wr0ng" not in str(raised.value)
+
+
+def test_the_rights_in_the_guide_are_enough() -> None:
+    guide = Path("docs/stores/redis.md").read_text()
+    line = next(line for line in guide.splitlines() if line.startswith("ACL SETUSER"))
+    with run_redis() as server:
+        with server.connect() as client:
+            client.execute_command(*line.split())
+        store = RedisStore(server.address("shop").replace("redis://", "redis://holdfast:secret@"))
+        store.open_sync()
+        store.wakeups.subscribe(lambda hints: None)
+        until(lambda: store.wakeups.healthy)
+        store.perform_sync(Start((new_job(id="a", key="k"), new_job(after=("a",)))))
+        (job,) = store.perform_sync(ClaimJobs((TypeTerms("resize", 30_000_000, 1),), 5, "worker", "token"))
+        (settled,) = store.perform_sync(Settle((completed(job),)))
+        assert len(settled.unblocked) == 1
+        assert {finding.subject for finding in store.perform_sync(Examine())} >= {"eviction", "durability"}
+        store.close_sync()
+
+        elsewhere = RedisStore(server.address("other").replace("redis://", "redis://holdfast:secret@"))
+        with pytest.raises(StoreUnavailable, match=r"(?i)perm|can't access"):
+            elsewhere.perform_sync(Start((new_job(),)))
+        elsewhere.close_sync()
+
+
+def test_a_write_that_no_replica_confirms_is_told_so() -> None:
+    with run_redis() as server:
+        store = RedisStore(server.address(wait="1", timeout="0.4"))
+        store.open_sync()
+
+        with pytest.raises(StoreUnavailable, match="written, but confirmed by"):
+            store.perform_sync(Start((new_job(id="a"),)))
+
+        assert store.perform_sync(GetJobs(("a",))) != [None]
+        store.close_sync()
 
 
 def test_a_server_that_is_not_there_is_unavailable() -> None:

@@ -1,0 +1,60 @@
+"""A worker on a server that dies and comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+from holdfast import Client, Jobs, Worker
+from holdfast.errors import StoreUnavailable
+from holdfast.job import Chain, Status
+from tests.servers.redis import RedisServer, run_redis
+
+jobs = Jobs()
+ran: Counter[int] = Counter()
+
+
+@jobs.job
+async def double(number: int) -> int:
+    ran[number] += 1
+    await asyncio.sleep(0)
+    return number * 2
+
+
+async def test_a_worker_goes_on_after_each_death_of_the_server() -> None:
+    ran.clear()
+    with run_redis(appendonly="yes", appendfsync="always") as server:
+        async with Client(server.address(), jobs) as client:
+            chains: list[Chain[int]] = []
+            async with Worker(client, concurrency=5, poll_interval=0.5):
+                for number in range(3):
+                    chains += await started(client, number)
+                    await asyncio.to_thread(server.restart)
+                    chains += await started(client, 10 + number)
+
+                outputs = [await client.wait(chain, timeout=30) for chain in chains]
+
+            assert outputs == [chain.first_job.input["number"] * 2 for chain in chains]
+            assert {chain.status for chain in (await client.list_chains(limit=1000)).items} == {Status.COMPLETED}
+
+
+async def started(client: Client, base: int) -> list[Chain[int]]:
+    """Start forty chains, again and again while the server is away: their ids make that safe."""
+    bounds = [double.bind(number=base * 100 + n) for n in range(40)]
+    while True:
+        try:
+            return list(await client.start_many(bounds))
+        except StoreUnavailable:
+            await asyncio.sleep(0.05)
+
+
+async def test_two_queues_of_one_server_do_not_wait_for_each_other(server: RedisServer) -> None:
+    async with (
+        Client(server.address(), jobs) as idle,
+        Client(server.address(), jobs) as busy,
+        Worker(idle),
+        Worker(busy),
+    ):
+        outputs = [await busy.run(double.bind(number=n), timeout=10) for n in range(50)]
+
+    assert outputs == [n * 2 for n in range(50)]
