@@ -122,7 +122,7 @@ def running_postgres(binaries: Path | None = None, **settings: str) -> Iterator[
     if owner is not None:
         os.chown(home, owner.pw_uid, owner.pw_gid)
     home.chmod(0o755)
-    server = Postgres(home, binaries or find_binaries(), _free_port(), owner)
+    server = Postgres(home, binaries or find_binaries(), free_port(), owner)
     try:
         server.create(**settings)
         server.start()
@@ -182,7 +182,8 @@ def _owner() -> pwd.struct_passwd | None:
     return pwd.getpwnam("pgserver")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nothing listens on at the moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

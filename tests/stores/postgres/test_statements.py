@@ -8,8 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.sql import SQL as SqlText
-from psycopg.sql import Composed, Literal
+from psycopg import sql
 
 from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
@@ -22,8 +21,8 @@ HOUR = 3_600_000_000
 
 @pytest.mark.parametrize("name", SQL)
 def test_a_statement_is_prepared_by_the_server(name: str, store: PostgresStore, connection: psycopg.Connection) -> None:
-    sql = SQL[name].replace("/* narrowed */", "")
-    rendered = Renderer.of(store.schema, Style.NUMBERED)(sql)
+    text = SQL[name].replace("/* narrowed */", "")
+    rendered = Renderer.of(store.schema, Style.NUMBERED)(text)
 
     connection.execute(b"prepare tried as " + rendered.encoded, prepare=False)
 
@@ -32,7 +31,7 @@ def test_a_statement_is_prepared_by_the_server(name: str, store: PostgresStore, 
     assert types is not None
     assert len(types[0]) == len(rendered.names)
     for parameter in rendered.names:
-        assert re.search(rf":{parameter}::\w", sql), f"{parameter} of {name} says what type it is"
+        assert re.search(rf":{parameter}::\w", text), f"{parameter} of {name} says what type it is"
 
 
 @pytest.mark.parametrize("name", SQL)
@@ -145,8 +144,8 @@ def run(store: PostgresStore, connection: psycopg.Connection, name: str, paramet
 def plan(store: PostgresStore, connection: psycopg.Connection, name: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """The plan of a statement as our own connections make it, after it ran; what it wrote is undone."""
     rendered = Renderer.of(store.schema, Style.NUMBERED)(SQL[name])
-    values = Composed([Literal(parameters[name]) for name in rendered.names]).join(", ")
-    query = Composed([SqlText("explain (analyze, format json) execute planned ("), values, SqlText(")")])
+    values = sql.Composed([sql.Literal(parameters[name]) for name in rendered.names]).join(", ")
+    query = sql.Composed([sql.SQL("explain (analyze, format json) execute planned ("), values, sql.SQL(")")])
     with connection.transaction(force_rollback=True):
         connection.execute("set local plan_cache_mode = force_generic_plan")
         connection.execute("set local jit = off")

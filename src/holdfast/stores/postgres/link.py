@@ -62,24 +62,24 @@ class Link(_State):
 
     def begin(self) -> None:
         if not self.in_transaction:
-            self._send(BEGIN.sql.encode())
+            self._send(BEGIN.sql.encode(), prepare=False)
             self.in_transaction = True
 
     def commit(self) -> None:
         if self.in_transaction:
-            self._send(b"commit")
+            self._send(b"commit", prepare=False)
             self.in_transaction = False
 
     def rollback(self) -> None:
         if self.in_transaction:
-            self._send(b"rollback")
+            self._send(b"rollback", prepare=False)
             self.in_transaction = False
 
-    def _send(self, query: bytes, parameters: Any = None) -> list[Row]:
+    def _send(self, query: bytes, parameters: Any = None, *, prepare: bool | None = None) -> list[Row]:
         descriptor = self.connection.pgconn.socket
         deadlines.watch(descriptor, self._deadline)
         try:
-            cursor = self._cursor.execute(query, parameters)
+            cursor = self._cursor.execute(query, parameters, prepare=prepare)
             rows = cursor.fetchall() if cursor.description is not None else []
         except BaseException as error:
             if deadlines.done(descriptor):
@@ -122,24 +122,24 @@ class AsyncLink(_State):
 
     async def begin(self) -> None:
         if not self.in_transaction:
-            await self._send(BEGIN.sql.encode())
+            await self._send(BEGIN.sql.encode(), prepare=False)
             self.in_transaction = True
 
     async def commit(self) -> None:
         if self.in_transaction:
-            await self._send(b"commit")
+            await self._send(b"commit", prepare=False)
             self.in_transaction = False
 
     async def rollback(self) -> None:
         if self.in_transaction:
-            await self._send(b"rollback")
+            await self._send(b"rollback", prepare=False)
             self.in_transaction = False
 
-    async def _send(self, query: bytes, parameters: Any = None) -> list[Row]:
+    async def _send(self, query: bytes, parameters: Any = None, *, prepare: bool | None = None) -> list[Row]:
         descriptor = self.connection.pgconn.socket
         deadlines.watch(descriptor, self._deadline)
         try:
-            cursor = await self._cursor.execute(query, parameters)
+            cursor = await self._cursor.execute(query, parameters, prepare=prepare)
             rows = await cursor.fetchall() if cursor.description is not None else []
         except BaseException as error:
             if deadlines.done(descriptor):

@@ -5,7 +5,8 @@ What comes while a notification is under way goes into the next one, and while t
 a growing pause between them, so that a flood costs no more than a few dozen per second.
 
 A pooler may swallow LISTEN without a word. So the listener tells itself something and waits to hear it, at the start
-and every minute; while it does not, wake-ups count as down, and everybody polls.
+and every minute; while it does not, wake-ups count as down, and everybody polls. Behind a pooler another connection
+says it: on this one the word might come back from a session that is ours for the moment only.
 """
 
 from __future__ import annotations
@@ -137,6 +138,8 @@ class PostgresWakeups:
         """Listen and send until the connection breaks or the store closes."""
         assert self._bell is not None
         self._execute(connection, f'listen "{self._channel}"')
+        row = connection.execute("select pg_backend_pid()").fetchone()
+        direct = row is not None and row[0] == connection.info.backend_pid
         test = _Test()
         gap = _Gap()
         poll = select.poll()
@@ -144,7 +147,7 @@ class PostgresWakeups:
         poll.register(self._bell[0], select.POLLIN)
         while not self._stopping or self._waiting:
             if test.due():
-                self._notify(connection, [msgspec.json.encode(Message(test=test.begin())).decode()])
+                self._say(connection if direct else None, Message(test=test.begin()))
             if self._waiting and gap.over():
                 self._notify(connection, payloads(self._take()))
                 gap.sent()
@@ -160,6 +163,15 @@ class PostgresWakeups:
             wait = min(test.wait(), gap.wait() if self._waiting else TEST_EVERY)
             if poll.poll(wait * 1000 + 1):
                 self._silence()
+
+    def _say(self, connection: psycopg.Connection | None, message: Message) -> None:
+        """Send one message, on a connection of its own where none is given."""
+        texts = [msgspec.json.encode(message).decode()]
+        if connection is not None:
+            self._notify(connection, texts)
+            return
+        with psycopg.connect(**connection_parameters(self._address)) as other:
+            self._notify(other, texts)
 
     def _tested(self, passed: bool) -> None:
         if passed and not self._heard.is_set():

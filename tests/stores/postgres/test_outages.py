@@ -1,0 +1,276 @@
+"""What the store survives, and what it says when it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from holdfast.errors import StoreUnavailable
+from holdfast.job import Status
+from holdfast.operations import ClaimJobs, Complete, GetChains, GetJobs, Renew, Settle, Start, Step, TypeTerms
+from holdfast.stores.postgres import PostgresStore
+from holdfast.testing.builders import completed, new_job
+from tests.servers.postgres import Postgres, shared_postgres
+from tests.stores.postgres.proxy import Proxy, proxy_to
+
+LEASE = 60_000_000
+TERMS = (TypeTerms("resize", LEASE, 25),)
+
+
+@pytest.fixture
+def proxy(server: Postgres) -> Iterator[Proxy]:
+    with proxy_to(server.port) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def remote(store: PostgresStore, proxy: Proxy) -> Iterator[PostgresStore]:
+    """The same store by way of the proxy, with a short deadline."""
+    address = shared_postgres().tcp_address(port=proxy.port, schema=store.schema, deadline="1", notify="off")
+    remote = PostgresStore(address)
+    remote.open_sync()
+    yield remote
+    remote.close_sync()
+
+
+def kill_backends(connection: psycopg.Connection) -> int:
+    """End every session of ours; answers how many there were."""
+    return len(
+        connection.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'holdfast'"
+        ).fetchall()
+    )
+
+
+async def test_sessions_that_the_server_ends_are_replaced(store: PostgresStore, connection: psycopg.Connection) -> None:
+    jobs = [new_job() for _ in range(6)]
+    await store.perform(Start(tuple(jobs[:2])))
+
+    for job in jobs[2:]:
+        assert kill_backends(connection) > 0
+        await store.perform(Start((job,)))
+        store.perform_sync(Renew(()))
+
+    chains = store.perform_sync(GetChains(tuple(job.id for job in jobs)))
+    assert all(chain is not None for chain in chains)
+    await store.close()
+
+
+def test_wake_ups_come_back_after_their_session_was_ended(
+    store: PostgresStore, address: str, connection: psycopg.Connection
+) -> None:
+    heard = threading.Event()
+    looked = threading.Event()
+    store.wakeups.subscribe(lambda hints: looked.set() if hints.anything else heard.set())
+    other = PostgresStore(address)
+    other.open_sync()
+    try:
+        looked.clear()
+        kill_backends(connection)
+        # Listening again, everybody is told to look: what was said in between is lost.
+        assert looked.wait(10)
+        other.perform_sync(Start((new_job(),)))
+        deadline = time.monotonic() + 10
+        while not heard.wait(0.2) and time.monotonic() < deadline:
+            other.perform_sync(Start((new_job(),)))
+        assert heard.is_set()
+    finally:
+        other.close_sync()
+
+
+def test_a_crash_of_the_server_loses_nothing_that_was_acknowledged(own_server: Postgres) -> None:
+    store = PostgresStore(own_server.address())
+    store.migrate_sync()
+    store.open_sync()
+    acknowledged: list[str] = []
+    stop = threading.Event()
+
+    def produce() -> None:
+        while not stop.is_set():
+            job = new_job()
+            store.perform_sync(Start((job,)))
+            acknowledged.append(job.id)
+
+    producer = threading.Thread(target=produce)
+    producer.start()
+    try:
+        for how in (signal.SIGQUIT, signal.SIGINT):
+            seen = len(acknowledged)
+            own_server.restart(how)
+            deadline = time.monotonic() + 20
+            while len(acknowledged) < seen + 5 and time.monotonic() < deadline:
+                stop.wait(0.01)
+            assert len(acknowledged) >= seen + 5
+    finally:
+        stop.set()
+        producer.join()
+
+    jobs = store.perform_sync(GetJobs(tuple(acknowledged)))
+    assert all(job is not None for job in jobs)
+    store.close_sync()
+
+
+def test_a_server_that_is_gone_is_said_to_be_unavailable(own_server: Postgres) -> None:
+    store = PostgresStore(own_server.address(notify="off"))
+    own_server.stop()
+
+    with pytest.raises(StoreUnavailable) as caught:
+        store.open_sync()
+
+    assert "password" not in str(caught.value)
+
+
+def test_a_silent_connection_is_given_up_at_the_deadline(remote: PostgresStore, proxy: Proxy) -> None:
+    proxy.fall_silent()
+    begun = time.monotonic()
+
+    with pytest.raises(StoreUnavailable, match="no answer within 1 s"):
+        remote.perform_sync(Start((new_job(),)))
+
+    assert time.monotonic() - begun < 5
+    proxy.speak()
+    remote.perform_sync(Start((new_job(),)))
+
+
+async def test_a_silent_connection_is_given_up_in_async_code_too(remote: PostgresStore, proxy: Proxy) -> None:
+    await remote.perform(Start((new_job(),)))
+    proxy.fall_silent()
+
+    with pytest.raises(StoreUnavailable, match="no answer within 1 s"):
+        await asyncio.wait_for(remote.perform(Start((new_job(),))), 10)
+
+    proxy.speak()
+    await remote.perform(Start((new_job(),)))
+    await remote.close()
+
+
+def test_a_start_cut_from_its_answer_is_made_once(remote: PostgresStore, proxy: Proxy) -> None:
+    job = new_job(key="once")
+    proxy.cut_after(b"commit\x00")
+
+    (started,) = remote.perform_sync(Start((job,)))
+
+    assert proxy.cuts == 1
+    assert started.chain.first.id == job.id
+    assert len(remote.perform_sync(GetChains((job.id,)))) == 1
+
+
+def test_a_settlement_cut_from_its_answer_is_written_once(remote: PostgresStore, proxy: Proxy) -> None:
+    remote.perform_sync(Start((new_job(), new_job())))
+    first, second = remote.perform_sync(ClaimJobs(TERMS, 2, "worker", "token"))
+    remote.perform_sync(Settle((completed(first),)))
+    proxy.cut_after(second.id.encode())
+
+    (settled,) = remote.perform_sync(Settle((completed(second),)))
+
+    assert proxy.cuts == 1
+    assert settled.written
+
+
+def test_a_claim_cut_from_its_answer_is_handed_out_all_the_same(remote: PostgresStore, proxy: Proxy) -> None:
+    remote.perform_sync(Start(tuple(new_job() for _ in range(4))))
+    remote.perform_sync(ClaimJobs(TERMS, 1, "worker", "token-1"))
+    proxy.cut_after(b"token-2")
+
+    claimed = remote.perform_sync(ClaimJobs(TERMS, 2, "worker", "token-2"))
+
+    assert proxy.cuts == 1
+    assert [job.attempt for job in claimed] == [1, 1]
+    assert len(remote.perform_sync(ClaimJobs(TERMS, 4, "worker", "token-3"))) == 1
+
+
+def test_a_completion_cut_from_its_answer_is_not_sent_again(remote: PostgresStore, proxy: Proxy) -> None:
+    job = new_job()
+    remote.perform_sync(Start((job,)))
+    proxy.cut_after(b"commit\x00")
+
+    with pytest.raises(StoreUnavailable):
+        remote.perform_sync(Complete(job.id, job.id, (Step(output=b"1"),)))
+
+    (chain,) = remote.perform_sync(GetChains((job.id,)))
+    assert proxy.cuts == 1
+    assert chain is not None
+    assert chain.last.status is Status.COMPLETED
+
+
+async def test_a_cancelled_task_leaves_no_connection_in_use(
+    store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    key = new_job(key="held")
+    with psycopg.connect(connection.info.dsn) as other:
+        store.join_sync(other).perform(Start((key,)))
+        for _ in range(15):
+            waiting = asyncio.create_task(store.perform(Start((new_job(key="held"),))))
+            await asyncio.sleep(0.05)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+        other.rollback()
+
+    (started,) = await store.perform(Start((new_job(key="held"),)))
+
+    assert not started.deduplicated
+    await store.close()
+
+
+def test_a_read_only_server_is_waited_for(own_server: Postgres) -> None:
+    store = PostgresStore(own_server.address(notify="off"))
+    store.migrate_sync()
+    store.open_sync()
+    with own_server.connect() as connection:
+        connection.execute("alter system set default_transaction_read_only = on")
+        connection.execute("select pg_reload_conf()")
+    threading.Timer(0.5, _make_writable, [own_server]).start()
+
+    (started,) = store.perform_sync(Start((new_job(),)))
+
+    assert not started.deduplicated
+    store.close_sync()
+
+
+def test_renewals_do_not_wait_for_a_transaction_that_holds_another_job(store: PostgresStore) -> None:
+    store.perform_sync(Start((new_job(), new_job())))
+    first, second = store.perform_sync(ClaimJobs(TERMS, 2, "worker", "token"))
+    tx = store.begin_sync()
+    tx.perform(Settle((completed(first),)))
+
+    lost = store.perform_sync(Renew(((first.claim, LEASE), (second.claim, 2 * LEASE))))
+
+    tx.rollback()
+    (renewed,) = store.perform_sync(GetJobs((second.id,)))
+    assert lost == {}
+    assert renewed is not None
+    assert renewed.leased_until is not None
+    assert second.leased_until is not None
+    assert renewed.leased_until > second.leased_until
+
+
+def test_a_full_server_is_waited_for(own_server: Postgres) -> None:
+    store = PostgresStore(own_server.address(notify="off"))
+    store.migrate_sync()
+    store.close_sync()
+    with own_server.connect() as connection:
+        connection.execute("alter system set max_connections = 8")
+        connection.execute("alter system set superuser_reserved_connections = 0")
+        connection.execute("alter system set max_wal_senders = 0")
+    own_server.restart(signal.SIGINT)
+    others = [own_server.connect() for _ in range(8)]
+    threading.Timer(0.5, lambda: [other.close() for other in others]).start()
+
+    (started,) = store.perform_sync(Start((new_job(),)))
+
+    assert not started.deduplicated
+    store.close_sync()
+
+
+def _make_writable(server: Postgres) -> None:
+    with server.connect() as connection:
+        connection.execute("set default_transaction_read_only = off")
+        connection.execute("alter system reset default_transaction_read_only")
+        connection.execute("select pg_reload_conf()")
