@@ -9,20 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from redis.exceptions import (
-    AskError,
-    BusyLoadingError,
-    ClusterDownError,
-    MovedError,
-    NoScriptError,
-    ReadOnlyError,
-    RedisError,
-    ResponseError,
-    TryAgainError,
-)
-from redis.exceptions import ConnectionError as ConnectionCut
-from redis.exceptions import TimeoutError as NoAnswer
-
 from holdfast.clock import Clock
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.redis.address import Address, Node
@@ -37,11 +23,24 @@ PAUSE = 0.05
 """Seconds before a server that is loading, or a slot that is moving, is asked again."""
 MOST_CUTS = 3
 
-TRANSIENT = (TryAgainError, AskError, ClusterDownError, ReadOnlyError, BusyLoadingError)
+TRANSIENT = {"TRYAGAIN", "ASK", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "LOADING", "BUSY"}
 """The server is there but cannot serve this just now: a slot moves, a primary is being replaced, data is loading."""
 
-CUT = (ConnectionCut, NoAnswer, OSError, EOFError, TimeoutError)
-"""The connection is of no more use; whether the request was heard is unknown."""
+
+class Refused(Exception):
+    """An error as an answer. Its first word says which."""
+
+    def __init__(self, text: str) -> None:
+        self.word, _, self.rest = text.partition(" ")
+        super().__init__(text)
+
+
+class Cut(Exception):
+    """The connection is of no more use; whether the request was heard is unknown."""
+
+
+CUT = (Cut, OSError)
+"""What a connection raises: ours, and the system's, timeouts among them."""
 
 
 @dataclass(slots=True)
@@ -89,7 +88,7 @@ class Questions:
 
     def accept(self, replies: Sequence[Any]) -> bool:
         self.replies = list(replies)
-        return not any(isinstance(reply, BusyLoadingError) for reply in replies)
+        return not any(isinstance(reply, Refused) and reply.word == "LOADING" for reply in replies)
 
 
 class Scripts:
@@ -133,13 +132,13 @@ class Scripts:
         moved: Moved | None = None
         for (place, call), reply in zip(list(self._calls.items()), own, strict=False):
             match reply:
-                case NoScriptError():
+                case Refused(word="NOSCRIPT"):
                     self._unknown.add(call.verb)
-                case MovedError():
-                    moved = Moved(_node(reply))
-                case RedisError() if isinstance(reply, TRANSIENT) or str(reply).startswith("BUSY"):
+                case Refused(word="MOVED"):
+                    moved = Moved(_node(reply.rest))
+                case Refused() if reply.word in TRANSIENT:
                     pass
-                case RedisError():
+                case Refused():
                     raise StoreUnavailable(self._address.shown, str(reply)) from reply
                 case _:
                     self.replies[place] = reply
@@ -166,7 +165,7 @@ class Scripts:
     def _confirmations(self) -> list[Command]:
         if not self._confirmed:
             return []
-        milliseconds = int(self._address.timeout * 1000 / 2)
+        milliseconds = int(self._address.timeout * 1000 / 3)
         commands: list[Command] = []
         if self._address.wait > 0:
             commands.append(("WAIT", self._address.wait, milliseconds))
@@ -177,7 +176,7 @@ class Scripts:
     def _check(self, replies: Sequence[Any]) -> None:
         wanted = [command[1:-1] for command in self._confirmations()]
         for counts, reply in zip(wanted, replies, strict=True):
-            if isinstance(reply, ResponseError):
+            if isinstance(reply, Refused):
                 raise StoreUnavailable(self._address.shown, f"written, but not confirmed: {reply}") from reply
             # WAIT answers a number, WAITAOF one for the server's own file and one for its replicas'.
             confirmed: list[int] = [reply] if isinstance(reply, int) else reply
@@ -186,5 +185,7 @@ class Scripts:
                 raise StoreUnavailable(self._address.shown, detail)
 
 
-def _node(moved: Any) -> Node:
-    return str(moved.host), int(moved.port)
+def _node(moved: str) -> Node:
+    """From `3999 127.0.0.1:6381`."""
+    host, _, port = moved.split(" ")[1].rpartition(":")
+    return host, int(port)

@@ -8,12 +8,11 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from redis.exceptions import BusyLoadingError, ResponseError
-
 from holdfast.errors import StoreUnavailable
-from holdfast.stores.redis.exchange import CUT, MOST_CUTS, PAUSE, Command, Conversation, Moved, Scripts
-from holdfast.stores.redis.route import Connection, Route
-from holdfast.stores.redis.stream import Stream, connect, packed
+from holdfast.stores.redis.exchange import CUT, MOST_CUTS, PAUSE, Conversation, Moved, Refused, Scripts
+from holdfast.stores.redis.line import Line
+from holdfast.stores.redis.route import Route
+from holdfast.stores.redis.stream import Stream, connect
 
 IDLE_KEPT = 16
 """Connections kept open while nobody uses them."""
@@ -34,8 +33,6 @@ class _Patience:
     def cut(self, error: BaseException, *, connected: bool) -> float:
         """The connection failed. Once it stood, the request is sent again over another, since all of them may be."""
         self._route.lose()
-        if isinstance(error, BusyLoadingError):
-            return self.wait(error)
         if self._route.address.cluster:
             return self.wait(error)
         self._cuts += 1
@@ -59,40 +56,40 @@ class Links:
     def __init__(self, route: Route) -> None:
         self._route = route
         self._lock = threading.Lock()
-        self._idle: list[Connection] = []
+        self._idle: list[Line] = []
 
     def talk(self, conversation: Conversation) -> list[Any]:
         """Carry out a conversation within the address's timeout. Raises StoreUnavailable."""
         patience = _Patience(self._route)
         while True:
-            connection: Connection | None = None
+            line: Line | None = None
             connected = False
             try:
-                connection = self._take(patience)
+                line = self._take(patience)
                 connected = True
-                replies = _exchange(connection, conversation.commands())
+                replies = line.exchange(conversation.commands(), patience.left)
             except CUT as error:
-                self._drop(connection)
+                self._drop(line)
                 self.close()
                 time.sleep(patience.cut(error, connected=connected))
                 continue
             except BaseException:
-                self._drop(connection)
+                self._drop(line)
                 raise
             try:
                 if conversation.accept(replies):
-                    self._give(connection)
+                    self._give(line)
                     return conversation.replies
             except Moved as moved:
-                self._drop(connection)
+                self._drop(line)
                 self.close()
                 self._route.move(moved.node)
                 time.sleep(patience.wait(moved))
             except BaseException:
-                self._give(connection)
+                self._give(line)
                 raise
             else:
-                self._again(connection, conversation, replies)
+                self._again(line, conversation, replies)
                 if not _hurried(conversation):
                     time.sleep(patience.wait(_first_error(replies)))
 
@@ -100,40 +97,33 @@ class Links:
         """Let go of the connections nobody is using."""
         with self._lock:
             idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.disconnect()
+        for line in idle:
+            line.close()
 
-    def _again(self, connection: Connection, conversation: Conversation, replies: Sequence[Any]) -> None:
+    def _again(self, line: Line, conversation: Conversation, replies: Sequence[Any]) -> None:
         if any(_dismisses(reply) for reply in replies):
-            self._drop(connection)
+            self._drop(line)
             self._route.lose()
         else:
-            self._give(connection)
+            self._give(line)
 
-    def _take(self, patience: _Patience) -> Connection:
+    def _take(self, patience: _Patience) -> Line:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        self._route.find()
-        connection = self._route.connection(patience.left)
-        try:
-            connection.connect()
-        except BaseException:
-            connection.disconnect()
-            raise
-        return connection
+        return self._route.connect(patience.left)
 
-    def _give(self, connection: Connection) -> None:
+    def _give(self, line: Line) -> None:
         with self._lock:
             if len(self._idle) < IDLE_KEPT:
-                self._idle.append(connection)
+                self._idle.append(line)
                 return
-        connection.disconnect()
+        line.close()
 
     @staticmethod
-    def _drop(connection: Connection | None) -> None:
-        if connection is not None:
-            connection.disconnect()
+    def _drop(line: Line | None) -> None:
+        if line is not None:
+            line.close()
 
 
 class AsyncLinks:
@@ -205,26 +195,13 @@ class AsyncLinks:
             stream.close()
 
 
-def _exchange(connection: Connection, commands: Sequence[Command]) -> list[Any]:
-    """Send everything, then read everything: an error that answers one command leaves the others' answers in place."""
-    for command in commands:  # one by one: the server works on the first while the next is written
-        connection.send_packed_command([packed(command)], check_health=False)
-    replies: list[Any] = []
-    for _ in commands:
-        try:
-            replies.append(connection.read_response())
-        except ResponseError as error:
-            replies.append(error)
-    return replies
-
-
 def _hurried(conversation: Conversation) -> bool:
     return isinstance(conversation, Scripts) and conversation.hurried
 
 
 def _dismisses(reply: Any) -> bool:
     """Whether this node says that it is not the one to talk to."""
-    return isinstance(reply, ResponseError) and str(reply).startswith(("READONLY", "You can't write against a read"))
+    return isinstance(reply, Refused) and reply.word == "READONLY"
 
 
 def _first_error(replies: Sequence[Any]) -> BaseException | None:

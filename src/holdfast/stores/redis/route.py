@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, cast
+from typing import Any
 
-import redis.connection as connections
-from redis.exceptions import RedisError
-
+from holdfast.stores.redis import line
 from holdfast.stores.redis.address import Address, Node
-from holdfast.stores.redis.exchange import CUT
+from holdfast.stores.redis.exchange import CUT, Refused
 
-
-class Connection(Protocol):
-    """What we use of the driver's blocking connections, which tell type checkers little."""
-
-    def connect(self) -> None: ...
-
-    def disconnect(self) -> None: ...
-
-    def send_command(self, *command: Any) -> None: ...
-
-    def send_packed_command(self, command: Sequence[bytes], check_health: bool = True) -> None: ...
-
-    def can_read(self, timeout: float) -> bool: ...
-
-    def read_response(self) -> Any: ...
-
-
-_tcp, _tls, _unix = (
-    cast(Callable[..., Connection], kind)
-    for kind in (connections.Connection, connections.SSLConnection, connections.UnixDomainSocketConnection)
-)
+ASK_SECONDS = 2.0
+"""How long one node of a cluster may take to say who serves the namespace."""
 
 
 class Route:
@@ -78,29 +56,27 @@ class Route:
             return
         failure: Exception | None = None
         for node in list(self._known):
-            connection = self._connection_to(node, 2.0)
             try:
-                connection.connect()
-                connection.send_command("CLUSTER", "SLOTS")
-                ranges: Any = connection.read_response()
-                self._learn(ranges, node)
-            except (RedisError, *CUT) as error:
+                asked = line.connect(self.address, node, ASK_SECONDS)
+                try:
+                    (ranges,) = asked.exchange([("CLUSTER", "SLOTS")], ASK_SECONDS)
+                finally:
+                    asked.close()
+            except CUT as error:
                 failure = error
-            finally:
-                connection.disconnect()
+                continue
+            if isinstance(ranges, Refused):
+                failure = ranges
+                continue
+            self._learn(ranges, node)
             if self.settled:
                 return
-        raise ConnectionError("no node of the cluster says who serves the namespace") from failure
+        raise ConnectionError(f"no node of the cluster says who serves the namespace ({failure})") from failure
 
-    def connection(self, timeout: float) -> Connection:
-        """A blocking connection, not yet connected."""
-        if self.address.socket is not None:
-            return _unix(path=self.address.socket, **self._login(), socket_timeout=timeout)
-        return self._connection_to(self.node, timeout)
-
-    def _connection_to(self, node: Node, timeout: float) -> Connection:
-        make = _tcp if self.address.tls is None else _tls
-        return make(**self._options(node), socket_timeout=timeout)
+    def connect(self, timeout: float) -> line.Line:
+        """A blocking connection to whoever serves the namespace."""
+        self.find()
+        return line.connect(self.address, self.node, timeout)
 
     def _learn(self, ranges: Any, asked: Node) -> None:
         for first, last, (host, port, *_), *replicas in ranges:
@@ -110,13 +86,6 @@ class Route:
                     self._known.append(node)
             if first <= self._slot <= last:
                 self.move((_text(host) or asked[0], int(port)))
-
-    def _login(self) -> dict[str, Any]:
-        return {**self.address.login, "protocol": 2, "client_name": "holdfast"}
-
-    def _options(self, node: Node) -> dict[str, Any]:
-        connect = {"socket_connect_timeout": min(2.0, self.address.timeout), "socket_keepalive": True}
-        return {**self._login(), **connect, **(self.address.tls or {}), "host": node[0], "port": node[1]}
 
 
 def _text(value: bytes | None) -> str:

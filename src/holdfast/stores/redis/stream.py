@@ -1,49 +1,24 @@
-"""An async connection: commands out, answers in, nothing between them and the event loop.
-
-The driver's own async connections take twice the time of everything else in a call; the blocking ones do not.
-"""
+"""An async connection: commands out, answers in, nothing between them and the event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 from collections.abc import Sequence
 from typing import Any
 
 import hiredis
-from redis.exceptions import (
-    AskError,
-    BusyLoadingError,
-    ClusterDownError,
-    MovedError,
-    NoScriptError,
-    ReadOnlyError,
-    ResponseError,
-    TryAgainError,
-)
-from redis.exceptions import ConnectionError as ConnectionCut
-from redis.exceptions import TimeoutError as NoAnswer
 
 from holdfast.stores.redis.address import Address, Node
-from holdfast.stores.redis.exchange import Command
-
-_ERRORS: dict[str, type[Exception]] = {
-    "ASK": AskError,
-    "CLUSTERDOWN": ClusterDownError,
-    "LOADING": BusyLoadingError,
-    "MOVED": MovedError,
-    "NOSCRIPT": NoScriptError,
-    "READONLY": ReadOnlyError,
-    "TRYAGAIN": TryAgainError,
-}
+from holdfast.stores.redis.exchange import Command, Cut, Refused
+from holdfast.stores.redis.protocol import check_greeting, greeting, packed, tls_context
 
 
 class Stream(asyncio.Protocol):
     """One connection of one task at a time. Once it failed, or an answer was not waited for, it is of no more use."""
 
     def __init__(self) -> None:
-        self._reader = hiredis.Reader(replyError=_error)
+        self._reader = hiredis.Reader(replyError=Refused)
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._replies: list[Any] = []
@@ -57,11 +32,11 @@ class Stream(asyncio.Protocol):
     async def exchange(self, commands: Sequence[Command], timeout: float) -> list[Any]:
         """Send everything and read everything. An error that answers a command is an answer; others are raised."""
         if self._transport is None:
-            raise ConnectionCut("the connection was closed")
+            raise Cut("the connection was closed")
         self._replies, self._wanted = [], len(commands)
         answered: asyncio.Future[list[Any]] = self._loop.create_future()
         self._answered = answered
-        deadline = self._loop.call_later(timeout, self._fail, NoAnswer(f"no answer within {timeout:.1f} s"))
+        deadline = self._loop.call_later(timeout, self._fail, Cut(f"no answer within {timeout:.1f} s"))
         try:
             for command in commands:  # one by one: the server works on the first while the next is written
                 self._transport.write(packed(command))
@@ -90,14 +65,14 @@ class Stream(asyncio.Protocol):
             while len(replies) < self._wanted and (reply := self._reader.gets()) is not False:
                 replies.append(reply)
         except hiredis.ProtocolError as error:
-            self._fail(ConnectionCut(str(error)))
+            self._fail(Cut(str(error)))
             return
         if len(replies) == self._wanted and self._answered is not None and not self._answered.done():
             self._answered.set_result(replies)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
-        self._fail(ConnectionCut(str(exc) if exc else "the server closed the connection"))
+        self._fail(Cut(str(exc) if exc else "the server closed the connection"))
 
     def _fail(self, error: Exception) -> None:
         if self._answered is not None and not self._answered.done():
@@ -115,47 +90,8 @@ async def connect(address: Address, node: Node, timeout: float) -> Stream:
             transport, stream = await loop.create_connection(Stream, *node, ssl=context)
             transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     try:
-        for reply in await stream.exchange(_greeting(address), timeout):
-            if isinstance(reply, BusyLoadingError):
-                raise reply
-            if isinstance(reply, Exception):
-                raise ConnectionCut(str(reply))
+        check_greeting(await stream.exchange(greeting(address), timeout))
     except BaseException:
         stream.close()
         raise
     return stream
-
-
-def tls_context(options: dict[str, Any]) -> ssl.SSLContext:
-    """TLS as the address asks for it: the server's certificate is checked unless it says otherwise."""
-    context = ssl.create_default_context(cafile=options.get("ssl_ca_certs"))
-    if options.get("ssl_cert_reqs") == "none":
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if certificate := options.get("ssl_certfile"):
-        context.load_cert_chain(certificate, options.get("ssl_keyfile"))
-    return context
-
-
-def packed(command: Command) -> bytes:
-    """A command as the protocol writes it."""
-    parts = [b"*%d\r\n" % len(command)]
-    for argument in command:
-        value = argument if isinstance(argument, bytes) else str(argument).encode()
-        parts.append(b"$%d\r\n%b\r\n" % (len(value), value))
-    return b"".join(parts)
-
-
-def _greeting(address: Address) -> list[Command]:
-    login = address.login
-    commands: list[Command] = []
-    if "password" in login:
-        commands.append(("AUTH", *([login["username"]] if "username" in login else []), login["password"]))
-    if login["db"]:
-        commands.append(("SELECT", login["db"]))
-    return [*commands, ("CLIENT", "SETNAME", "holdfast")]
-
-
-def _error(text: str) -> Exception:
-    word, _, rest = text.partition(" ")
-    return _ERRORS[word](rest) if word in _ERRORS else ResponseError(text)

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from redis.exceptions import RedisError
 
 from holdfast.errors import StoreUnavailable
-from holdfast.stores.redis.exchange import CUT, Dialect, Moved, Questions
+from holdfast.stores.redis.exchange import CUT, Cut, Dialect, Moved, Questions, Refused
+from holdfast.stores.redis.line import Line
 from holdfast.stores.redis.links import Links
-from holdfast.stores.redis.route import Connection, Route
+from holdfast.stores.redis.route import Route
 from holdfast.stores.redis.wire import encode, hinted
 from holdfast.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 
@@ -85,16 +85,16 @@ class _Ear(threading.Thread):
         self._dialect = dialect
         self._tell = tell
         self._stopping = threading.Event()
-        self._connection: Connection | None = None
+        self._line: Line | None = None
 
     def stop(self) -> None:
         self._stopping.set()
-        connection = self._connection
-        if connection is not None and self.hears:
+        line = self._line
+        if line is not None and self.hears:
             try:
                 # Any answer wakes the thread, which then sees that it is over.
-                connection.send_command("PING", "stop")
-            except (RedisError, *CUT):
+                line.send(("PING", "stop"))
+            except CUT:
                 _log.debug("the connection was gone already")
         if threading.current_thread() is not self:
             self.join()
@@ -104,37 +104,39 @@ class _Ear(threading.Thread):
         while not self._stopping.is_set():
             try:
                 self._listen()
-            except (RedisError, *CUT) as error:
+            except CUT as error:
                 if self.hears:
                     failures = 0
                     _log.info("listening again after: %s", error)
                 self._route.lose()
             finally:
                 self.hears = False
-                if self._connection is not None:
-                    self._connection.disconnect()
-                    self._connection = None
+                if self._line is not None:
+                    self._line.close()
+                    self._line = None
             self._stopping.wait(RECONNECT[min(failures, len(RECONNECT) - 1)])
             failures += 1
 
     def _listen(self) -> None:
-        self._route.find()
-        connection = self._connection = self._route.connection(self._route.address.timeout)
-        connection.connect()
+        line = self._line = self._route.connect(self._route.address.timeout)
         sharded = self._dialect.publish == "SPUBLISH"
-        connection.send_command("SSUBSCRIBE" if sharded else "SUBSCRIBE", self._channel)
+        line.send(("SSUBSCRIBE" if sharded else "SUBSCRIBE", self._channel))
         asked = False
         while not self._stopping.is_set():
-            if not connection.can_read(timeout=QUIET):
+            try:
+                message = line.read(QUIET)
+            except TimeoutError:
                 if asked:
-                    raise ConnectionError("no answer to a ping")
+                    raise
                 asked = True
-                connection.send_command("PING")
+                line.send(("PING",))
                 continue
             asked = False
-            self._hear(connection.read_response())
+            self._hear(message)
 
     def _hear(self, message: Any) -> None:
+        if isinstance(message, Refused):
+            raise Cut(str(message))
         if not isinstance(message, list):
             return
         values: list[Any] = message  # pyright: ignore[reportUnknownVariableType]
@@ -145,7 +147,7 @@ class _Ear(threading.Thread):
                 self.hears = True
                 self._pass_on(None)
             case b"sunsubscribe":
-                raise ConnectionError("the channel's slot moved to another node")
+                raise Cut("the channel's slot moved to another node")
             case _:
                 pass
 

@@ -1,0 +1,87 @@
+"""A blocking connection: commands out, answers in."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import hiredis
+
+from holdfast.stores.redis.address import Address, Node
+from holdfast.stores.redis.exchange import Command, Cut, Refused
+from holdfast.stores.redis.protocol import check_greeting, greeting, packed, tls_context
+
+CHUNK = 1 << 16
+
+
+class Line:
+    """One connection of one thread at a time. Once it raised, it is of no more use."""
+
+    def __init__(self, opened: socket.socket) -> None:
+        self._socket = opened
+        self._reader = hiredis.Reader(replyError=Refused)
+
+    def exchange(self, commands: Sequence[Command], timeout: float) -> list[Any]:
+        """Send everything and read everything. An error that answers a command is an answer; others are raised."""
+        deadline = time.monotonic() + timeout
+        self._socket.settimeout(timeout)
+        for command in commands:  # one by one: the server works on the first while the next is written
+            self._socket.sendall(packed(command))
+        return [self._read(deadline) for _ in commands]
+
+    def send(self, command: Command) -> None:
+        """Send without waiting for an answer. Another thread may be reading."""
+        self._socket.sendall(packed(command))
+
+    def read(self, timeout: float) -> Any:
+        """The next answer or message. TimeoutError when there is none in time: the connection is still good then."""
+        return self._read(time.monotonic() + timeout)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _read(self, deadline: float) -> Any:
+        # The protocol that is spoken has no false, so False is "not yet".
+        while (reply := self._reader.gets()) is False:
+            self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
+            data = self._socket.recv(CHUNK)
+            if not data:
+                raise Cut("the server closed the connection")
+            self._reader.feed(data)
+        return reply
+
+
+def connect(address: Address, node: Node, timeout: float) -> Line:
+    """A connection that is logged in."""
+    opened = _open(address, node, timeout)
+    line = Line(opened)
+    try:
+        check_greeting(line.exchange(greeting(address), timeout))
+    except BaseException:
+        line.close()
+        raise
+    return line
+
+
+def _open(address: Address, node: Node, timeout: float) -> socket.socket:
+    if address.socket is not None:
+        opened = socket.socket(socket.AF_UNIX)
+        try:
+            opened.settimeout(timeout)
+            opened.connect(address.socket)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
+    opened = socket.create_connection(node, timeout)
+    try:
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if address.tls is not None:
+            return tls_context(address.tls).wrap_socket(opened, server_hostname=node[0])
+    except BaseException:
+        opened.close()
+        raise
+    return opened
