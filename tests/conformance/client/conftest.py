@@ -1,0 +1,49 @@
+"""Each case runs on every store, with a blocking client and plain handlers, and with an async client and async ones."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from holdfast.stores.postgres import PostgresStore
+from holdfast.testing.conformance import Place
+from tests.conformance.client.faces import Mode
+from tests.conformance.client.scene import Scene
+from tests.conformance.conftest import STORES
+from tests.servers.postgres import fresh_address, shared_postgres
+
+
+@cache
+def _postgres_address() -> str:
+    return fresh_address()
+
+
+def emptied_postgres(folder: Path) -> Place:
+    """Making the tables anew takes longer than most cases: they are made once, and emptied."""
+    address = _postgres_address()
+    schema = PostgresStore(address).schema
+    with shared_postgres().connect() as connection:
+        rows = connection.execute("select tablename from pg_tables where schemaname = %s", [schema]).fetchall()
+        tables = [name for (name,) in rows if "migration" not in name]
+        connection.execute(f"truncate {', '.join(f'{schema}.{name}' for name in tables)} restart identity".encode())
+    return lambda: PostgresStore(address)
+
+
+@pytest.fixture(params=STORES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return emptied_postgres(tmp_path) if request.param == "postgres" else STORES[request.param](tmp_path)
+
+
+@pytest.fixture(params=Mode, ids=lambda mode: mode.value)
+async def scene(request: pytest.FixtureRequest, place: Place) -> AsyncGenerator[Scene]:
+    store = place()
+    scene = Scene(store, request.param)
+    await store.open()
+    try:
+        yield scene
+    finally:
+        scene.hands.close()
+        await store.close()

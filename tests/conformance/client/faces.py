@@ -1,0 +1,178 @@
+"""One face over async and blocking: every case is written once and runs through Client and SyncClient, with async
+handlers and with plain ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from enum import Enum
+from functools import partial
+from typing import Any
+
+from holdfast import Attempt, Client, Jobs, SyncAttempt, SyncClient
+from holdfast.testing.conformance.racing import drive
+
+
+class Mode(Enum):
+    ASYNC = "async"
+    SYNC = "sync"
+
+
+class Hands:
+    """Threads for blocking calls: each task of a test has one of its own, as if it were a program of its own."""
+
+    def __init__(self) -> None:
+        self._threads: dict[asyncio.Task[Any], ThreadPoolExecutor] = {}
+
+    async def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        task = asyncio.current_task()
+        assert task is not None
+        if task not in self._threads:
+            self._threads[task] = ThreadPoolExecutor(1)
+        return await asyncio.get_running_loop().run_in_executor(self._threads[task], partial(function, *args, **kwargs))
+
+    def close(self) -> None:
+        for thread in self._threads.values():
+            thread.shutdown()
+
+
+class ClientFace:
+    """A client whose every method is awaited."""
+
+    def __init__(self, client: Client | SyncClient, hands: Hands) -> None:
+        self.client = client
+        self._hands = hands
+
+    def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
+        method = getattr(self.client, name)
+        return method if isinstance(self.client, Client) else partial(self._hands.call, method)  # type: ignore[no-any-return]
+
+    @asynccontextmanager
+    async def completing(self, chain: Any, **options: Any) -> AsyncGenerator[CurrentFace]:
+        if isinstance(self.client, Client):
+            async with self.client.completing(chain, **options) as current:
+                yield CurrentFace(current, None)
+            return
+        manager = self.client.completing(chain, **options)
+        entered = await self._hands.call(manager.__enter__)
+        try:
+            yield CurrentFace(entered, self._hands)
+        except BaseException as error:
+            await self._hands.call(manager.__exit__, type(error), error, error.__traceback__)
+            raise
+        await self._hands.call(manager.__exit__, None, None, None)
+
+    @asynccontextmanager
+    async def events(self) -> AsyncGenerator[Callable[[], Coroutine[Any, Any, Any]]]:
+        """Gives a function that awaits the next event."""
+        if isinstance(self.client, Client):
+            events = self.client.events()
+            try:
+                yield lambda: anext(events)  # type: ignore[arg-type, return-value]  # pyright: ignore[reportReturnType]
+            finally:
+                await events.aclose()
+        else:
+            blocking = self.client.events()
+            try:
+                yield lambda: self._hands.call(next, blocking)
+            finally:
+                await self._hands.call(blocking.close)
+
+
+class CurrentFace:
+    """What `completing` gives, its methods awaited."""
+
+    def __init__(self, current: Any, hands: Hands | None) -> None:
+        self.current = current
+        self._hands = hands
+
+    @property
+    def job(self) -> Any:
+        return self.current.job
+
+    @property
+    def tx(self) -> Any:
+        return self.current.tx
+
+    async def output(self, value: Any) -> None:
+        await self._call("output", value)
+
+    async def continue_with(self, bound: Any, **options: Any) -> Any:
+        return await self._call("continue_with", bound, **options)
+
+    async def start(self, bound: Any, **options: Any) -> Any:
+        return await self._call("start", bound, **options)
+
+    async def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        method = getattr(self.current, name)
+        return await (method(*args, **kwargs) if self._hands is None else self._hands.call(method, *args, **kwargs))
+
+
+class AttemptFace:
+    """An attempt whose blocks are entered with `async with`, in a plain handler too: there, nothing suspends."""
+
+    def __init__(self, attempt: Attempt | SyncAttempt) -> None:
+        self.attempt = attempt
+        self.job = attempt.job
+        self.blockers = attempt.blockers
+        self.claim = attempt.claim
+
+    @asynccontextmanager
+    async def prepare(self, *args: Any, **options: Any) -> AsyncGenerator[Any]:
+        if isinstance(self.attempt, Attempt):
+            async with self.attempt.prepare(*args, **options) as tx:
+                yield tx
+        else:
+            with self.attempt.prepare(*args, **options) as tx:
+                yield tx
+
+    @asynccontextmanager
+    async def complete(self) -> AsyncGenerator[DoneFace]:
+        if isinstance(self.attempt, Attempt):
+            async with self.attempt.complete() as done:
+                yield DoneFace(done)
+        else:
+            with self.attempt.complete() as done_too:
+                yield DoneFace(done_too)
+
+    async def progress(self, fraction: float, note: str | None = None) -> None:
+        if isinstance(self.attempt, Attempt):
+            await self.attempt.progress(fraction, note)
+        else:
+            self.attempt.progress(fraction, note)
+
+
+class DoneFace:
+    def __init__(self, done: Any) -> None:
+        self.done = done
+        self.tx = done.tx
+        self.output = done.output
+        self.continue_with = done.continue_with
+
+    async def start(self, bound: Any, **options: Any) -> Any:
+        started = self.done.start(bound, **options)
+        return await started if asyncio.iscoroutine(started) else started
+
+
+Body = Callable[[AttemptFace, int], Coroutine[Any, Any, Any]]
+
+
+def declare(jobs: Jobs, mode: Mode, body: Body, *, name: str | None = None, **options: Any) -> Any:
+    """A job type with this body, async or plain by the mode. Its input is one number."""
+    name = body.__name__ if name is None else name
+    if mode is Mode.ASYNC:
+
+        @jobs.job(name=name, **options)
+        async def handler(attempt: Attempt, number: int = 0) -> Any:
+            return await body(AttemptFace(attempt), number)
+
+    else:
+
+        @jobs.job(name=name, **options)
+        def plain_handler(attempt: SyncAttempt, number: int = 0) -> Any:
+            return drive(body(AttemptFace(attempt), number))
+
+    return jobs[name]

@@ -1,0 +1,72 @@
+"""What a client's case stands on: a store, a clock to move, a client of either kind, and workers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from holdfast import Chain, Client, Event, Job, Jobs, SyncClient, Worker
+from holdfast.store import Store
+from holdfast.testing import ManualClock, drain
+from holdfast.wakeups import ANYTHING
+from tests.conformance.client.faces import Body, ClientFace, Hands, Mode, declare
+
+PATIENCE = 20.0
+
+
+class Scene:
+    """A client on a store that nobody else uses."""
+
+    def __init__(self, store: Store, mode: Mode) -> None:
+        self.store = store
+        self.mode = mode
+        self.clock = ManualClock()
+        store.clock = self.clock
+        self.clock.subscribe(lambda: store.wakeups.send(ANYTHING))
+        self.jobs = Jobs()
+        self.hands = Hands()
+        self.told: list[Event] = []
+        self.workers_client = Client(store, self.jobs)
+        if mode is Mode.ASYNC:
+            self.client = ClientFace(Client(store, self.jobs, observers=[self.told.append]), self.hands)
+        else:
+            self.client = ClientFace(SyncClient(store, self.jobs, observers=[self.told.append]), self.hands)
+
+    def job(self, body: Body, **options: Any) -> Any:
+        """Declare a job type with this body, async or plain by the mode."""
+        return declare(self.jobs, self.mode, body, **options)
+
+    async def drain(self, *, advance: bool = False, concurrency: int = 5, **options: Any) -> list[Event]:
+        """Run what is due."""
+        return await drain(self.workers_client, advance=advance, concurrency=concurrency, **options)
+
+    @asynccontextmanager
+    async def worker(self, **options: Any) -> AsyncGenerator[Worker]:
+        """A worker in the background."""
+        async with Worker(self.workers_client, **({"poll_interval": 0.1, "grace": 1} | options)) as worker:
+            yield worker
+
+    async def now(self, subject: Chain[Any] | str) -> Job:
+        """The chain's current job."""
+        chain = await self.client.get(subject)
+        assert chain is not None, f"there is no chain {subject}"
+        job: Job = chain.job
+        return job
+
+    @property
+    def time(self) -> datetime:
+        return datetime.fromtimestamp(self.clock() / 1e6, UTC)
+
+
+async def soon(awaitable: Any) -> Any:
+    """Await something that must happen."""
+    async with asyncio.timeout(PATIENCE):
+        return await awaitable
+
+
+async def value(number: int) -> int:
+    """A handler without an attempt."""
+    return number
