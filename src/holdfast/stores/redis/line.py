@@ -22,11 +22,12 @@ class Line:
     def __init__(self, opened: socket.socket) -> None:
         self._socket = opened
         self._reader = hiredis.Reader(replyError=Refused)
+        self._timeout = 0.0
 
     def exchange(self, commands: Sequence[Command], timeout: float) -> list[Any]:
         """Send everything and read everything. An error that answers a command is an answer; others are raised."""
         deadline = time.monotonic() + timeout
-        self._socket.settimeout(timeout)
+        self._wait_at_most(timeout)
         for command in commands:  # one by one: the server works on the first while the next is written
             self._socket.sendall(packed(command))
         return [self._read(deadline) for _ in commands]
@@ -42,10 +43,16 @@ class Line:
     def close(self) -> None:
         self._socket.close()
 
+    def _wait_at_most(self, seconds: float) -> None:
+        # Each change is a call to the system: one that makes little difference is left out.
+        if not self._timeout * 0.9 < seconds <= self._timeout * 1.1:
+            self._timeout = max(seconds, 0.001)
+            self._socket.settimeout(self._timeout)
+
     def _read(self, deadline: float) -> Any:
         # The protocol that is spoken has no false, so False is "not yet".
         while (reply := self._reader.gets()) is False:
-            self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
+            self._wait_at_most(deadline - time.monotonic())
             data = self._socket.recv(CHUNK)
             if not data:
                 raise Cut("the server closed the connection")
