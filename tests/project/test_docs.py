@@ -1,0 +1,41 @@
+"""The guides' Python snippets run, page by page, in an empty folder."""
+
+from pathlib import Path
+
+import pytest
+
+from holdfast.cli.exits import MEANINGS
+from tests.edges.cli.test_help import WANTED
+from tests.project.snippets import ROOT, run_page, snippets
+
+GUIDES = (
+    "quickstart", "transactions", "chains-and-blockers", "workers", "operating", "observability", "testing", "cli",
+    "stores",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_the_page_s_snippets_run(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    run_page(ROOT / "docs" / f"{guide}.md")
+
+
+def test_the_front_page_lists_every_guide() -> None:
+    front = (ROOT / "docs/README.md").read_text()
+
+    assert all(f"({guide}.md)" in front for guide in GUIDES)
+
+
+def test_every_command_and_exit_code_is_documented() -> None:
+    text = (ROOT / "docs/cli.md").read_text()
+
+    for command in WANTED:
+        assert f"`{command}" in text, command
+    for code, meaning in MEANINGS.items():
+        assert f"| {int(code)} | {meaning}" in text
+
+
+def test_no_snippet_is_left_without_a_language() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        assert all(snippet.language for snippet in snippets(page)), page
