@@ -1,0 +1,69 @@
+"""What `holdfast doctor` finds wrong with a PostgreSQL store."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from holdfast.operations import ClaimJobs, Examine, Finding, Start, TypeTerms
+from holdfast.stores.postgres import PostgresStore, examining
+from holdfast.testing.builders import new_job
+from holdfast.testing.clock import ManualClock
+from tests.servers.postgres import Postgres
+
+
+def found(store: PostgresStore, subject: str) -> Finding:
+    (finding,) = [finding for finding in store.perform_sync(Examine()) if finding.subject == subject]
+    return finding
+
+
+def test_a_healthy_store_has_nothing_wrong(store: PostgresStore) -> None:
+    wrong = {finding.subject for finding in store.perform_sync(Examine()) if finding.level != "ok"}
+
+    # The suite's own server does without fsync.
+    assert wrong <= {"durability"}
+
+
+def test_unsafe_settings_are_named(store: PostgresStore) -> None:
+    assert "fsync = off" in found(store, "durability").detail
+
+
+def test_a_missing_index_is_named(store: PostgresStore, connection: psycopg.Connection) -> None:
+    connection.execute(f'drop index "{store.schema}".job_due'.encode())
+
+    finding = found(store, "indexes")
+
+    assert finding.level == "error"
+    assert "job_due" in finding.detail
+
+
+def test_expired_leases_and_late_jobs_are_counted(store: PostgresStore) -> None:
+    clock = store.clock = ManualClock()
+    store.perform_sync(Start((new_job(), new_job("publish"))))
+    store.perform_sync(ClaimJobs((TypeTerms("resize", 1_000_000, 25),), 1, "worker", "token"))
+    clock.advance(600)
+
+    assert found(store, "expired leases").level == "warning"
+    assert "'publish' has been due for 600 s" in found(store, "oldest due job").detail
+
+
+def test_the_session_that_pins_the_horizon_is_named(own_server: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = PostgresStore(own_server.address(notify="off"))
+    store.migrate_sync()
+    monkeypatch.setattr(
+        examining,
+        "_HORIZON",
+        examining._HORIZON.replace("holder.seconds > 60", "holder.seconds > 0"),  # pyright: ignore[reportPrivateUsage]
+    )
+    with own_server.connect() as idle:
+        idle.execute("begin isolation level repeatable read")
+        idle.execute("select 1")
+        pid = idle.info.backend_pid
+
+        finding = found(store, "old snapshot")
+
+        assert finding.level == "warning"
+        assert f"session {pid} (postgres" in finding.detail
+        assert "idle in transaction" in finding.detail
+        idle.execute("rollback")
+    store.close_sync()

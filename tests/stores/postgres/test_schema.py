@@ -1,0 +1,177 @@
+"""Tables: made once, side by side, by script or by us, and open to each role as far as it needs them."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from holdfast.errors import StoreUnavailable
+from holdfast.operations import (
+    Cancel,
+    ClaimJobs,
+    Delete,
+    Examine,
+    Filter,
+    GetStats,
+    ListJobs,
+    Prune,
+    Reap,
+    Renew,
+    Settle,
+    Start,
+    TypeTerms,
+)
+from holdfast.stores.address import open_store
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.migrating import script, steps
+from holdfast.testing.builders import completed, new_job
+from tests.servers.postgres import Postgres
+
+TERMS = (TypeTerms("resize", 60_000_000, 25),)
+
+
+@pytest.fixture
+def schema() -> str:
+    return f"h{uuid4().hex[:12]}"
+
+
+def test_missing_tables_say_how_to_make_them(server: Postgres, schema: str) -> None:
+    store = PostgresStore(server.address(schema=schema))
+
+    with pytest.raises(StoreUnavailable, match=r"holdfast migrate.*migrate=True"):
+        store.perform_sync(Start((new_job(),)))
+
+    assert store.migrate_sync() == list(steps())
+    store.perform_sync(Start((new_job(),)))
+    store.close_sync()
+
+
+def test_migrating_again_changes_nothing(server: Postgres, schema: str) -> None:
+    store = PostgresStore(server.address(schema=schema))
+
+    assert [store.migrate_sync(), store.migrate_sync()] == [list(steps()), []]
+
+
+def test_of_many_who_migrate_at_once_one_does(server: Postgres, schema: str) -> None:
+    answers: list[list[str]] = []
+    barrier = threading.Barrier(6)
+
+    def migrate() -> None:
+        store = PostgresStore(server.address(schema=schema))
+        barrier.wait()
+        answers.append(store.migrate_sync())
+
+    threads = [threading.Thread(target=migrate) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(answers, key=len) == [[]] * 5 + [list(steps())]
+
+
+def test_the_script_makes_the_same_tables_and_may_be_run_again(
+    server: Postgres, schema: str, connection: psycopg.Connection
+) -> None:
+    for _ in range(2):
+        connection.execute(script(schema).encode())
+
+    store = PostgresStore(server.address(schema=schema))
+    assert store.migrate_sync() == []
+    store.perform_sync(Start((new_job(),)))
+    store.close_sync()
+
+
+def test_schemas_side_by_side_never_see_each_other(server: Postgres, store: PostgresStore, schema: str) -> None:
+    other = PostgresStore(server.address(schema=schema))
+    other.migrate_sync()
+
+    store.perform_sync(Start((new_job(),)))
+
+    assert other.perform_sync(ListJobs(Filter(), 10)) == []
+    assert other.perform_sync(ClaimJobs(TERMS, 10, "worker", "token")) == []
+    other.close_sync()
+
+
+@pytest.mark.parametrize("name", ["Public", 'x"; drop schema public', "1st", "a" * 32, ""])
+def test_a_schema_name_that_could_mean_something_else_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="schema="):
+        PostgresStore(f"postgresql://localhost/db?schema={name}")
+
+
+def test_the_password_is_never_shown() -> None:
+    store = open_store("postgres://app:s3cret@db.example:5433/shop?sslmode=require")
+
+    assert store.name == "postgresql://app@db.example:5433/shop"
+
+
+def test_people_read_jobs_as_json(store: PostgresStore, connection: psycopg.Connection) -> None:
+    store.perform_sync(Start((new_job(input=b'{"width": 200}'), new_job(input=b"\xff\x00"))))
+
+    rows = connection.execute(
+        f"select input ->> 'width', output, created_at <= now() from \"{store.schema}\".readable order by seq".encode()
+    ).fetchall()
+
+    assert rows == [("200", None, True), (None, None, True)]
+
+
+@pytest.fixture
+def roles(server: Postgres, store: PostgresStore, connection: psycopg.Connection) -> Iterator[dict[str, PostgresStore]]:
+    """A store handle for each of the roles that the guide describes."""
+    guide = Path(__file__).parents[3] / "docs" / "stores" / "postgres.md"
+    found = re.search(r"```sql roles\n(.*?)```", guide.read_text(), re.DOTALL)
+    assert found is not None
+    suffix = store.schema
+    text = found[1].replace("holdfast.", f'"{store.schema}".').replace("schema holdfast", f'schema "{store.schema}"')
+    text = re.sub(r"holdfast_(\w+)", rf"\1_{suffix}", text)
+    connection.execute(text.encode())
+    stores: dict[str, PostgresStore] = {}
+    for role in ("reads", "starts", "works"):
+        connection.execute(f"alter role {role}_{suffix} login".encode())
+        stores[role] = PostgresStore(server.address(user=f"{role}_{suffix}", schema=store.schema, notify="off"))
+    yield stores
+    for role, handle in stores.items():
+        handle.close_sync()
+        connection.execute(f"drop owned by {role}_{suffix}".encode())
+        connection.execute(f"drop role {role}_{suffix}".encode())
+
+
+def test_one_role_only_reads(roles: dict[str, PostgresStore], store: PostgresStore) -> None:
+    store.perform_sync(Start((new_job(),)))
+
+    assert len(roles["reads"].perform_sync(ListJobs(Filter(), 10))) == 1
+    assert roles["reads"].perform_sync(GetStats())[0].due == 1
+    with pytest.raises(StoreUnavailable, match="permission denied"):
+        roles["reads"].perform_sync(Start((new_job(),)))
+
+
+def test_one_role_may_start_jobs_and_nothing_else(roles: dict[str, PostgresStore]) -> None:
+    first, alone = new_job(key="one"), new_job()
+    roles["starts"].perform_sync(Start((first, new_job(after=(first.id,)), alone)))
+    (again,) = roles["starts"].perform_sync(Start((new_job(key="one"),)))
+
+    assert again.deduplicated
+    for operation in (ClaimJobs(TERMS, 1, "worker", "token"), Cancel((first.id,)), Delete((alone.id,))):
+        with pytest.raises(StoreUnavailable, match="permission denied"):
+            roles["starts"].perform_sync(operation)
+
+
+def test_one_role_works(roles: dict[str, PostgresStore]) -> None:
+    worker = roles["works"]
+    worker.perform_sync(Start((new_job(key="one", keep=0), new_job())))
+
+    jobs = worker.perform_sync(ClaimJobs(TERMS, 2, "worker", "token"))
+    worker.perform_sync(Renew(tuple((job.claim, 1) for job in jobs)))
+    settled = worker.perform_sync(Settle((completed(jobs[0]),)))
+    reaped = worker.perform_sync(Reap(("resize",), (), 10))
+
+    assert [each.written for each in settled] == [True]
+    assert len(reaped) == 1
+    assert worker.perform_sync(Prune(10)) == [jobs[0].id]
+    assert worker.perform_sync(Examine())
