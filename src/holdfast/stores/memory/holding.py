@@ -170,6 +170,5 @@ def _promote(state: State, name: str, now: Micros) -> None:
     scheduled = state.scheduled[name]
     while scheduled and scheduled[0][0] <= now:
         due, seq, job_id = heapq.heappop(scheduled)
-        job = state.jobs.get(job_id)
-        if job is not None and job.status is Status.PENDING and job.scheduled_at == due:
-            heapq.heappush(state.due[name], (-job.priority, due, seq, job_id))
+        if state.pending_at(due, seq, job_id):
+            heapq.heappush(state.due[name], (-state.jobs[job_id].priority, due, seq, job_id))

@@ -114,20 +114,21 @@ class State:
         if due := self.due_heap(type):
             return due[0][1]
         scheduled = self.scheduled[type]
-        while scheduled and not self._is_due(scheduled[0][2], scheduled[0][0]):
+        while scheduled and not self.pending_at(*scheduled[0]):
             heapq.heappop(scheduled)
         return scheduled[0][0] if scheduled else None
 
     def due_heap(self, type: str) -> list[tuple[int, Micros, int, str]]:
         """The due heap of a type, its head a job that really is pending and due."""
         heap = self.due[type]
-        while heap and not self._is_due(heap[0][3], heap[0][1]):
+        while heap and not self.pending_at(*heap[0][1:]):
             heapq.heappop(heap)
         return heap
 
-    def _is_due(self, job_id: str, at: Micros) -> bool:
+    def pending_at(self, at: Micros, seq: int, job_id: str) -> bool:
+        """Whether an entry of a heap is still true. By seq too: the id may have been deleted and given to another job."""
         job = self.jobs.get(job_id)
-        return job is not None and job.status is Status.PENDING and job.scheduled_at == at
+        return job is not None and job.status is Status.PENDING and (job.scheduled_at, job.seq) == (at, seq)
 
     def end_attempt(self, record: Record, outcome: str, error: bytes | None, next_at: Micros | None = None) -> None:
         """Keep what the job's row will forget: an attempt that did not complete it."""
