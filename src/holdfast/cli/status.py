@@ -44,11 +44,15 @@ def status(
             document = look(client)
             run.answer(document, screen(document))
             return
-        if run.json:
+        if run.json or not run.out.is_terminal:
             while True:
-                run.write(write_json(look(client)))
+                document = look(client)
+                if run.json:
+                    run.write(write_json(document))
+                else:
+                    run.out.print(screen(document))
                 time.sleep(pause)
-        with Live(console=run.out, auto_refresh=False, screen=run.out.is_terminal) as live:
+        with Live(console=run.out, auto_refresh=False, screen=True) as live:
             while True:
                 live.update(screen(look(client)), refresh=True)
                 time.sleep(pause)

@@ -17,7 +17,7 @@ from holdfast.operations import Finding
 
 @command
 def migrate(run: Invocation) -> None:
-    """Bring the store's schema up to date. Safe to repeat, and while workers run."""
+    """Bring the store's schema up to date. Safe to repeat."""
     with run.client(creates=True) as client:
         steps = client.store.migrate_sync()
         name = client.store.name

@@ -1,5 +1,10 @@
 """`status`, `list`, `show` and `report`."""
 
+import json
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from holdfast import SyncClient
@@ -39,6 +44,30 @@ def test_status_shows_it_in_one_screen(holdfast: CommandLine) -> None:
 
 def test_status_of_an_empty_store_says_so(holdfast: CommandLine) -> None:
     assert "no jobs" in holdfast("status").out
+
+
+def test_watching_the_status_is_a_line_each_time_until_interrupted(store: str) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "holdfast.cli",
+        "status",
+        "--watch",
+        "--interval",
+        "100ms",
+        "--json",
+        "--store",
+        store,
+    ]
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        first, second = json.loads(watching.stdout.readline()), json.loads(watching.stdout.readline())
+        watching.send_signal(signal.SIGINT)
+        _, complaint = watching.communicate(timeout=20)
+
+    assert first["at"] < second["at"]
+    assert (watching.returncode, complaint) == (130, "")
 
 
 def test_a_list_is_newest_first_and_goes_on_at_its_cursor(holdfast: CommandLine) -> None:
