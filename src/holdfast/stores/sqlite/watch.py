@@ -99,7 +99,8 @@ class Watch:
         self._stopped.set()
         # Written and never read, so the other end stays ready. Closing alone would not do: a forked child may
         # hold a copy of this end.
-        os.write(self._wakes, b"\0")
+        with contextlib.suppress(BrokenPipeError):  # the thread, awake for another reason, saw the flag first and left
+            os.write(self._wakes, b"\0")
         os.close(self._wakes)
         if threading.current_thread() is not self._thread:
             self._thread.join()
