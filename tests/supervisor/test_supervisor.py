@@ -10,7 +10,7 @@ from dataclasses import replace
 from holdfast import Status
 from holdfast.supervisor import Group
 from tests.supervisor.ground import PATIENCE, QUICK, Ground, is_running, read, ready, write
-from tests.supervisor.work import compute, hold, note, pause
+from tests.supervisor.work import compute, hog, hold, note, pause
 
 
 async def test_jobs_run_in_processes_that_end_with_the_supervisor(ground: Ground) -> None:
@@ -82,6 +82,32 @@ async def test_processes_that_crash_at_once_are_started_ever_more_slowly(ground:
     assert len(ear.find("process_started")) <= 3
 
 
+async def test_an_idle_fleet_leaves_its_database_at_rest_until_something_is_due(ground: Ground) -> None:
+    async with ground.supervised() as (supervisor, ear):
+        await ready(supervisor, ear)
+        chain = await ground.client.start(note.bind(1), delay=3)
+        before = supervisor.backlog.readings
+        assert await ground.client.wait(chain, timeout=PATIENCE) == 1
+
+        # It turned thirty times meanwhile.
+        assert supervisor.backlog.readings - before <= 10
+
+
+async def test_what_a_killed_worker_s_child_computes_ends_with_it(ground: Ground) -> None:
+    begun, _ = ground.gate("computing")
+    async with ground.supervised() as (_, ear):
+        chain = await ground.client.start(hog.bind(str(begun)))
+        pipe = await asyncio.to_thread(begun.open)
+        child, worker = map(int, (await asyncio.to_thread(pipe.readline)).split())
+        await ground.client.cancel(chain)
+        os.kill(worker, signal.SIGKILL)
+        assert await asyncio.to_thread(pipe.read) == ""  # nobody holds the other end any more
+        await ear.hear("process_died")
+        pipe.close()
+
+    assert not is_running(child)
+
+
 async def test_reloading_drains_processes_of_the_old_settings_and_replaces_them(ground: Ground) -> None:
     new = replace(QUICK, concurrency=5)
     async with ground.supervised(reload=lambda: [new]) as (supervisor, ear):
@@ -118,7 +144,7 @@ async def test_groups_share_out_the_types(ground: Ground) -> None:
         pids = {fleet.group.name: [each.pid for each in fleet.processes] for fleet in supervisor.fleets}
 
     assert {one, other} <= set(pids["cpu"])
-    assert set(supervisor.fleets[0].order.types) == {"note", "hold", "compute"}
+    assert set(supervisor.fleets[0].order.types) == {"note", "hold", "compute", "hog"}
 
 
 async def test_stopping_gives_back_what_outlives_the_grace_period(ground: Ground) -> None:

@@ -37,3 +37,13 @@ def hold(begun: str, gate: str) -> int:
 @jobs.job(retry=AT_ONCE, executor="process")
 def compute(number: int) -> int:
     return number * number
+
+
+@jobs.job(retry=AT_ONCE, executor="process")
+def hog(begun: str) -> None:
+    """Say which processes this is, and whose child, then keep the interpreter, and the fifo, for ever."""
+    with Path(begun).open("w") as pipe:
+        pipe.write(f"{os.getpid()} {os.getppid()}\n")
+        pipe.flush()
+        while True:
+            pass

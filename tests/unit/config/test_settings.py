@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,18 @@ def test_a_whole_file(tmp_path: Path) -> None:
     assert (reject.outcome, reject.retryable) == ("fail", False)
     assert (settings.logging.level, settings.logging.json) == ("debug", True)
     assert settings.listen == ("0.0.0.0", 9000)  # noqa: S104 - read, not bound
+
+
+def test_the_files_of_the_guide_are_read(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "supervisor.md").read_text()
+    first, second = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
+
+    path = tmp_path / "holdfast.toml"
+    path.write_text(first + second)
+    settings = read_settings(path, {"DB_PASSWORD": "s3cret"})
+
+    assert settings.groups[0] == Group(), "the guide shows the defaults"
+    assert [kind.name for kind in settings.work_kinds] == ["thumbnail", "upload", "reject"]
 
 
 def test_what_a_file_does_not_say_is_as_the_seed_has_it(tmp_path: Path) -> None:

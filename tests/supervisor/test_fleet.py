@@ -1,0 +1,207 @@
+"""A fleet of stand-ins: bounds, replacement, backoff and whom it lets go, without a process or a clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, cast
+
+import pytest
+
+from holdfast import Event, Retry
+from holdfast.observer import Observers
+from holdfast.supervisor import Group, Logging
+from holdfast.supervisor.fleet import Fleet
+from holdfast.supervisor.order import Order
+
+GROUP = Group(default_count=2, max_count=4, concurrency=10, scale_down_after=0)
+
+
+@dataclass(eq=False)
+class StandIn:
+    """Behaves like a worker process as far as a fleet can tell."""
+
+    order: Order
+    pid: int
+    started: float
+    name: str | None = "worker"
+    greeted: bool = False
+    busy: int = 0
+    draining: bool = False
+    stopped: bool = False
+    code: int | None = None
+
+    @property
+    def ready(self) -> bool:
+        return self.name is not None
+
+    @property
+    def asked_to_end(self) -> bool:
+        return self.draining or self.stopped
+
+    def drain(self) -> None:
+        self.draining = True
+
+
+@dataclass
+class Scene:
+    """A fleet, the time, and everybody who was ever started."""
+
+    group: Group = GROUP
+    now: float = 100.0
+    everybody: list[StandIn] = field(default_factory=list[StandIn])
+    events: list[Event] = field(default_factory=list[Event])
+    refusal: OSError | None = None
+
+    def __post_init__(self) -> None:
+        observers = Observers([self.events.append])
+        crashing = Retry(initial=1, multiplier=2, maximum=60, jitter=0, max_attempts=None)
+        self.fleet = Fleet(order(self.group), start=self._start, observers=observers, crashing=crashing)
+        self.fleet.keep(self.now)
+
+    def turn(self, due: int | None = 0, *, after: float = 1.0) -> None:
+        self.now += after
+        self.fleet.scale(due, self.now)
+
+    @property
+    def active(self) -> list[StandIn]:
+        return cast("list[StandIn]", self.fleet.active)
+
+    def _start(self, order: Order) -> Any:
+        if self.refusal is not None:
+            raise self.refusal
+        self.everybody.append(StandIn(order, 1000 + len(self.everybody), self.now))
+        return self.everybody[-1]
+
+
+def order(group: Group) -> Order:
+    return Order(
+        store="sqlite:///x", app=None, kinds=(), group=group, types=("a",), logging=Logging(), path=(), supervisor=1
+    )
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+def test_it_starts_with_the_default_count(scene: Scene) -> None:
+    assert len(scene.active) == 2
+
+
+def test_those_that_drain_count_towards_the_most_there_may_be(scene: Scene) -> None:
+    scene.turn(due=40)
+    for each in scene.active:
+        each.drain()
+    scene.turn(due=40)
+    assert len(scene.fleet.processes) == 4
+    assert scene.active == []
+
+    scene.everybody[0].code = 0
+    scene.turn(due=40)
+
+    assert len(scene.fleet.processes) == 4
+    assert len(scene.active) == 1
+
+
+def test_the_least_busy_is_let_go_first(scene: Scene) -> None:
+    scene.turn(due=40)
+    for each, busy in zip(scene.active, [3, 0, 2, 5], strict=True):
+        each.busy = busy
+
+    scene.turn(due=0)
+    scene.turn(due=0)
+
+    assert [each.busy for each in scene.everybody if each.draining] == [0, 2]
+
+
+def test_one_that_has_not_started_yet_is_let_go_before_any_other(scene: Scene) -> None:
+    scene.turn(due=30)
+    scene.everybody[1].name = None
+
+    scene.turn(due=0)
+    scene.turn(due=0)
+
+    assert [each.draining for each in scene.everybody] == [False, True, False]
+
+
+def test_a_process_that_dies_after_a_while_is_replaced_at_once(scene: Scene) -> None:
+    scene.turn(after=60)
+    scene.everybody[0].code = -9
+
+    scene.turn()
+
+    assert len(scene.active) == 2
+    assert scene.fleet.restarts == 1
+
+
+def test_processes_that_die_young_are_replaced_one_at_a_time_and_ever_more_slowly(scene: Scene) -> None:
+    begun: list[float] = []
+    for each in scene.active:
+        each.code = 1
+    for _ in range(400):
+        before = len(scene.everybody)
+        scene.turn(after=0.5)
+        if len(scene.everybody) > before:
+            assert len(scene.everybody) == before + 1
+            begun.append(scene.now)
+            scene.everybody[-1].name, scene.everybody[-1].code = None, 1
+
+    pauses = [later - earlier for earlier, later in pairwise(begun)]
+    assert pauses == sorted(pauses)
+    assert max(pauses) <= 61
+    assert len(begun) < 10
+
+
+def test_a_process_that_lives_ends_the_backoff(scene: Scene) -> None:
+    for each in scene.active:
+        each.code = 1
+    scene.turn()
+    assert scene.fleet.crashes == 2
+
+    scene.turn(after=5)
+    scene.turn(after=20)
+    scene.turn()
+
+    assert scene.fleet.crashes == 0
+    assert len(scene.active) == 2
+
+
+def test_a_machine_that_starts_nothing_more_is_asked_again_later(scene: Scene) -> None:
+    scene.refusal = OSError("no more processes")
+
+    scene.turn(due=40)
+    scene.refusal = None
+    scene.turn(due=40, after=0.5)
+    assert len(scene.active) == 2
+    scene.turn(due=40, after=2)
+
+    assert len(scene.active) == 3
+    assert "no more processes" in str([event.detail for event in scene.events if event.kind == "process_died"])
+
+
+def test_a_new_order_drains_those_of_the_old_one(scene: Scene) -> None:
+    scene.fleet.follow(order(replace(GROUP, concurrency=3)))
+
+    scene.turn()
+
+    assert [each.draining for each in scene.everybody] == [True, True, False, False]
+
+
+def test_a_retired_fleet_drains_and_starts_nothing(scene: Scene) -> None:
+    scene.fleet.retire()
+
+    scene.turn(due=40)
+
+    assert scene.active == []
+    assert len(scene.everybody) == 2
+
+
+def test_an_unknown_backlog_lets_nobody_go_and_still_replaces_the_dead(scene: Scene) -> None:
+    scene.turn(due=40)
+    scene.turn(due=None, after=100)
+    scene.everybody[0].code = -9
+
+    scene.turn(due=None)
+
+    assert len(scene.active) == 4
