@@ -126,7 +126,7 @@ class State:
         return heap
 
     def pending_at(self, at: Micros, seq: int, job_id: str) -> bool:
-        """Whether an entry of a heap is still true. By seq too: the id may have been deleted and given to another job."""
+        """Whether an entry of a heap is still true. By seq too: the id may have gone to another job since."""
         job = self.jobs.get(job_id)
         return job is not None and job.status is Status.PENDING and (job.scheduled_at, job.seq) == (at, seq)
 
