@@ -51,6 +51,12 @@ def main() -> None:
     app(prog_name="holdfast")
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"holdfast {version('holdfast')}")
+        raise typer.Exit(Exit.DONE)
+
+
 @app.callback()
 def holdfast(
     ctx: typer.Context,
@@ -58,11 +64,10 @@ def holdfast(
     app: App = None,
     config: ConfigFile = None,
     json: Json = False,
-    show_version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_tell_version)
+    ] = False,
 ) -> None:
-    if show_version:
-        typer.echo(f"holdfast {version('holdfast')}")
-        raise typer.Exit(Exit.DONE)
     ctx.obj = Flags(store, app, config, json)
 
 
