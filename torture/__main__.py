@@ -1,0 +1,52 @@
+"""``python -m torture --store sqlite|postgres|redis --profile smoke|ci|night --seed N [--mutant NAME]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from torture import report
+from torture.checker import check
+from torture.evidence import load
+from torture.mutants import MUTANTS
+from torture.profiles import PROFILES
+from torture.run import torture
+
+
+def main(arguments: list[str]) -> int:
+    """Exit codes: 0 valid, 1 an invariant is violated, 2 usage."""
+    parser = argparse.ArgumentParser(prog="python -m torture", description=__doc__)
+    parser.add_argument("--store", choices=["sqlite", "postgres", "redis"], default="sqlite")
+    parser.add_argument("--profile", choices=list(PROFILES), default="smoke")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, help="of load, instead of the profile's")
+    parser.add_argument("--mutant", choices=list(MUTANTS))
+    parser.add_argument("--report", type=Path, help="where to write the report as JSON")
+    parser.add_argument("--folder", type=Path, help="where to leave the evidence; a temporary one otherwise")
+    parser.add_argument("--check", type=Path, metavar="FOLDER", help="judge the evidence of an earlier run again")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="torture-") as temporary:
+        if options.check is not None:
+            evidence = load(options.check)
+        else:
+            folder = options.folder or Path(temporary)
+            folder.mkdir(parents=True, exist_ok=True)
+            profile = PROFILES[options.profile]
+            if options.seconds is not None:
+                profile = replace(profile, seconds=options.seconds)
+            evidence = torture(
+                options.store, profile, folder, seed=options.seed, name=options.profile, mutant=options.mutant
+            )
+        verdicts = check(evidence)
+    summary = report.summary(evidence, verdicts)
+    print(report.as_text(summary))
+    if options.report is not None:
+        options.report.write_bytes(report.as_json(summary))
+    return 1 if summary["verdict"] == "INVALID" else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

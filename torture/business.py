@@ -1,0 +1,70 @@
+"""The application's side of a transaction: a business row beside the chain that is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+import psycopg
+
+from holdfast import Bound, Client, HoldfastError
+from holdfast.store import Store
+from torture.history import Outcome
+
+
+class Business:
+    """Starts chains in transactions of its own, on a connection per start."""
+
+    def __init__(self, url: str, store: Store) -> None:
+        self._url = url
+        self._store = store
+
+    async def close(self) -> None:
+        """Connections end with their transactions."""
+
+    async def start(
+        self, client: Client, bound: Bound[Any], id: str, *, rollback: bool
+    ) -> tuple[Outcome, dict[str, Any]]:
+        """Write the row and start the chain; commit, or roll back. Tells what is known of it."""
+        committing = False
+        try:
+            connection = await self._connect()
+        except (psycopg.Error, aiosqlite.Error, OSError) as error:
+            return "fail", {"error": str(error)}
+        try:
+            await connection.execute(_insert(connection), (id,))
+            chain = await client.start(bound, tx=connection)
+            if rollback:
+                await connection.rollback()
+                return "fail", {"rolled back": True}
+            committing = True
+            await connection.commit()
+            return "ok", {"found": [chain.id], "deduplicated": [chain.deduplicated]}
+        except (psycopg.Error, aiosqlite.Error, HoldfastError, OSError) as error:
+            # Before the commit was sent it cannot have happened: the connection ends with what it held.
+            return ("info" if committing else "fail"), {"error": f"{type(error).__name__}: {error}"}
+        finally:
+            try:
+                await connection.close()
+            except (psycopg.Error, aiosqlite.Error, OSError):
+                pass
+
+    async def _connect(self) -> Any:
+        if self._url.startswith("sqlite"):
+            path = Path("/" + self._url.removeprefix("sqlite:///").partition("?")[0].lstrip("/"))
+            connection = await aiosqlite.connect(path, isolation_level=None, timeout=20)
+            try:
+                await connection.execute("begin immediate")
+            except BaseException:
+                await connection.close()
+                raise
+            return connection
+        address = self._url.partition("?")[0]
+        return await psycopg.AsyncConnection.connect(address, connect_timeout=10, sslmode="disable")
+
+
+def _insert(connection: Any) -> str:
+    if isinstance(connection, psycopg.AsyncConnection):
+        return "insert into torture.business (id) values (%s)"
+    return "insert into torture_business (id) values (?)"

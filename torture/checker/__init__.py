@@ -1,0 +1,67 @@
+"""The checker: one offline pass over the evidence, a verdict for each of the 33 invariants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torture.checker import control, execution, existence, structure, upkeep
+from torture.checker.verdict import Tally, Verdict, Word, judge
+from torture.evidence import Evidence
+
+__all__ = ["INVARIANTS", "Verdict", "Word", "check"]
+
+Check = Callable[[Evidence], Tally]
+
+
+def _absent(reason: str) -> Check:
+    return lambda evidence: Tally(reason=reason)
+
+
+INVARIANTS: dict[int, tuple[str, Check]] = {
+    1: ("no lost job", existence.no_lost_job),
+    2: ("no phantom", existence.no_phantom),
+    3: ("atomic with user data", existence.atomic_with_user_data),
+    4: ("one terminal transition", existence.one_end),
+    5: ("effects exactly once", execution.effects_once),
+    6: ("one lease", execution.one_lease),
+    7: ("stale cannot write", execution.stale_cannot_write),
+    8: ("attempts", execution.attempts_count),
+    9: ("never early", execution.never_early),
+    10: ("recovery", execution.recovery),
+    11: ("poison bounded", execution.poison_bounded),
+    12: ("chain", structure.chains_whole),
+    13: ("blockers", structure.blockers_hold),
+    14: ("dedup", structure.one_per_key),
+    15: ("ticks", _absent("this version has no schedules that tick")),
+    16: ("cancel is final", control.cancel_is_final),
+    17: ("external completion", control.one_completer),
+    18: ("waiters wake", control.waiters_wake),
+    19: ("result keep time", control.kept_as_told),
+    20: ("payload fidelity", control.payloads_exact),
+    21: ("shutdown loses nothing", upkeep.shutdown_loses_nothing),
+    22: ("crash anywhere", upkeep.crash_anywhere),
+    23: ("no starvation", upkeep.no_starvation),
+    24: ("limits", _absent("this version has no limits on running jobs per queue or key")),
+    25: ("autoscaler", _absent("the supervisor takes no part in this workload; tests/supervisor shows it")),
+    26: ("clock-independent", upkeep.any_clock),
+    27: ("notifications are hints", upkeep.hints_only),
+    28: ("bounded", upkeep.bounded),
+    29: ("conservation", upkeep.conservation),
+    30: ("clean at rest", upkeep.clean_at_rest),
+    31: ("rolling upgrade", _absent("there is one version of the schema so far")),
+    32: ("separation", upkeep.kept_apart),
+    33: ("security", _absent("no HTTP edge takes part in this workload")),
+}
+
+WHOLE = {22: range(1, 21), 26: range(1, 22), 27: range(1, 22)}
+"""Invariants that say: the others hold, whatever happens. They fall with those."""
+
+
+def check(evidence: Evidence) -> list[Verdict]:
+    """Judge a run."""
+    tallies = {number: check(evidence) for number, (_, check) in INVARIANTS.items()}
+    for number, others in WHOLE.items():
+        fallen = [other for other in others if tallies[other].violations]
+        if fallen and tallies[number].reason is None:
+            tallies[number].broken("with faults about, these did not hold: " + ", ".join(map(str, fallen)))
+    return [judge(number, name, tallies[number]) for number, (name, _) in INVARIANTS.items()]

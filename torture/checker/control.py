@@ -1,0 +1,142 @@
+"""16 to 20: cancelling, completing from outside, waiting, keeping, payloads."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from torture.audit import Change
+from torture.checker.execution import spread
+from torture.checker.telling import FINISHED, ends, is_outside, story
+from torture.checker.verdict import Tally
+from torture.evidence import Evidence
+from torture.history import Call
+
+TICK = 5_000
+LOOK_WITHOUT_WAKEUP = 5.0
+"""Seconds between two looks of a waiter that hears nothing (holdfast.waiting.POLL)."""
+
+
+def cancel_is_final(evidence: Evidence) -> Tally:
+    """16. After a cancel that took: no start, no end but that one, no next step, until an operator's retry."""
+    tally = Tally()
+    for job_id, changes in evidence.by_job.items():
+        cancelled: Change | None = None
+        for change in changes:
+            if change.before in FINISHED and change.after in ("pending", "blocked"):
+                cancelled = None
+            if cancelled is not None and change.after not in ("cancelled", None):
+                tally.broken(f"{job_id}: {change.after} after it was cancelled: {story(changes)}")
+            if change.after == "cancelled" and change.before != "cancelled":
+                cancelled = change
+                tally.opportunities += 1
+                tally.counts[f"while {change.before}"] = tally.counts.get(f"while {change.before}", 0) + 1
+        if cancelled is not None:
+            later = [each for each in evidence.by_chain[changes[0].chain] if each.seq > cancelled.seq]
+            if any(each.before is None and each.index > changes[0].index for each in later):
+                tally.broken(f"{job_id}: its chain went on after it was cancelled: {story(changes)}")
+    for call in evidence.called("cancel"):
+        if call.outcome == "ok" and call.facts.get("status") is not None:
+            seen = {change.after for change in evidence.by_chain.get(call.args["chain"], []) if ends(change)}
+            told = call.facts["status"]
+            tally.expect(told in seen, f"cancel of {call.args['chain']} was told {told}, which never was: {seen}")
+    return tally
+
+
+def one_completer(evidence: Evidence) -> Tally:
+    """17. Of those who complete a chain, the worker included, one wins and the others are told so."""
+    tally = Tally()
+    by_chain: dict[str, list[Call]] = defaultdict(list)
+    for call in evidence.called("complete"):
+        by_chain[call.args["chain"]].append(call)
+    for chain, calls in by_chain.items():
+        changes = evidence.by_chain.get(chain, [])
+        outside = [change for change in changes if is_outside(change)]
+        won = [call for call in calls if call.outcome == "ok"]
+        unknown = [call for call in calls if call.outcome == "info"]
+        lost = [call for call in calls if call.outcome == "fail"]
+        tally.opportunities += len(lost)
+        if not len(won) <= len(outside) <= len(won) + len(unknown):
+            tally.broken(
+                f"{chain}: {len(won)} completers won, {len(unknown)} do not know, "
+                f"and it was completed from outside {len(outside)} times: {story(changes)}"
+            )
+    return tally
+
+
+def waiters_wake(evidence: Evidence) -> Tally:
+    """18. A waiter is told how the chain ended, soon after it did, or that its own time was up before."""
+    tally = Tally()
+    late: list[float] = []
+    bound = LOOK_WITHOUT_WAKEUP + evidence.facts.slack
+    for call in evidence.called("wait"):
+        if call.ended is None or call.outcome != "ok":
+            continue
+        chain, told = call.args["chain"], call.facts["status"]
+        finished = [change for change in evidence.by_chain.get(chain, []) if ends(change)]
+        if told in FINISHED:
+            match = [change for change in finished if change.after == told and change.at <= call.ended + TICK]
+            tally.expect(bool(match), f"waiter of {chain} was told {told}: {story(evidence.by_chain.get(chain, []))}")
+            if match:
+                since = max(match[-1].at, call.begun)
+                waited = (call.ended - since - evidence.away(since, call.ended)) / 1e6
+                late.append(waited)
+                if waited > bound:
+                    tally.broken(f"waiter of {chain} was told {waited:.1f} s after it ended, bound {bound:g} s")
+        elif told == "timeout":
+            end = _last_end(evidence, chain)
+            slept = 0.0 if end is None else (call.ended - end - evidence.away(end, call.ended)) / 1e6
+            tally.expect(
+                slept <= min(bound, call.args["timeout"]) or slept <= bound,
+                f"waiter of {chain} gave up {slept:.1f} s after it had ended",
+            )
+    tally.counts |= spread("seconds from end to waiter told", late)
+    return tally
+
+
+def _last_end(evidence: Evidence, chain: str) -> int | None:
+    """When a chain was finished for good; None if it is not, or was opened again."""
+    changes = evidence.by_chain.get(chain, [])
+    if not changes or any(change.before in FINISHED and change.after is not None for change in changes):
+        return None
+    last = max(change.index for change in changes)
+    final = [change for change in changes if change.index == last and ends(change)]
+    return final[-1].at if final else None
+
+
+def kept_as_told(evidence: Evidence) -> Tally:
+    """19. Nothing is pruned before its time, nor anything unfinished; nothing is kept long after it."""
+    tally = Tally()
+    asked: set[str] = set()
+    for call in evidence.called("delete"):
+        asked |= set(call.args["chains"])
+    for change in evidence.changes:
+        if change.after is not None or change.chain in asked:
+            continue
+        if change.before not in FINISHED:
+            tally.broken(f"{change.id}: pruned while {change.before}")
+            continue
+        whole = [each for each in evidence.by_chain[change.chain] if each.after in FINISHED and each.keep is not None]
+        due = max(((each.finished_at or 0) + (each.keep or 0) for each in whole), default=None)
+        early = 0 if due is None else due - change.at
+        tally.expect(due is not None and early <= TICK, f"{change.id}: pruned {early / 1e6:.1f} s before its time")
+    return tally
+
+
+def payloads_exact(evidence: Evidence) -> Tally:
+    """20. What was given comes back the same, or is refused with a typed error before anything is written."""
+    tally = Tally()
+    for call in evidence.called("echo"):
+        if call.outcome == "ok":
+            tally.expect(call.facts["equal"], f"{call.args['value']} came back as {call.facts['got']}")
+    for call in evidence.called("refuse"):
+        if call.outcome == "ok":
+            tally.expect(
+                call.facts["error"] == "PayloadRefused", f"{call.args['value']} was met with {call.facts['error']}"
+            )
+    for row in evidence.facts.rows:
+        if row.type == "vague":
+            tally.expect(
+                row.status in ("failed", "cancelled"),
+                f"{row.id}: an output that cannot be written left it {row.status}",
+            )
+    return tally

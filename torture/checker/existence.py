@@ -1,0 +1,117 @@
+"""1 to 4: what was accepted is there, nothing else is, and each job ends once."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from torture.audit import Change
+from torture.checker.telling import FINISHED, UNFINISHED, ends, parent_of, story
+from torture.checker.verdict import Tally
+from torture.evidence import Evidence
+
+LEGAL: dict[str | None, set[str | None]] = {
+    None: {"pending", "blocked", "failed"},
+    "blocked": {"pending", "failed", "cancelled", "completed"},
+    "pending": {"running", "cancelled", "completed"},
+    "running": {"completed", "pending", "failed", "cancelled"},
+    "completed": set(),
+    "failed": {"pending", "blocked"},
+    "cancelled": {"pending", "blocked"},
+}
+
+
+def no_lost_job(evidence: Evidence) -> Tally:
+    """1. Acknowledged: there until deleted. Refused or rolled back: never there. All of a batch, or none."""
+    tally = Tally()
+    created = {change.id for change in evidence.changes if change.before is None}
+    removed = {change.id for change in evidence.changes if change.after is None}
+    unknown = 0
+    for call in evidence.called("start"):
+        ids: list[str] = call.args["ids"]
+        if call.outcome == "ok":
+            for asked, found in zip(ids, call.facts["found"], strict=True):
+                there = found in evidence.rows or (found in created and found in removed)
+                tally.expect(
+                    there, f"acknowledged start of {found} (asked as {asked}) is gone: {_tell(evidence, found)}"
+                )
+        elif call.outcome == "fail":
+            for asked in ids:
+                tally.expect(asked not in created, f"start of {asked} failed for certain, and yet it exists")
+        else:
+            unknown += 1
+            if call.args.get("whole"):
+                there = [asked in created for asked in ids]
+                tally.expect(all(there) or not any(there), f"a batch of {len(ids)} was written in part: {ids[0]} ...")
+    tally.counts["unknown"] = unknown
+    return tally
+
+
+def no_phantom(evidence: Evidence) -> Tally:
+    """2. Every job was started by somebody, or follows from one that completed."""
+    tally = Tally()
+    started = {asked for call in evidence.called("start") for asked in call.args["ids"] if call.outcome != "fail"}
+    by_place = {(change.chain, change.index): change.id for change in evidence.changes if change.before is None}
+    for change in evidence.changes:
+        if change.before is not None:
+            continue
+        if change.index:
+            before = by_place.get((change.chain, change.index - 1))
+            done = before is not None and any(each.after == "completed" for each in evidence.by_job[before])
+            tally.expect(done, f"{change.id} is step {change.index} of {change.chain} without a completed predecessor")
+        elif change.type == "effect":
+            parent = parent_of(change)
+            done = any(each.after == "completed" for each in evidence.by_job.get(parent, []))
+            tally.expect(done, f"side chain {change.id} exists, but its parent {parent} never completed")
+        else:
+            tally.expect(change.id in started, f"{change.id} ({change.type}) exists, and nobody started it")
+    return tally
+
+
+def atomic_with_user_data(evidence: Evidence) -> Tally:
+    """3. The business row written in the same transaction is there if, and only if, the job is."""
+    if not evidence.facts.transactional:
+        return Tally(reason="this store shares no transaction with the application")
+    tally = Tally()
+    rows = Counter(evidence.facts.business)
+    created = {change.id for change in evidence.changes if change.before is None}
+    for call in evidence.called("start"):
+        if call.args.get("business"):
+            (asked,) = call.args["ids"]
+            tally.expect(
+                rows[asked] == (asked in created),
+                f"{asked}: {rows[asked]} business rows, job {'exists' if asked in created else 'does not exist'}"
+                f" ({call.outcome})",
+            )
+    rolled_back = [call for call in evidence.called("start") if call.args.get("rollback")]
+    tally.counts["rolled back"] = len(rolled_back)
+    return tally
+
+
+def one_end(evidence: Evidence) -> Tally:
+    """4. Each generation of a job ends once, and leaves its end only by an operator's retry."""
+    tally = Tally()
+    retries = Counter(call.facts.get("job") or call.args["job"] for call in evidence.called("retry"))
+    for job_id, changes in evidence.by_job.items():
+        reopened = 0
+        for before, after in zip([None, *changes], changes, strict=False):
+            if not _follows(before, after):
+                tally.broken(f"{job_id}: a change does not begin where the one before ended: {story(changes)}")
+            if after.after is not None and after.before != after.after and after.after not in LEGAL[after.before]:
+                tally.broken(f"{job_id}: {after.before} became {after.after}: {story(changes)}")
+            reopened += after.before in FINISHED and after.after in UNFINISHED
+            tally.opportunities += ends(after)
+        # A retry whose answer was lost is counted under what was asked for: the chain, not its last job.
+        asked = retries[job_id] + (retries[changes[0].chain] if changes[0].chain != job_id else 0)
+        if reopened > asked:
+            tally.broken(f"{job_id}: left its end {reopened} times, {asked} retries were asked for: {story(changes)}")
+        if (row := evidence.rows.get(job_id)) is not None and row.status != changes[-1].after:
+            tally.broken(f"{job_id}: read as {row.status}, last seen to become {changes[-1].after}: {story(changes)}")
+    return tally
+
+
+def _follows(before: Change | None, after: Change) -> bool:
+    return after.before == (None if before is None else before.after)
+
+
+def _tell(evidence: Evidence, job_id: str) -> str:
+    return story(evidence.by_job.get(job_id, [])) or "it was never written"

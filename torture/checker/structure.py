@@ -1,0 +1,129 @@
+"""12 to 14: chains, blockers, deduplication."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+from torture.audit import Change
+from torture.checker.telling import FINISHED, UNFINISHED, is_claim, story
+from torture.checker.verdict import Tally
+from torture.evidence import Evidence
+
+TIE = 100_000
+"""Microseconds between the ends of a job's last two blockers for it to count as a tie."""
+
+
+def chains_whole(evidence: Evidence) -> Tally:
+    """12. A step exists if, and only if, the one before it completed by handing over; one open step at most."""
+    tally = Tally()
+    for chain, changes in evidence.by_chain.items():
+        created = [change for change in changes if change.before is None]
+        indexes = [change.index for change in created]
+        if len(created) > 1:
+            tally.expect(indexes == list(range(len(indexes))), f"chain {chain} has steps {indexes}")
+            _check_together(tally, chain, changes)
+        rows = [row for row in (evidence.rows.get(change.id) for change in created) if row is not None]
+        if not rows:
+            continue
+        rows.sort(key=lambda row: row.index)
+        for row in rows[:-1]:
+            tally.expect(row.status == "completed", f"chain {chain} went on after step {row.index}, {row.status}")
+        last = rows[-1]
+        if last.status == "completed":
+            tally.expect(
+                last.output is not None, f"chain {chain} ends at step {last.index}, which handed over to nothing"
+            )
+    return tally
+
+
+def _check_together(tally: Tally, chain: str, changes: list[Change]) -> None:
+    """Where the audit names transactions: a step is created in the one that completes the step before it."""
+    completed = {change.index: change for change in changes if change.after == "completed"}
+    for change in changes:
+        if change.before is None and change.index and change.tx is not None:
+            before = completed.get(change.index - 1)
+            together = before is not None and before.tx == change.tx
+            tally.expect(together, f"chain {chain}: step {change.index} was not written with the end of the one before")
+
+
+def blockers_hold(evidence: Evidence) -> Tally:
+    """13. A blocked job starts after its last blocker completed, and is blocked no longer than that."""
+    tally = Tally()
+    after: dict[str, list[str]] = {}
+    for call in evidence.called("start"):
+        for job_id, chains in call.args.get("after", {}).items():
+            after[job_id] = chains
+    done = {chain: end for chain, changes in evidence.by_chain.items() if (end := _completion(changes)) is not None}
+    ties = 0
+    for job_id, chains in after.items():
+        changes = evidence.by_job.get(job_id)
+        if not changes:
+            continue
+        ends = [done.get(chain) for chain in chains]
+        for claim in filter(is_claim, changes):
+            early = [chain for chain, end in zip(chains, ends, strict=True) if end is None or end.seq > claim.seq]
+            tally.expect(not early, f"{job_id} started before its blockers {early}: {story(changes)}")
+        last = sorted(end.at for end in ends if end is not None)
+        ties += len(last) > 1 and last[-1] - last[-2] < TIE
+        row = evidence.rows.get(job_id)
+        if row is None or row.status != "blocked":
+            continue
+        tally.expect(not all(ends), f"{job_id} is blocked though all its blockers completed: {story(changes)}")
+        if row.on_blocker_failure == "fail":
+            broken = [chain for chain in chains if _broken(evidence, chain)]
+            tally.expect(not broken, f"{job_id} should have failed with its blockers {broken}: {story(changes)}")
+    tally.counts["ties"] = ties
+    return tally
+
+
+def _completion(changes: list[Change]) -> Change | None:
+    """The change that completed a chain: its last step's."""
+    if changes[-1].after is None and all(change.after != "completed" for change in changes):
+        return None
+    last = max(change.index for change in changes)
+    return next((each for each in changes if each.index == last and each.after == "completed"), None)
+
+
+def _broken(evidence: Evidence, chain: str) -> bool:
+    rows = [evidence.rows[change.id] for change in evidence.by_chain.get(chain, []) if change.id in evidence.rows]
+    return bool(rows) and max(rows, key=lambda row: row.index).status in ("failed", "cancelled")
+
+
+def one_per_key(evidence: Evidence) -> Tally:
+    """14. At no time two unfinished chains of one type and key; of those who start it together one creates."""
+    tally = Tally()
+    retried = {call.args["job"] for call in evidence.called("retry")}
+    lives: dict[tuple[str, str], list[tuple[int, int, str]]] = defaultdict(list)
+    for chain, changes in evidence.by_chain.items():
+        first = changes[0]
+        if first.before is None and first.key is not None and first.type == "keyed" and chain not in retried:
+            lives[first.type, first.key].append((first.seq, _end(changes), chain))
+    for (type, key), spans in lives.items():
+        spans.sort()
+        for (_, end, one), (begin, _, other) in pairwise(spans):
+            if begin < end:
+                tally.broken(f"{type} {key}: {other} was created while {one} was unfinished")
+    makers: dict[str, int] = defaultdict(int)
+    for call in evidence.called("start"):
+        if call.outcome == "ok" and call.args.get("keyed"):
+            for found, deduplicated in zip(call.facts["found"], call.facts["deduplicated"], strict=True):
+                tally.opportunities += deduplicated
+                makers[found] += not deduplicated
+    for chain, times in makers.items():
+        if times > 1:
+            tally.broken(f"{chain}: {times} callers were told that they created it")
+    return tally
+
+
+def _end(changes: list[Change]) -> int:
+    """The place in the audit where a chain was finished or deleted; far away if it never was."""
+    open_jobs: set[str] = set()
+    for change in changes:
+        if change.after in UNFINISHED:
+            open_jobs.add(change.id)
+        elif change.after is None or change.after in FINISHED:
+            open_jobs.discard(change.id)
+    if open_jobs:
+        return 1 << 62
+    return max(change.seq for change in changes if change.before in UNFINISHED and change.after not in UNFINISHED)

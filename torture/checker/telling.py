@@ -1,0 +1,50 @@
+"""The story of a job in a line, for a violation's text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from torture.audit import Change
+
+UNFINISHED = ("blocked", "pending", "running")
+FINISHED = ("completed", "failed", "cancelled")
+
+
+def story(changes: Iterable[Change]) -> str:
+    """The transitions of a job, renewals left out."""
+    told = [change for change in changes if change.before != change.after or change.token_before != change.token]
+    return " ".join(_step(change) for change in told[-12:])
+
+
+def _step(change: Change) -> str:
+    token = (change.token or change.token_before or "")[:6]
+    return f"[{change.seq} {change.before or 'none'}>{change.after or 'none'} #{change.attempt} {token}]"
+
+
+def is_claim(change: Change) -> bool:
+    """A row that begins to be held: pending before, or running under another token, which is a theft."""
+    return change.after == "running" and (change.before != "running" or change.token != change.token_before)
+
+
+def is_reap(change: Change) -> bool:
+    """Taken back from its worker: a settlement keeps its token, this does not; an operator's cancel does not either."""
+    return (
+        change.before == "running"
+        and change.token is None
+        and change.token_before is not None
+        and change.after in ("pending", "failed")
+    )
+
+
+def ends(change: Change) -> bool:
+    return change.after in FINISHED and change.before != change.after
+
+
+def is_outside(change: Change) -> bool:
+    """Completed from outside: no attempt's token stands on the row."""
+    return change.after == "completed" and change.before != "completed" and change.token is None
+
+
+def parent_of(change: Change) -> str:
+    """The job whose completion started this side chain: its key is the job's id and the attempt's token."""
+    return (change.key or "").partition("|")[0]

@@ -1,0 +1,188 @@
+"""21 to 32: shutting down, crashing, waiting one's turn, counting, coming to rest, keeping apart."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from torture.checker.execution import spread
+from torture.checker.telling import is_claim, story
+from torture.checker.verdict import Tally
+from torture.evidence import Evidence
+
+CRASHES = ("kill", "failpoint kill", "server restart", "server kill")
+LAST_CLAIM = 2_000_000
+"""Microseconds for a claim that was on its way when the order to stop came."""
+LARGEST_ERROR = 256 * 1024
+
+
+def shutdown_loses_nothing(evidence: Evidence) -> Tally:
+    """21. A worker that was asked to stop claims no more, and holds nothing when it has ended well."""
+    tally = Tally()
+    claims: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for change in evidence.changes:
+        if is_claim(change) and change.worker is not None:
+            claims[change.worker].append((change.at, change.id))
+    for note in evidence.noted("exit"):
+        asked, worker = note.facts.get("asked"), note.facts["worker"]
+        if asked is None:
+            continue
+        late = [job_id for at, job_id in claims[worker] if at > asked + LAST_CLAIM + evidence.away(asked, at)]
+        tally.expect(not late, f"{worker} claimed {late} after it was asked to stop")
+        if note.facts["code"] != 0:
+            tally.broken(f"{worker} was asked to stop and ended with {note.facts['code']}")
+            continue
+        held = [job_id for _, job_id in claims[worker] if _held(evidence, job_id, worker, note.at)]
+        if held and not evidence.away(asked, note.at):
+            tally.broken(f"{worker} ended well and still held {held}")
+    return tally
+
+
+def _held(evidence: Evidence, job_id: str, worker: str, moment: int) -> bool:
+    standing = [change for change in evidence.by_job[job_id] if change.at <= moment]
+    return bool(standing) and standing[-1].after == "running" and standing[-1].worker == worker
+
+
+def crash_anywhere(evidence: Evidence) -> Tally:
+    """22. Everything above, through crashes: this counts them."""
+    tally = Tally()
+    for note in evidence.noted("fault"):
+        if note.facts["kind"] in CRASHES:
+            tally.counts[note.facts["kind"]] = tally.counts.get(note.facts["kind"], 0) + 1
+    points = Counter(f"{note.facts['when']} {note.facts['verb']}" for note in evidence.noted("failpoint"))
+    tally.counts["failpoints met"] = points.total()
+    tally.counts["different failpoints"] = len(points)
+    tally.opportunities = int(sum(tally.counts.get(kind, 0) for kind in CRASHES)) + points.total()
+    return tally
+
+
+def no_starvation(evidence: Evidence) -> Tally:
+    """23. A due job is claimed within the bound at this load, outages and pauses aside."""
+    tally = Tally()
+    bound = 10 * (evidence.facts.lease + evidence.facts.poll) + evidence.facts.slack
+    waits: list[float] = []
+    for job_id, changes in evidence.by_job.items():
+        due: int | None = None
+        for change in changes:
+            if change.after == "pending" and change.before != "pending":
+                due = max(change.at, change.scheduled_at or 0)
+            elif change.after == "pending" and change.scheduled_at is not None:
+                due = max(change.at, change.scheduled_at)
+            elif is_claim(change) and due is not None:
+                waited = (change.at - due - evidence.away(due, change.at)) / 1e6
+                waits.append(waited)
+                tally.expect(waited <= bound, f"{job_id}: due for {waited:.1f} s, bound {bound:g} s: {story(changes)}")
+    tally.counts |= spread("seconds from due to claimed", waits)
+    return tally
+
+
+def any_clock(evidence: Evidence) -> Tally:
+    """26. Workers whose clocks are wrong change nothing: this counts their attempts."""
+    if not evidence.facts.own_clock:
+        return Tally(reason="this store's clock is that of its clients' machine: they cannot differ")
+    tally = Tally()
+    skewed = {note.process: note.facts["skew"] for note in evidence.noted("worker") if note.facts.get("skew")}
+    tally.opportunities = sum(note.process in skewed for note in evidence.noted("handler"))
+    tally.counts["skewed workers"] = len(skewed)
+    return tally
+
+
+def hints_only(evidence: Evidence) -> Tally:
+    """27. Wake-ups that are lost or come twice cost time only: this counts them."""
+    tally = Tally()
+    latest: dict[str, dict[str, int]] = {}
+    for note in evidence.noted("hints"):
+        latest[note.process] = note.facts
+    for kind in ("dropped", "doubled"):
+        tally.counts[kind] = sum(facts[kind] for facts in latest.values())
+    tally.opportunities = int(tally.counts["dropped"] + tally.counts["doubled"])
+    return tally
+
+
+def bounded(evidence: Evidence) -> Tally:
+    """28. Payloads, errors and connections have limits that hold."""
+    tally = Tally()
+    for call in evidence.called("refuse"):
+        if call.outcome == "ok" and call.args.get("large"):
+            tally.expect(call.facts["error"] == "PayloadRefused", f"a huge payload was met with {call.facts['error']}")
+    for row in evidence.facts.rows:
+        if row.error_bytes:
+            tally.expect(row.error_bytes <= LARGEST_ERROR, f"{row.id}: an error of {row.error_bytes} bytes")
+    most = evidence.facts.leaks.get("most connections")
+    if most is not None:
+        limit = evidence.facts.leaks["connection limit"]
+        tally.expect(most <= limit, f"{most} connections at once, limit {limit}")
+    return tally
+
+
+def conservation(evidence: Evidence) -> Tally:
+    """29. What was created is finished or unfinished, and every way of counting agrees."""
+    tally = Tally()
+    created = {change.id for change in evidence.changes if change.before is None}
+    removed = {change.id for change in evidence.changes if change.after is None}
+    tally.expect(
+        created - removed == set(evidence.rows),
+        f"by the audit {len(created - removed)} jobs, listed {len(evidence.rows)}; "
+        f"not in both: {sorted((created - removed) ^ set(evidence.rows))[:5]}",
+    )
+    counted = Counter(row.status for row in evidence.facts.rows)
+    for status in {*counted, *evidence.facts.stats}:
+        told = evidence.facts.stats.get(status, 0)
+        tally.expect(told == counted[status], f"{told} {status} by the statistics, {counted[status]} listed")
+    known = sorted(
+        (call.ended, len(call.args["ids"]) - sum(call.facts["deduplicated"]))
+        for call in evidence.called("start")
+        if call.outcome == "ok" and call.ended is not None
+    )
+    gone = [change.at for change in evidence.changes if change.after is None]
+    for call in evidence.called("stats"):
+        if call.outcome == "ok" and call.ended is not None:
+            least = sum(number for ended, number in known if ended < call.begun)
+            least -= sum(at <= call.ended for at in gone)
+            tally.expect(
+                call.facts["total"] >= least, f"a snapshot shows {call.facts['total']} jobs of at least {least}"
+            )
+    return tally
+
+
+def clean_at_rest(evidence: Evidence) -> Tally:
+    """30. Afterwards nothing runs, nothing is stuck, nobody waits, and nothing was leaked."""
+    tally = Tally()
+    tally.expect(evidence.facts.quiet, "the store did not come to rest within the bound")
+    for row in evidence.facts.rows:
+        tally.expect(row.status != "running", f"{row.id} ({row.type}): {row.status} at rest")
+        if (
+            row.status == "pending"
+            and row.type not in ("approval", "neighbour")
+            and row.scheduled_at < evidence.facts.ended
+        ):
+            tally.broken(f"{row.id} ({row.type}): due and pending at rest: {story(evidence.by_job.get(row.id, []))}")
+    for name, count in evidence.facts.leaks.items():
+        if name.startswith("left: "):
+            tally.expect(not count, f"{name.removeprefix('left: ')}: {count}")
+    samples: dict[str, list[dict[str, float]]] = defaultdict(list)
+    for note in evidence.noted("sample"):
+        samples[note.process].append(note.facts)
+    for process, taken in samples.items():
+        if len(taken) >= 6:
+            for what, allowed in (("files", 40), ("threads", 40), ("tasks", 60)):
+                early = max(sample[what] for sample in taken[: len(taken) // 2])
+                late = min(sample[what] for sample in taken[-3:])
+                tally.expect(late <= early + allowed, f"{process}: {what} grew from {early} to {late}")
+    memory = [note.facts["memory"] for note in evidence.noted("sample")]
+    tally.counts["most MB of a process"] = round(max(memory, default=0), 1)
+    return tally
+
+
+def kept_apart(evidence: Evidence) -> Tally:
+    """32. Another store beside this one, on the same server, is not touched."""
+    tally = Tally()
+    beside = evidence.facts.neighbour
+    if not beside:
+        return tally
+    tally.expect(
+        beside["pending"] == beside["started"] == beside["all"],
+        f"of {beside['started']} jobs next door {beside['all']} are there, {beside['pending']} still pending",
+    )
+    tally.expect(not set(beside["ids"]) & set(evidence.rows), "jobs of the neighbour are listed here")
+    tally.opportunities += beside["started"]
+    return tally

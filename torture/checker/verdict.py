@@ -1,0 +1,65 @@
+"""A verdict: what the evidence says about one invariant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Word(StrEnum):
+    OK = "OK"
+    VIOLATED = "VIOLATED"
+    VACUOUS = "VACUOUS"
+    """The race or fault that could have broken it never happened, so nothing was shown."""
+    NOT_APPLICABLE = "NOT APPLICABLE"
+    """Nothing here that it speaks of; the reason is stated."""
+
+
+MOST_SHOWN = 20
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one check counted."""
+
+    opportunities: int = 0
+    """How often it could have gone wrong."""
+    violations: list[str] = field(default_factory=list[str])
+    reason: str | None = None
+    """Why it does not apply."""
+    counts: dict[str, float] = field(default_factory=dict[str, float])
+
+    def expect(self, holds: bool, otherwise: str) -> None:
+        """One more opportunity; it went wrong unless this holds."""
+        self.opportunities += 1
+        if not holds:
+            self.violations.append(otherwise)
+
+    def broken(self, how: str) -> None:
+        self.violations.append(how)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A line of the report."""
+
+    number: int
+    name: str
+    word: Word
+    opportunities: int
+    violations: tuple[str, ...]
+    """The first of them, each with the changes that show it."""
+    broken: int
+    reason: str | None = None
+    counts: dict[str, float] = field(default_factory=dict[str, float])
+
+
+def judge(number: int, name: str, tally: Tally) -> Verdict:
+    if tally.violations:
+        word = Word.VIOLATED
+    elif tally.reason is not None:
+        word = Word.NOT_APPLICABLE
+    else:
+        word = Word.OK if tally.opportunities else Word.VACUOUS
+    shown = tuple(tally.violations[:MOST_SHOWN])
+    return Verdict(number, name, word, tally.opportunities, shown, len(tally.violations), tally.reason, tally.counts)

@@ -1,0 +1,60 @@
+"""What a run needs of a store, whichever it is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torture.audit import Change
+
+Harm = Callable[[float], None]
+"""Do some harm for about so many seconds, and undo it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A kind of harm to a store. An outage: whoever uses the store may be held up until it is over."""
+
+    kind: str
+    harm: Harm
+    outage: bool = True
+    longest: float = 0.0
+    """Seconds; 0 for what is over at once."""
+
+
+class Ground(ABC):
+    """A store for one run."""
+
+    url: str
+    """For producers and workers, maybe by way of a proxy."""
+    direct: str
+    """For the run itself."""
+    neighbour: str
+    """Another store on the same server."""
+    transactional = True
+    own_clock = True
+    versions: dict[str, str]
+
+    @abstractmethod
+    def audit(self) -> list[Change]:
+        """Every change so far."""
+
+    @abstractmethod
+    def ledger(self) -> list[tuple[str, int, str]]: ...
+
+    @abstractmethod
+    def business(self) -> list[str]: ...
+
+    @abstractmethod
+    def faults(self) -> list[Fault]:
+        """What can be done to this store."""
+
+    def is_locked(self) -> bool:
+        """Whether some process holds a lock that keeps all others from writing: such a one is not to be frozen."""
+        return False
+
+    def leaks(self) -> dict[str, Any]:
+        """What is left once every producer and worker has ended; names that begin with "left: " should count nothing."""
+        return {}

@@ -1,0 +1,158 @@
+"""PostgreSQL: a private server behind the proxy; the audit is written by a trigger."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from signal import SIGINT, SIGQUIT, Signals
+from typing import Any
+
+import psycopg
+
+from holdfast.stores.postgres import PostgresStore
+from tests.servers.postgres import Postgres, running_postgres
+from torture.audit import COLUMNS, Change
+from torture.grounds.ground import Fault, Ground
+from torture.grounds.proxied import proxy_faults
+from torture.grounds.sqlite import audited
+from torture.proxy import Proxy
+
+_COLUMNS = ", ".join(f'"{column}"' for column in COLUMNS)
+_AUDIT = f"""
+create schema torture;
+create table torture.ledger (job text, attempt bigint, token text);
+create table torture.business (id text);
+create table torture.audit (
+    seq bigint generated always as identity primary key, at bigint not null, tx text not null,
+    id text, chain text, "index" bigint, type text, before text, after text, attempt_before bigint, attempt bigint,
+    max_attempts bigint, token_before text, token text, leased_before bigint, leased_until bigint,
+    scheduled_before bigint, scheduled_at bigint, worker_before text, worker text, key text, finished_at bigint,
+    keep bigint);
+create function torture.note() returns trigger language plpgsql as $$
+declare
+    now bigint := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+    tx text := pg_current_xact_id()::text;
+begin
+    if tg_op = 'INSERT' then
+        insert into torture.audit (at, tx, {_COLUMNS}) values (now, tx, {", ".join(audited("new", None, "new"))});
+    elsif tg_op = 'UPDATE' then
+        insert into torture.audit (at, tx, {_COLUMNS}) values (now, tx, {", ".join(audited("new", "old", "new"))});
+    else
+        insert into torture.audit (at, tx, {_COLUMNS}) values (now, tx, {", ".join(audited("old", "old", None))});
+    end if;
+    return null;
+end $$;
+create trigger torture after insert or update or delete on holdfast.job for each row execute function torture.note();
+"""
+
+
+class PostgresGround(Ground):
+    """A server that can be crashed, its connections killed, the way to it cut."""
+
+    def __init__(self, server: Postgres, proxy: Proxy) -> None:
+        self.server = server
+        self.proxy = proxy
+        options = {"sslmode": "disable", "gssencmode": "disable", "deadline": "5"}
+        self.url = server.tcp_address(port=proxy.port, **options)
+        self.direct = server.tcp_address(**options)
+        self.neighbour = server.tcp_address(schema="neighbour", **options)
+        self._random = random.Random(server.port)
+        with closing(server.connect()) as connection:
+            self.versions = {"postgres": str(connection.info.server_version)}
+
+    def create(self) -> None:
+        PostgresStore(self.direct).migrate_sync()
+        PostgresStore(self.neighbour).migrate_sync()
+        with closing(self.server.connect()) as connection:
+            connection.execute(_AUDIT.encode())
+
+    def audit(self) -> list[Change]:
+        names = ("seq", "at", "tx", *COLUMNS)
+        rows = self._rows(f"select seq, at, tx, {_COLUMNS} from torture.audit order by seq")  # noqa: S608
+        return [Change(**dict(zip(names, row, strict=True))) for row in rows]
+
+    def ledger(self) -> list[tuple[str, int, str]]:
+        return [
+            (job, attempt, token)
+            for job, attempt, token in self._rows("select job, attempt, token from torture.ledger")
+        ]
+
+    def business(self) -> list[str]:
+        return [id for (id,) in self._rows("select id from torture.business")]
+
+    def faults(self) -> list[Fault]:
+        return [
+            *proxy_faults(self.proxy, b"commit"),
+            Fault("backends terminated", self._terminate),
+            Fault("server restart", lambda seconds: self._restart(SIGQUIT, seconds), longest=1.0),
+            Fault("server stop fast", lambda seconds: self._restart(SIGINT, seconds), longest=0.5),
+            Fault("pinned snapshot", self._pin, outage=False, longest=3.0),
+            Fault("row locked by a stranger", self._lock, longest=1.0),
+        ]
+
+    def _terminate(self, seconds: float) -> None:
+        """End some of the connections, the listeners and renewers among them."""
+        self._rows(
+            "select pg_terminate_backend(pid) from pg_stat_activity"
+            " where pid <> pg_backend_pid() and backend_type = 'client backend' and random() < 0.5"
+        )
+
+    def _restart(self, how: Signals, seconds: float) -> None:
+        self.server.stop(how)
+        time.sleep(seconds)
+        self.server.start()
+
+    def _pin(self, seconds: float) -> None:
+        with suppress(psycopg.Error), closing(self.server.connect()) as connection:
+            connection.execute("begin isolation level repeatable read")
+            connection.execute("select 1")
+            time.sleep(seconds)
+
+    def _lock(self, seconds: float) -> None:
+        with suppress(psycopg.Error), closing(self.server.connect()) as connection:
+            connection.execute("begin")
+            connection.execute(
+                "select 1 from holdfast.job where status in ('pending', 'running') limit 3 for update skip locked"
+            )
+            time.sleep(seconds)
+
+    def leaks(self) -> dict[str, Any]:
+        waiting = (
+            "select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
+        )
+        left: list[int] = []
+        for what in ("", " and state = 'idle in transaction'"):
+            [(count,)] = self._rows(waiting + what)
+            left.append(count)
+        [(deadlocks,)] = self._rows("select deadlocks from pg_stat_database where datname = 'postgres'")
+        [(dead,)] = self._rows(
+            "select n_dead_tup from pg_stat_user_tables where schemaname = 'holdfast' and relname = 'job'"
+        )
+        return {
+            "left: connections": left[0],
+            "left: idle in transaction": left[1],
+            "left: deadlocks": deadlocks,
+            "dead rows": dead,
+            "answers cut": self.proxy.cut,
+            "most connections": self.proxy.most,
+            "connection limit": 190,
+        }
+
+    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        with closing(self.server.connect()) as connection:
+            return connection.execute(query.encode()).fetchall()
+
+
+@contextmanager
+def postgres_ground(folder: Path) -> Generator[Ground]:
+    with running_postgres(fsync="on", deadlock_timeout="200ms") as server:
+        proxy = Proxy(("127.0.0.1", server.port))
+        try:
+            ground = PostgresGround(server, proxy)
+            ground.create()
+            yield ground
+        finally:
+            proxy.close()

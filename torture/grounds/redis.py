@@ -1,0 +1,108 @@
+"""Redis: a private server behind the proxy, its append-only file written always; the audit is in the scripts."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from signal import SIGKILL, SIGTERM, Signals
+from typing import Any
+
+
+from tests.servers.redis import RedisServer, run_redis
+from torture import lua_audit
+from torture.audit import Change
+from torture.grounds.ground import Fault, Ground
+from torture.grounds.proxied import proxy_faults
+from torture.proxy import Proxy
+
+NAMESPACE = "torture"
+
+
+class RedisGround(Ground):
+    """A server that can be killed, its scripts forgotten, the way to it cut."""
+
+    transactional = False
+
+    def __init__(self, server: RedisServer, proxy: Proxy) -> None:
+        self.server = server
+        self.proxy = proxy
+        self.url = server.tcp_address(NAMESPACE, port=proxy.port)
+        self.direct = server.tcp_address(NAMESPACE)
+        self.neighbour = server.tcp_address("neighbour")
+        with server.connect() as client:
+            self.versions = {"redis": client.info("server")["redis_version"]}
+
+    def audit(self) -> list[Change]:
+        with self.server.connect() as client:
+            return lua_audit.changes(client.xrange(f"{{{NAMESPACE}}}:audit"))
+
+    def ledger(self) -> list[tuple[str, int, str]]:
+        return []
+
+    def business(self) -> list[str]:
+        return []
+
+    def faults(self) -> list[Fault]:
+        return [
+            *proxy_faults(self.proxy, b"evalsha"),
+            Fault("scripts flushed", self._flush),
+            Fault("clients killed", self._kill_clients),
+            Fault("server kill", lambda seconds: self._restart(SIGKILL, seconds), longest=1.0),
+            Fault("server restart", lambda seconds: self._restart(SIGTERM, seconds), longest=0.5),
+            Fault("server asleep", self._sleep, longest=1.0),
+        ]
+
+    def _flush(self, seconds: float) -> None:
+        with self.server.connect() as client:
+            client.script_flush()
+
+    def _kill_clients(self, seconds: float) -> None:
+        with self.server.connect() as client:
+            client.execute_command("CLIENT", "KILL", "TYPE", "normal")
+            client.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
+
+    def _restart(self, how: Signals, seconds: float) -> None:
+        self.server.stop(how)
+        time.sleep(seconds)
+        self.server.start()
+
+    def _sleep(self, seconds: float) -> None:
+        with self.server.connect() as client:
+            client.execute_command("CLIENT", "PAUSE", str(int(seconds * 1000)), "ALL")
+        time.sleep(seconds)
+
+    def leaks(self) -> dict[str, Any]:
+        deadline = time.monotonic() + 3
+        left = 1
+        with self.server.connect() as client:
+            while left and time.monotonic() < deadline:
+                own = client.client_id()
+                left = sum(int(each["id"]) != own for each in client.client_list())
+                time.sleep(0.05)
+            memory = client.info("memory")["used_memory"]
+        return {
+            "left: connections": left,
+            "bytes of memory": memory,
+            "answers cut": self.proxy.cut,
+            "most connections": self.proxy.most,
+            "connection limit": 200,
+        }
+
+
+@contextmanager
+def redis_ground(folder: Path) -> Generator[Ground]:
+    with run_redis(port=_free_port(), appendonly="yes", appendfsync="always") as server:
+        proxy = Proxy(("127.0.0.1", server.port))
+        try:
+            yield RedisGround(server, proxy)
+        finally:
+            proxy.close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

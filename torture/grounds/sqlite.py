@@ -1,0 +1,158 @@
+"""SQLite: the audit is written by triggers."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import time
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from holdfast import SyncClient
+from torture.audit import COLUMNS, Change
+from torture.grounds.ground import Fault, Ground
+
+_NOW = "cast((julianday('now') - 2440587.5) * 86400000000 as integer)"
+_AUDITED = {
+    "id": "{row}.id", "chain": "{row}.chain_id", "index": "{row}.chain_index", "type": "{row}.type",
+    "before": "{old}.status", "after": "{new}.status", "attempt_before": "coalesce({old}.attempt, 0)",
+    "attempt": "{row}.attempt", "max_attempts": "{row}.max_attempts", "token_before": "{old}.token",
+    "token": "{new}.token", "leased_before": "{old}.leased_until", "leased_until": "{new}.leased_until",
+    "scheduled_before": "{old}.scheduled_at", "scheduled_at": "{new}.scheduled_at", "worker_before": "{old}.worker",
+    "worker": "{new}.worker", "key": "{row}.key", "finished_at": "{row}.finished_at", "keep": "{row}.keep",
+}  # fmt: skip
+
+
+def audited(row: str, old: str | None, new: str | None) -> list[str]:
+    """The values of an audit row, in the order of its columns, for a trigger that knows these rows."""
+    values: list[str] = []
+    for column in COLUMNS:
+        template = _AUDITED[column]
+        missing = (old is None and "{old}" in template) or (new is None and "{new}" in template)
+        default = "0" if column == "attempt_before" else "null"
+        values.append(default if missing else template.format(row=row, old=old, new=new))
+    return values
+
+
+def _trigger(event: str, row: str, old: str | None, new: str | None) -> str:
+    values = ", ".join(audited(row, old, new))
+    columns = ", ".join(f'"{column}"' for column in COLUMNS)
+    return (
+        f"create trigger torture_{event} after {event} on holdfast_job begin "
+        f"insert into torture_audit (at, {columns}) values ({_NOW}, {values}); end"
+    )
+
+
+class SqliteGround(Ground):
+    """A file, on a small disk of its own where the machine allows it."""
+
+    own_clock = False
+
+    def __init__(self, folder: Path, *, small_disk: bool) -> None:
+        self.folder = folder
+        self.path = folder / "jobs.db"
+        self.url = self.direct = f"sqlite:///{self.path}"
+        self.neighbour = f"sqlite:///{folder / 'neighbour.db'}"
+        self.versions = {"sqlite": sqlite3.sqlite_version}
+        self._small_disk = small_disk
+
+    def create(self) -> None:
+        with SyncClient(self.url):
+            pass
+        columns = ", ".join(f'"{column}"' for column in COLUMNS)
+        with closing(self._connect()) as connection:
+            connection.execute(
+                f"create table torture_audit (seq integer primary key autoincrement, at integer, {columns})"
+            )
+            connection.execute("create table torture_ledger (job text, attempt integer, token text)")
+            connection.execute("create table torture_business (id text)")
+            connection.execute(_trigger("insert", "new", None, "new"))
+            connection.execute(_trigger("update", "new", "old", "new"))
+            connection.execute(_trigger("delete", "old", "old", None))
+
+    def audit(self) -> list[Change]:
+        columns = ", ".join(f'"{column}"' for column in COLUMNS)
+        with closing(self._connect()) as connection:
+            rows = connection.execute(f"select seq, at, {columns} from torture_audit order by seq")  # noqa: S608
+            return [Change(**dict(zip(("seq", "at", *COLUMNS), row, strict=True))) for row in rows]
+
+    def ledger(self) -> list[tuple[str, int, str]]:
+        with closing(self._connect()) as connection:
+            return connection.execute("select job, attempt, token from torture_ledger").fetchall()
+
+    def business(self) -> list[str]:
+        with closing(self._connect()) as connection:
+            return [id for (id,) in connection.execute("select id from torture_business")]
+
+    def is_locked(self) -> bool:
+        with closing(self._connect(0.05)) as connection:
+            try:
+                connection.execute("begin immediate")
+            except sqlite3.OperationalError:
+                return True
+            connection.execute("rollback")
+        return False
+
+    def faults(self) -> list[Fault]:
+        faults = [
+            Fault("pinned snapshot", self._pin, outage=False, longest=2.0),
+            Fault("write lock held", self._hold, longest=1.5),
+        ]
+        if self._small_disk:
+            faults.append(Fault("disk full", self._fill, longest=1.0))
+        return faults
+
+    def _pin(self, seconds: float) -> None:
+        """A reader that does not end: the log cannot be folded into the file."""
+        with closing(self._connect()) as connection:
+            connection.execute("begin")
+            connection.execute("select count(*) from holdfast_job").fetchone()
+            time.sleep(seconds)
+
+    def _hold(self, seconds: float) -> None:
+        """A stranger's transaction that takes its time."""
+        with closing(self._connect(10.0)) as connection, suppress(sqlite3.OperationalError):
+            connection.execute("begin immediate")
+            time.sleep(seconds)
+            connection.execute("rollback")
+
+    def _fill(self, seconds: float) -> None:
+        ballast = self.folder / "ballast"
+        with suppress(OSError), ballast.open("wb", buffering=0) as file:
+            while True:
+                file.write(b"\0" * 65536)
+        time.sleep(seconds)
+        ballast.unlink(missing_ok=True)
+
+    def leaks(self) -> dict[str, object]:
+        with closing(self._connect()) as connection:
+            (whole,) = connection.execute("pragma integrity_check").fetchone()
+        log = self.path.with_name("jobs.db-wal")
+        return {"left: damage": "" if whole == "ok" else whole, "log bytes": log.stat().st_size if log.exists() else 0}
+
+    def _connect(self, timeout: float = 10.0) -> sqlite3.Connection:
+        return sqlite3.connect(self.path, timeout=timeout, isolation_level=None)
+
+
+@contextmanager
+def sqlite_ground(folder: Path) -> Generator[Ground]:
+    disk = folder / "disk"
+    disk.mkdir()
+    mounted = _mount(disk)
+    try:
+        ground = SqliteGround(disk, small_disk=mounted)
+        ground.create()
+        yield ground
+    finally:
+        if mounted:
+            subprocess.run(["umount", "-l", str(disk)], check=False, capture_output=True)  # noqa: S607
+
+
+def _mount(disk: Path) -> bool:
+    """A disk of its own that can be filled without harming anyone: root only."""
+    if os.geteuid() != 0:
+        return False
+    command = ["mount", "-t", "tmpfs", "-o", "size=256m", "tmpfs", str(disk)]
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0

@@ -1,0 +1,235 @@
+"""The job types of the workload. What a handler does is said in its input, so that a seed decides it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import time
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Literal
+
+from holdfast import Attempt, Bound, Fail, Jobs, Reschedule, Retry, SyncAttempt
+from torture.history import History
+
+jobs = Jobs()
+
+QUICK = Retry(initial=0.05, multiplier=2, maximum=0.5, jitter=0.2, max_attempts=12)
+FEW = Retry(initial=0.05, jitter=0, max_attempts=3)
+
+Deed = Literal[
+    "return", "sleep", "block", "hog", "fail", "fail for ever", "reschedule", "refuse", "kill", "stop", "progress"
+]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an attempt does before it ends. `times` is for how many attempts; after that it just returns."""
+
+    deed: Deed = "return"
+    seconds: float = 0.0
+    times: int = 1
+    inside: bool = True
+    """End in a transaction, with a row in the ledger; otherwise by returning a value."""
+    effect: bool = False
+    """Start a side chain in that transaction."""
+    atomic: bool = False
+    """Open it already before the deed."""
+
+
+class Stage:
+    """Where handlers note what they do; None in a producer."""
+
+    history: History | None = None
+
+
+@jobs.job(retry=QUICK)
+async def work(attempt: Attempt, plan: Plan) -> str:
+    """One step, by itself."""
+    _began(attempt, plan)
+    if plan.atomic:
+        async with attempt.prepare("atomic"):
+            pass
+    await _do(attempt, plan)
+    return await _end(attempt, plan)
+
+
+@jobs.job(retry=QUICK)
+def toil(attempt: SyncAttempt, plan: Plan) -> str:
+    """The same in a thread."""
+    _began(attempt, plan)
+    if attempt.job.attempt <= plan.times:
+        if plan.deed in ("sleep", "block"):
+            time.sleep(plan.seconds)
+        elif plan.deed == "fail":
+            raise ValueError("as planned")
+    token = f"token:{attempt.claim.token}"
+    if not plan.inside:
+        return token
+    with attempt.complete() as done:
+        if done.tx is not None:
+            done.tx.execute(_insert(done.tx), _entry(attempt))
+        if plan.effect:
+            done.start(effect.bind(), key=_effect_key(attempt))
+        return done.output(token)
+
+
+@jobs.job(retry=QUICK)
+async def link(attempt: Attempt, plan: Plan, left: int) -> str | Bound[str]:
+    """A step of a chain of which so many are left."""
+    _began(attempt, plan if left <= 1 else replace(plan, effect=False))
+    await _do(attempt, plan)
+    if left <= 1:
+        return await _end(attempt, plan)
+    following = link.bind(plan, left - 1)
+    if not plan.inside:
+        return following
+    async with attempt.complete() as done:
+        await _enter(done.tx, attempt)
+        return done.continue_with(following)
+
+
+@jobs.job(retry=QUICK)
+async def gather(attempt: Attempt, plan: Plan, blockers: int) -> str:
+    """A job that waited for others."""
+    _began(attempt, plan)
+    if len(attempt.blockers) != blockers or any(output is None for output in attempt.blockers):
+        raise Fail(f"{len(attempt.blockers)} outputs of {blockers} blockers: {attempt.blockers!r}")
+    await _do(attempt, plan)
+    return await _end(attempt, plan)
+
+
+@jobs.job(retry=QUICK)
+async def keyed(attempt: Attempt, plan: Plan) -> str:
+    """A job that many start at once."""
+    _began(attempt, plan)
+    await _do(attempt, plan)
+    return await _end(attempt, plan)
+
+
+@jobs.declare
+async def approval(number: int) -> str:
+    """Never run: completed from outside."""
+    raise NotImplementedError
+
+
+@jobs.job(retry=QUICK)
+async def errand(attempt: Attempt, seconds: float) -> str:
+    """Takes a while, and may be completed from outside meanwhile."""
+    _began(attempt, Plan(inside=False))
+    await asyncio.sleep(seconds)
+    return f"token:{attempt.claim.token}"
+
+
+@jobs.job(retry=FEW, priority=1)
+async def echo(value: Any) -> Any:
+    """Gives back what it is given."""
+    return value
+
+
+@jobs.job(retry=FEW)
+async def vague(attempt: Attempt) -> str:
+    """Returns what cannot be written."""
+    _began(attempt, Plan(inside=False))
+    unwritable: Any = float("nan")
+    return unwritable  # type: ignore[no-any-return]
+
+
+@jobs.job(retry=FEW)
+async def poison(attempt: Attempt) -> None:
+    """Ends its worker, each time."""
+    _began(attempt, Plan(inside=False))
+    os._exit(139)
+
+
+@jobs.job(retry=QUICK, keep=timedelta(seconds=1))
+async def brief(attempt: Attempt) -> str:
+    """Kept for a second only."""
+    _began(attempt, Plan(inside=False))
+    return f"token:{attempt.claim.token}"
+
+
+@jobs.job(retry=QUICK)
+async def effect() -> str:
+    """A side chain, started in another job's completion."""
+    return "done"
+
+
+def _began(attempt: Attempt | SyncAttempt, plan: Plan) -> None:
+    if Stage.history is not None:
+        job = attempt.job
+        Stage.history.note("handler", job=job.id, attempt=job.attempt, token=attempt.claim.token, type=job.type)
+        if plan.inside:
+            Stage.history.note("promise", job=job.id, ledger=True, effect=plan.effect)
+
+
+async def _do(attempt: Attempt, plan: Plan) -> None:
+    if attempt.job.attempt > plan.times and plan.deed != "fail for ever":
+        return
+    match plan.deed:
+        case "sleep":
+            await asyncio.sleep(plan.seconds)
+        case "block":
+            time.sleep(plan.seconds)  # noqa: ASYNC251 - that is the fault
+        case "hog":
+            _hold_the_interpreter(plan.seconds)
+        case "fail" | "fail for ever":
+            raise ValueError("as planned")
+        case "reschedule":
+            raise Reschedule(delay=plan.seconds)
+        case "refuse":
+            raise Fail("as planned")
+        case "progress":
+            await attempt.progress(0.5, "half")
+            await asyncio.sleep(plan.seconds)
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        case "return":
+            pass
+
+
+async def _end(attempt: Attempt, plan: Plan) -> str:
+    token = f"token:{attempt.claim.token}"
+    if not plan.inside and not plan.atomic:
+        return token
+    async with attempt.complete() as done:
+        await _enter(done.tx, attempt)
+        if plan.effect:
+            await done.start(effect.bind(), key=_effect_key(attempt))
+        return done.output(token)
+
+
+async def _enter(tx: Any, attempt: Attempt) -> None:
+    """Write the ledger, in the completion's own transaction."""
+    if tx is not None:
+        await tx.execute(_insert(tx), _entry(attempt))
+
+
+def _insert(tx: Any) -> str:
+    mark = "%s" if type(tx).__module__.startswith("psycopg") else "?"
+    table = "torture.ledger" if mark == "%s" else "torture_ledger"
+    return f"insert into {table} (job, attempt, token) values ({mark}, {mark}, {mark})"  # noqa: S608
+
+
+def _entry(attempt: Attempt | SyncAttempt) -> tuple[str, int, str]:
+    return attempt.job.id, attempt.job.attempt, attempt.claim.token
+
+
+def _effect_key(attempt: Attempt | SyncAttempt) -> str:
+    # With the token, so that two attempts which both commit make two chains and do not hide behind one key.
+    return f"{attempt.job.id}|{attempt.claim.token}"
+
+
+def _hold_the_interpreter(seconds: float) -> None:
+    """Keep every other thread of this process from running, the renewer's too, for at least so long."""
+    until = time.monotonic() + seconds
+    text = json.dumps(list(range(400_000)))
+    while time.monotonic() < until:
+        # Each call into C holds the lock from its beginning to its end.
+        json.loads(text)
+        re.match(r"(a?){22}a{22}", "a" * 22)

@@ -1,0 +1,134 @@
+"""Mutants: each takes one protection away. A run on one must go red, by the invariants named here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # nothing of the library is imported before a mutant is in place
+    from holdfast.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A text to be replaced in a source of the library: a module, a statement (`.sql`) or a script (`.lua`)."""
+
+    where: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """What is taken away, on which stores, and which invariants must notice; any of them will do."""
+
+    missing: str
+    stores: tuple[str, ...]
+    caught_by: tuple[int, ...]
+    edits: tuple[Edit, ...] = ()
+    workers_clock: bool = False
+
+
+_SQLITE, _POSTGRES, _REDIS = "holdfast.stores.sqlite", "holdfast.stores.postgres", "holdfast.stores.redis"
+
+MUTANTS: dict[str, Mutant] = {}
+
+
+def apply(name: str) -> None:
+    """Change the sources that this process is about to import."""
+    modules: dict[str, list[Edit]] = {}
+    statements: dict[str, list[Edit]] = {}
+    scripts: dict[str, list[Edit]] = {}
+    for edit in MUTANTS[name].edits:
+        if edit.where.endswith(".sql"):
+            statements.setdefault(edit.where, []).append(edit)
+        elif edit.where.endswith(".lua"):
+            scripts.setdefault(edit.where, []).append(edit)
+        else:
+            modules.setdefault(edit.where, []).append(edit)
+    if modules:
+        sys.meta_path.insert(0, _Finder(modules))
+    if statements:
+        _change_statements(statements)
+    if scripts:
+        _change_scripts(scripts)
+
+
+def changed_store(store: Store, name: str | None) -> Store:
+    """A store as the mutant would have it."""
+    if name is not None and MUTANTS[name].workers_clock:
+        from holdfast.clock import system_clock
+
+        store.clock = system_clock
+    return store
+
+
+def _replaced(text: str, edit: Edit) -> str:
+    if edit.old not in text:
+        raise LookupError(f"{edit.where} no longer says {edit.old!r}: the mutant has to be written anew")
+    return text.replace(edit.old, edit.new)
+
+
+class _Finder:
+    """Finds the modules that are to be changed, and has them loaded from a changed text."""
+
+    def __init__(self, edits: dict[str, list[Edit]]) -> None:
+        self._edits = edits
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in self._edits:
+            return None
+        spec = PathFinder.find_spec(name, path)
+        assert spec is not None and spec.origin is not None
+        spec.loader = _Loader(name, spec.origin, self._edits[name])
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    def __init__(self, name: str, path: str, edits: list[Edit]) -> None:
+        super().__init__(name, path)
+        self._edits = edits
+
+    def get_code(self, fullname: str) -> CodeType:
+        text = self.get_source(fullname) or ""
+        for edit in self._edits:
+            text = _replaced(text, edit)
+        return compile(text, self.path, "exec")
+
+
+def _change_statements(edits: dict[str, list[Edit]]) -> None:
+    from holdfast.sql import files
+
+    plain = files.read
+
+    def read(package: str) -> dict[str, str]:
+        texts = plain(package)
+        for where, each in edits.items():
+            folder, _, name = where.removesuffix(".sql").rpartition("/")
+            if folder == package:
+                for edit in each:
+                    texts[name] = _replaced(texts[name], edit)
+        return texts
+
+    files.read = read
+
+
+def _change_scripts(edits: dict[str, list[Edit]]) -> None:
+    from holdfast.stores.redis import library
+
+    plain: Any = getattr(library, "_read")  # noqa: B009 - private on purpose
+
+    def read(path: str) -> str:
+        text: str = plain(path)
+        for edit in edits.get(path, []):
+            text = _replaced(text, edit)
+        return text
+
+    changed: Any = library
+    changed._read = read

@@ -1,0 +1,79 @@
+"""The nemesis: does harm to workers and to the store, by a seeded schedule, and notes all of it."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import time
+
+from torture.fleet import Fleet
+from torture.grounds.ground import Fault, Ground
+from torture.history import History, real_now
+
+RECOVERY = 2.0
+"""Seconds after an outage until everyone has connected again; they count as part of it."""
+
+
+class Nemesis:
+    """Harms one thing at a time; what takes a while goes on in a thread."""
+
+    def __init__(self, ground: Ground, fleet: Fleet, history: History, rng: random.Random, *, pause: float) -> None:
+        self._ground = ground
+        self._fleet = fleet
+        self._history = history
+        self._random = rng
+        self._pause = pause
+        self._next = time.monotonic() + 1.0
+        self._harming: threading.Thread | None = None
+        # Each kind in turn, in an order of the seed's, so that even a short run meets most of them.
+        self._order: list[Fault | str] = []
+
+    def act(self) -> None:
+        """Perhaps do some harm."""
+        if time.monotonic() < self._next or (self._harming is not None and self._harming.is_alive()):
+            return
+        self._next = time.monotonic() + self._random.expovariate(1 / self._pause)
+        if not self._order:
+            workers = ["kill", "freeze", "dismiss"]
+            self._order = [*self._ground.faults(), *workers, *self._random.choices(workers, k=2)]
+            self._random.shuffle(self._order)
+        match self._order.pop():
+            case Fault() as fault:
+                self._harming = threading.Thread(target=self._harm, args=(fault,), daemon=True)
+                self._harming.start()
+            case "kill":
+                self._note("kill", self._fleet.kill())
+            case "dismiss":
+                self._note("terminate", self._fleet.dismiss())
+            case _:
+                self._freeze()
+
+    def heal(self) -> None:
+        """Let the last harm end."""
+        if self._harming is not None:
+            self._harming.join(60)
+
+    def _harm(self, fault: Fault) -> None:
+        begun = real_now()
+        seconds = self._random.uniform(0.3, 1.0) * fault.longest
+        try:
+            fault.harm(seconds)
+        except Exception as error:
+            self._history.note("broke", error=f"{fault.kind}: {type(error).__name__}: {error}")
+        if fault.outage:
+            time.sleep(RECOVERY)
+        self._history.note("fault", kind=fault.kind, begun=begun, outage=fault.outage)
+
+    def _freeze(self) -> None:
+        victim = self._fleet.freeze()
+        if victim is not None:
+            # One that holds a lock which everybody needs would freeze them all: it is let go, and another is tried.
+            if self._ground.is_locked():
+                victim.send(signal.SIGCONT)
+                return
+            self._note("freeze", victim.name)
+
+    def _note(self, kind: str, victim: str | None) -> None:
+        if victim is not None:
+            self._history.note("fault", kind=kind, begun=real_now(), outage=False, victim=victim)

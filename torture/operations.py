@@ -1,0 +1,288 @@
+"""What a producer does: each operation of the mix, with its share of a thousand."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from holdfast import (
+    AlreadyCompleted,
+    Bound,
+    Chain,
+    ChainCancelled,
+    ChainFailed,
+    ChainNotFound,
+    Client,
+    HoldfastError,
+    StoreUnavailable,
+    WaitTimeout,
+)
+from holdfast.ids import new_id
+from torture import payloads, planning
+from torture.business import Business
+from torture.history import History, Outcome
+from torture.jobs import approval, brief, echo, errand, gather, keyed, link, poison, vague
+from torture.settings import Settings
+
+Operation = Callable[["Actor"], Awaitable[None]]
+
+
+class Actor:
+    """Performs operations and notes each call with what it came to."""
+
+    def __init__(self, client: Client, history: History, rng: random.Random, settings: Settings) -> None:
+        self.client = client
+        self.history = history
+        self.random = rng
+        self.settings = settings
+        self.recent: deque[str] = deque(maxlen=60)
+        self.business = Business(settings.url, client.store)
+
+    async def close(self) -> None:
+        await self.business.close()
+
+    @asynccontextmanager
+    async def noting(self, op: str, **arguments: Any) -> AsyncGenerator[dict[str, Any]]:
+        """Note a call. What the body puts into the facts is noted with its answer; no error of the library escapes."""
+        call = self.history.invoke(op, **arguments)
+        facts: dict[str, Any] = {}
+        outcome: Outcome = "info"
+        try:
+            yield facts
+            outcome = "ok"
+        except StoreUnavailable as error:
+            facts["error"] = str(error)
+        except HoldfastError as error:
+            outcome, facts["error"] = "fail", type(error).__name__
+        finally:
+            self.history.answer(call, outcome, **facts)
+
+    async def start(self, bounds: list[Bound[Any]], **noted: Any) -> list[Chain[Any]]:
+        """Start chains under ids of our own, so that we know what to look for when nobody answers."""
+        ids = [new_id() for _ in bounds]
+        named = [bound.options(id=id) for bound, id in zip(bounds, ids, strict=True)]
+        chains: list[Chain[Any]] = []
+        async with self.noting("start", ids=ids, type=bounds[0].type.name, **noted) as facts:
+            chains = await self.client.start_many(named)
+            facts["found"] = [chain.id for chain in chains]
+            facts["deduplicated"] = [chain.deduplicated for chain in chains]
+        self.recent += [chain.id for chain in chains]
+        return chains
+
+    async def wait(self, chain: str, timeout: float) -> Any:
+        """Wait for a chain, and note how it is said to have ended."""
+        async with self.noting("wait", chain=chain, timeout=timeout) as facts:
+            try:
+                output = await self.client.wait(chain, timeout=timeout)
+                facts["status"] = "completed"
+                return output
+            except ChainFailed:
+                facts["status"] = "failed"
+            except ChainCancelled:
+                facts["status"] = "cancelled"
+            except ChainNotFound:
+                facts["status"] = "gone"
+            except WaitTimeout:
+                facts["status"] = "timeout"
+        return None
+
+    def chosen(self) -> str | None:
+        """A chain that was started lately."""
+        return self.random.choice(self.recent) if self.recent else None
+
+
+async def start_one(actor: Actor) -> None:
+    await actor.start([planning.step(actor.random, actor.settings)])
+
+
+async def start_with_business(actor: Actor) -> None:
+    """A business row and a chain, in the application's own transaction; now and then it is rolled back."""
+    if not actor.settings.transactional:
+        return await start_one(actor)
+    id, rollback = new_id(), actor.random.random() < 0.2
+    bound = planning.step(actor.random, actor.settings).options(id=id)
+    call = actor.history.invoke("start", ids=[id], type=bound.type.name, business=True, rollback=rollback)
+    outcome, facts = await actor.business.start(actor.client, bound, id, rollback=rollback)
+    actor.history.answer(call, outcome, **facts)
+    if outcome == "ok":
+        actor.recent.append(id)
+
+
+async def start_batch(actor: Actor) -> None:
+    number = actor.random.choice((2, 3, 5, 20))
+    whole = actor.settings.transactional
+    await actor.start([planning.step(actor.random, actor.settings) for _ in range(number)], whole=whole)
+
+
+async def start_chain(actor: Actor) -> None:
+    await actor.start([link.bind(planning.plan(actor.random, actor.settings), actor.random.randint(2, 6))])
+
+
+async def start_fan_in(actor: Actor) -> None:
+    """Some chains that end at about the same time, and a job that waits for all of them."""
+    number = actor.random.randint(2, 5)
+    brisk = [link.bind(planning.brisk(actor.random), actor.random.randint(1, 2)) for _ in range(number)]
+    blockers = await actor.start(brisk)
+    if not blockers:
+        return
+    id, policy = new_id(), actor.random.choice(("wait", "fail"))
+    ids = [chain.id for chain in blockers]
+    bound = gather.bind(planning.brisk(actor.random), number)
+    async with actor.noting("start", ids=[id], type="gather", after={id: ids}, policy=policy) as facts:
+        chain = await actor.client.start(bound, id=id, after=ids, on_blocker_failure=policy)  # type: ignore[arg-type]
+        facts["found"], facts["deduplicated"] = [chain.id], [chain.deduplicated]
+
+
+async def start_keyed(actor: Actor) -> None:
+    """Several at once, with one of a few keys, most of them the first."""
+    key = f"k{min(int(actor.random.paretovariate(0.8)), 30)}"
+    plan = planning.brisk(actor.random)
+    calls = [actor.start([keyed.bind(plan).options(key=key)], keyed=True) for _ in range(actor.random.randint(1, 4))]
+    await asyncio.gather(*calls)
+
+
+async def request(actor: Actor) -> None:
+    """Start and wait, patiently or not."""
+    chains = await actor.start([planning.step(actor.random, actor.settings)])
+    if chains:
+        timeout = actor.random.choice((0.05, 0.5, 10.0, 10.0))
+        await asyncio.gather(*(actor.wait(chains[0].id, timeout) for _ in range(actor.random.randint(1, 2))))
+
+
+async def complete(actor: Actor) -> None:
+    """Several complete one chain from outside, maybe while a worker runs it."""
+    if actor.random.random() < 0.5:
+        chains = await actor.start([approval.bind(1)])
+    else:
+        chains = await actor.start([errand.bind(actor.random.uniform(0.05, 1.5))])
+        await asyncio.sleep(actor.random.uniform(0.0, 0.6))
+    if chains:
+        calls = [_complete(actor, chains[0].id) for _ in range(actor.random.randint(2, 3))]
+        await asyncio.gather(*calls, actor.wait(chains[0].id, 10.0))
+
+
+async def _complete(actor: Actor, chain: str) -> None:
+    async with actor.noting("complete", chain=chain) as facts:
+        async with actor.client.completing(chain) as current:
+            facts["job"] = current.job.id
+            await asyncio.sleep(0)
+            if current.job.status.finished:
+                raise AlreadyCompleted(chain)
+            await current.output("from outside")
+
+
+async def cancel(actor: Actor) -> None:
+    if (chain := actor.chosen()) is not None:
+        async with actor.noting("cancel", chain=chain) as facts:
+            facts["status"] = str((await actor.client.cancel(chain)).status)
+
+
+async def cancel_at_once(actor: Actor) -> None:
+    """Cancel what has just begun to run."""
+    chains = await actor.start([errand.bind(actor.random.uniform(0.05, 1.0))])
+    await asyncio.sleep(actor.random.uniform(0.0, 0.5))
+    if chains:
+        async with actor.noting("cancel", chain=chains[0].id) as facts:
+            facts["status"] = str((await actor.client.cancel(chains[0].id)).status)
+
+
+async def delay(actor: Actor) -> None:
+    """Start for later; now and then, hurry it."""
+    bound = planning.step(actor.random, actor.settings).options(delay=actor.random.uniform(0.1, 2.0))
+    chains = await actor.start([bound])
+    if chains and actor.random.random() < 0.3:
+        async with actor.noting("run_now", chain=chains[0].id):
+            await actor.client.run_now(chains[0].id)
+
+
+async def operate(actor: Actor) -> None:
+    """Retry, delete, pause, count."""
+    match actor.random.choice(("retry", "retry", "delete", "pause", "stats")):
+        case "retry":
+            page = await _failed(actor)
+            if page:
+                job = actor.random.choice(page)
+                async with actor.noting("retry", job=job) as facts:
+                    facts["job"] = (await actor.client.retry(job)).id
+        case "delete":
+            if (chain := actor.chosen()) is not None:
+                async with actor.noting("delete", chains=[chain]) as facts:
+                    facts["deleted"] = await actor.client.delete([chain])
+        case "pause":
+            async with actor.noting("pause", type="keyed"):
+                await actor.client.pause("keyed")
+            await asyncio.sleep(0.3)
+            async with actor.noting("resume", type="keyed"):
+                await actor.client.resume("keyed")
+        case _:
+            async with actor.noting("stats") as facts:
+                stats = await actor.client.stats()
+                facts["total"] = sum(stats.counts.values())
+
+
+async def _failed(actor: Actor) -> list[str]:
+    found: list[str] = []
+    async with actor.noting("list"):
+        page = await actor.client.list_jobs(status=["failed", "cancelled"], limit=20)
+        # Poison that was retried would be poison again: its limit is what is being shown.
+        found = [job.id for job in page.items if job.type not in ("poison", "keyed")]
+    return found
+
+
+async def odd(actor: Actor) -> None:
+    """Values that come back the same, and values that are refused."""
+    value = actor.random.choice(payloads.ODD)
+    async with actor.noting("echo", value=repr(value)[:80]) as facts:
+        got = await actor.client.run(echo.bind(value).options(id=_noted(actor)), timeout=20)
+        facts["equal"], facts["got"] = payloads.same(got, value), repr(got)[:80]
+    name, refused = actor.random.choice(list(payloads.REFUSED.items()))
+    async with actor.noting("refuse", value=name, large=name == "too large") as facts:
+        facts["error"] = "nothing"
+        try:
+            echo.bind(refused())
+        except HoldfastError as error:
+            facts["error"] = type(error).__name__
+
+
+def _noted(actor: Actor) -> str:
+    """An id for a start that is part of another call; whether it happened is left open."""
+    id = new_id()
+    actor.history.invoke("start", ids=[id], type="echo")
+    return id
+
+
+async def start_brief(actor: Actor) -> None:
+    await actor.start([brief.bind()])
+
+
+async def start_vague(actor: Actor) -> None:
+    await actor.start([vague.bind()])
+
+
+async def start_poison(actor: Actor) -> None:
+    if actor.settings.harsh:
+        await actor.start([poison.bind()])
+
+
+OPERATIONS: dict[Operation, int] = {
+    start_one: 150,
+    start_with_business: 200,
+    start_batch: 60,
+    start_chain: 150,
+    start_fan_in: 80,
+    start_keyed: 80,
+    request: 60,
+    complete: 50,
+    cancel: 40,
+    cancel_at_once: 30,
+    delay: 40,
+    operate: 30,
+    odd: 10,
+    start_brief: 20,
+    start_vague: 8,
+    start_poison: 3,
+}

@@ -1,0 +1,54 @@
+"""Values that must come back exactly, and values that must be refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+ODD: list[Any] = [
+    None,
+    "",
+    [],
+    {},
+    [[], {}, [{}]],
+    0,
+    -0.0,
+    2**63 - 1,
+    -(2**63),
+    9007199254740993,
+    1e308,
+    5e-324,
+    0.1 + 0.2,
+    "\u2028 \x7f \t\n\\ \" ' ; -- $1 %s :name",
+    "naïve 漢字 🪢 e\u0301",
+    {"": 1, " ": 2, "ключ": [True, False, None]},
+    "x" * 200_000,
+    {"deep": [[[[[[[[[["here"]]]]]]]]]]},
+    "1",
+    "null",
+    "2024-02-29T23:59:60Z",
+]
+
+
+def _nested() -> Any:
+    value: Any = 1
+    for _ in range(100):
+        value = [value]
+    return value
+
+
+REFUSED: dict[str, Callable[[], Any]] = {
+    "not a number": lambda: math.nan,
+    "infinity": lambda: [math.inf],
+    "NUL": lambda: "a\0b",
+    "lone surrogate": lambda: "\ud800",
+    "beyond 64 bits": lambda: 2**63,
+    "nested too deep": _nested,
+    "too large": lambda: "x" * (1 << 21),
+}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Equal, and of the same types: 1 is not 1.0, and -0.0 is not 0.0."""
+    return repr(one) == repr(other)

@@ -1,0 +1,51 @@
+"""What handlers will do, drawn by the seed: the mix of section 6 of the reliability notes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from holdfast import Bound
+from torture.jobs import Deed, Plan, toil, work
+from torture.settings import Settings
+
+DEEDS: dict[Deed, int] = {
+    "return": 690, "sleep": 150, "fail": 40, "fail for ever": 10, "refuse": 10, "reschedule": 20, "progress": 20,
+    "block": 12, "hog": 8, "kill": 4, "stop": 6,
+}  # fmt: skip
+HARSH: tuple[Deed, ...] = ("block", "hog", "kill", "stop")
+
+
+def plan(rng: random.Random, settings: Settings) -> Plan:
+    deed: Deed = rng.choices(list(DEEDS), list(DEEDS.values()))[0]
+    if deed in HARSH and not settings.harsh:
+        deed = "return"
+    lease = settings.lease
+    seconds = {
+        # Now and then longer than the lease, which is renewed meanwhile; a loop that is blocked as long is not fenced.
+        "sleep": rng.choice((0.01, 0.05, 0.2, 0.5, 1.6 * lease)),
+        "progress": 0.05,
+        "reschedule": 0.2,
+        "block": 1.4 * lease,
+        "hog": 1.4 * lease,
+    }.get(deed, 0.0)
+    inside = rng.random() < 0.6
+    return Plan(
+        deed,
+        seconds,
+        times=rng.choice((1, 1, 2)) if deed == "fail" else 1,
+        inside=inside,
+        effect=inside and rng.random() < 0.4,
+        atomic=inside and deed == "return" and rng.random() < 0.2,
+    )
+
+
+def brisk(rng: random.Random) -> Plan:
+    """Something that ends soon."""
+    return Plan("sleep" if rng.random() < 0.3 else "return", rng.choice((0.01, 0.05, 0.1)), inside=rng.random() < 0.5)
+
+
+def step(rng: random.Random, settings: Settings) -> Bound[Any]:
+    """A chain of one step, on the loop or in a thread, now and then before others."""
+    bound = work.bind(plan(rng, settings)) if rng.random() < 0.9 else toil.bind(plan(rng, settings))
+    return bound.options(priority=rng.choice((0, 0, 0, 5, -5)))

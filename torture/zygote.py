@@ -1,0 +1,99 @@
+"""The mother of a run's processes: has everything imported, and forks a producer or worker in milliseconds.
+
+Killing workers all the time would otherwise mean to spend the run on starting Python. ``python -m torture.zygote
+SETTINGS`` reads lines from its standard input, each the module to run and its settings, and writes lines of
+``started NUMBER PID`` and ``ended PID CODE``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import os
+import select
+import signal
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from torture.preparing import prepare, skew
+from torture.settings import Settings, read
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(settings: Settings) -> None:
+    prepare(settings)
+    logging.basicConfig(level=logging.CRITICAL)
+    for module in ("torture.worker", "torture.producer", "torture.operations", "torture.watched", _store(settings.url)):
+        import_module(module)
+    _tell("ready")
+    buffer = b""
+    number = 0
+    while True:
+        readable, _, _ = select.select([0], [], [], 0.02)
+        if readable:
+            data = os.read(0, 1 << 16)
+            if not data:
+                return
+            buffer += data
+            *lines, buffer = buffer.split(b"\n")
+            for line in lines:
+                number += 1
+                module, _, text = line.decode().partition(" ")
+                _tell(f"started {number} {_fork(module, text)}")
+        _bury()
+
+
+def _fork(module: str, text: str) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        follow_parent()
+        settings = read(text)
+        log = os.open(Path(settings.folder) / f"{settings.name}.log", os.O_WRONLY | os.O_CREAT, 0o644)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.dup2(nothing, 1)
+        os.dup2(log, 2)
+        if settings.skew:
+            skew(settings.skew)
+        asyncio.run(import_module(module).main(settings))
+        code = 0
+    except BaseException:
+        logging.getLogger("torture").critical("the process broke", exc_info=True)
+    finally:
+        os._exit(code)
+
+
+def _bury() -> None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        _tell(f"ended {pid} {os.waitstatus_to_exitcode(status)}")
+
+
+def _tell(line: str) -> None:
+    os.write(1, f"{line}\n".encode())
+
+
+def _store(url: str) -> str:
+    scheme = url.partition(":")[0]
+    return "holdfast.stores." + {"postgresql": "postgres"}.get(scheme, scheme)
+
+
+def follow_parent() -> None:
+    """End when the parent does, however that is."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(read(sys.argv[1]))
