@@ -8,11 +8,23 @@ import pytest
 
 from holdfast.job import Status
 from holdfast.lifecycle import NewJob
-from holdfast.operations import ClaimJobs, GetHistory, GetJobs, Keep, Prune, ReportProgress, Settle, Start, TypeTerms
+from holdfast.operations import (
+    Cancel,
+    ClaimJobs,
+    GetHistory,
+    GetJobs,
+    Keep,
+    Prune,
+    ReportProgress,
+    Settle,
+    Start,
+    TypeTerms,
+)
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.library import script
 from holdfast.stores.redis.verbs import VERBS
 from holdfast.testing.builders import completed, new_job, rescheduled
+from holdfast.testing.clock import ManualClock
 from tests.servers.redis import RedisServer
 
 TERMS = (TypeTerms("resize", 30_000_000, 25),)
@@ -104,6 +116,33 @@ def test_any_bytes_are_a_payload(store: RedisStore) -> None:
 
     assert after is not None
     assert (after.input, after.output) == (payload, payload)
+
+
+def test_a_key_that_is_cancelled_and_started_again_never_runs_the_cancelled_payload(store: RedisStore) -> None:
+    for round in range(5):
+        store.perform_sync(Start((new_job(id=f"old-{round}", key="k", input=b"old"),)))
+        store.perform_sync(Cancel((f"old-{round}",)))
+    store.perform_sync(Start((new_job(id="new", key="k", input=b"new"),)))
+
+    jobs = store.perform_sync(ClaimJobs(TERMS, 10, "worker", "token"))
+
+    assert [(job.id, job.input) for job in jobs] == [("new", b"new")]
+
+
+def test_one_chain_past_its_time_takes_no_other_with_it(store: RedisStore) -> None:
+    clock = store.clock = ManualClock()
+    store.perform_sync(Start((new_job(id="short", keep=1), new_job(id="long", keep=3600), new_job(id="ever"))))
+    jobs = store.perform_sync(ClaimJobs(TERMS, 10, "worker", "token"))
+    store.perform_sync(Settle(tuple(completed(job, b"result") for job in jobs)))
+    clock.advance(2)
+
+    assert store.perform_sync(Prune(10)) == ["short"]
+
+    assert [job and job.output for job in store.perform_sync(GetJobs(("short", "long", "ever")))] == [
+        None,
+        b"result",
+        b"result",
+    ]
 
 
 def test_nothing_is_left_behind_by_chains_that_are_gone(store: RedisStore, server: RedisServer) -> None:

@@ -5,7 +5,7 @@ Every script may be sent again when its answer was lost, so a cut connection is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -63,7 +63,9 @@ class Moved(Exception):
 class Conversation(Protocol):
     """Commands that go out together, until the answers are what was wanted."""
 
-    def commands(self) -> list[Command]: ...
+    def commands(self) -> Iterable[Command]:
+        """What to send, each made when the one before is on its way: the server need not wait for all of them."""
+        ...
 
     def accept(self, replies: Sequence[Any]) -> bool:
         """Take the answers; tells whether that was all. False: pause, then send `commands` again.
@@ -96,7 +98,7 @@ class Scripts:
 
     def __init__(
         self,
-        calls: Sequence[Call],
+        calls: Iterable[Call],
         address: Address,
         *,
         keys: Keys,
@@ -104,8 +106,9 @@ class Scripts:
         clock: Clock | None,
         writes: bool,
     ) -> None:
-        self.replies: list[Any] = [None] * len(calls)
-        self._calls = dict(enumerate(calls))
+        self.replies: list[Any] = []
+        self._unsent = iter(calls)
+        self._calls: dict[int, Call] = {}
         self._address = address
         self._keys = keys
         self._dialect = dialect
@@ -114,16 +117,21 @@ class Scripts:
         self._unknown: set[str] = set()
         self._unanswered = self._resent = False
 
-    def commands(self) -> list[Command]:
+    def commands(self) -> Iterator[Command]:
         # Asked for again before there was an answer: whether the scripts ran the first time is unknown.
         self._resent = self._resent or self._unanswered
         self._unanswered = True
         now = "" if self._clock is None else str(self._clock())
         flagged = self._dialect.flagged
-        loads: list[Command] = [
-            ("SCRIPT", "LOAD", script(verb, flagged=flagged).source) for verb in sorted(self._unknown)
-        ]
-        return loads + [self._evalsha(call, now) for call in self._calls.values()] + self._confirmations()
+        for verb in sorted(self._unknown):
+            yield "SCRIPT", "LOAD", script(verb, flagged=flagged).source
+        for call in list(self._calls.values()):
+            yield self._evalsha(call, now)
+        for call in self._unsent:
+            self._calls[len(self.replies)] = call
+            self.replies.append(None)
+            yield self._evalsha(call, now)
+        yield from self._confirmations()
 
     def accept(self, replies: Sequence[Any]) -> bool:
         self._unanswered = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import hiredis
@@ -24,13 +24,15 @@ class Line:
         self._reader = hiredis.Reader(replyError=Refused)
         self._timeout = 0.0
 
-    def exchange(self, commands: Sequence[Command], timeout: float) -> list[Any]:
+    def exchange(self, commands: Iterable[Command], timeout: float) -> list[Any]:
         """Send everything and read everything. An error that answers a command is an answer; others are raised."""
         deadline = time.monotonic() + timeout
         self._wait_at_most(timeout)
-        for command in commands:  # one by one: the server works on the first while the next is written
+        sent = 0
+        for command in commands:
             self._socket.sendall(packed(command))
-        return [self._read(deadline) for _ in commands]
+            sent += 1
+        return [self._read(deadline) for _ in range(sent)]
 
     def send(self, command: Command) -> None:
         """Send without waiting for an answer. Another thread may be reading."""

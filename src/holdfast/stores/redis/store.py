@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
+from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
@@ -41,7 +41,6 @@ class RedisStore(Store):
         # Renewals have a connection to themselves: whatever else is going on, leases are kept.
         self._reserved = Links(self._route)
         self._async_links: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncLinks] = WeakKeyDictionary()
-        self._pid = os.getpid()
 
     async def open(self) -> None:
         if not self._opened:
@@ -116,7 +115,7 @@ class RedisStore(Store):
     def migrate_sync(self) -> list[str]:
         return []
 
-    def _scripts(self, calls: list[Call], operation: Operation[Any]) -> Scripts:
+    def _scripts(self, calls: Iterable[Call], operation: Operation[Any]) -> Scripts:
         return Scripts(
             calls,
             self._address,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import hiredis
@@ -29,17 +29,18 @@ class Stream(asyncio.Protocol):
     def stands(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
-    async def exchange(self, commands: Sequence[Command], timeout: float) -> list[Any]:
+    async def exchange(self, commands: Iterable[Command], timeout: float) -> list[Any]:
         """Send everything and read everything. An error that answers a command is an answer; others are raised."""
         if self._transport is None:
             raise Cut("the connection was closed")
-        self._replies, self._wanted = [], len(commands)
+        self._replies, self._wanted = [], 0
         answered: asyncio.Future[list[Any]] = self._loop.create_future()
         self._answered = answered
         deadline = self._loop.call_later(timeout, self._fail, Cut(f"no answer within {timeout:.1f} s"))
         try:
-            for command in commands:  # one by one: the server works on the first while the next is written
+            for command in commands:
                 self._transport.write(packed(command))
+                self._wanted += 1
             return await answered
         finally:
             self._answered = None

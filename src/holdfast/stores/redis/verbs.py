@@ -5,7 +5,7 @@ A verb is a generator: it yields calls that may be sent together, is given their
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 STEP = 100
 """Items in one call: a script holds up everybody else, so it is kept short."""
-PIPELINED = 16
+PIPELINED = 50
 """Calls that are on their way together."""
 WINDOW = 1000
 """Rows that one call of a listing looks at."""
@@ -48,7 +48,7 @@ class Call:
     request: str = field(default_factory=new_token)
 
 
-Asking = Generator[list[Call], list[Any], T]
+Asking = Generator[Iterable[Call], list[Any], T]
 
 
 # Creating
@@ -59,7 +59,7 @@ def start(op: ops.Start) -> Asking[list[Started]]:
     started: list[Started] = []
     together = PIPELINED if all(not job.after for job in op.jobs) else 1
     for burst in _steps(list(_steps(op.jobs, STEP)), together):
-        calls = [_creating("start", jobs) for jobs in burst]
+        calls = (_creating("start", jobs) for jobs in burst)
         try:
             for jobs, reply in zip(burst, (yield calls), strict=True):
                 started += _started(jobs, _accepted(reply))
@@ -134,7 +134,7 @@ def renew(op: ops.Renew) -> Asking[dict[Claim, ops.LostReason]]:
 def settle(op: ops.Settle) -> Asking[list[Settled]]:
     settled: list[Settled] = []
     for burst in _steps(list(_steps(op.settlements, STEP)), PIPELINED):
-        for reply in (yield [_settling(step) for step in burst]):
+        for reply in (yield (_settling(step) for step in burst)):
             settled += [_settled(each) for each in reply]
     return settled
 
