@@ -128,10 +128,9 @@ def _progress(frame: Frame) -> RenderableType:
 
 
 def _jobs_table(stats: Stats) -> Table:
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bright_black")
-    table.add_column("job type")
+    table = _table("type")
     for status in COLOURS:
-        table.add_column(str(status), justify="right", min_width=len("completed"))
+        table.add_column(str(status), justify="right")
     for name in TYPES:
         counts = stats.types[name].counts if name in stats.types else {}
         cells = [
@@ -143,8 +142,7 @@ def _jobs_table(stats: Stats) -> Table:
 
 
 def _workers_table(frame: Frame) -> Table:
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bright_black")
-    table.add_column("worker")
+    table = _table("worker")
     table.add_column("process", justify="right")
     table.add_column("holds", justify="right")
     for worker in frame.workers:
@@ -153,4 +151,11 @@ def _workers_table(frame: Frame) -> Table:
         table.add_row(
             Text(worker.name, style), Text("killed" if worker.killed else str(worker.pid), style), Text(held, style)
         )
+    return table
+
+
+def _table(first: str) -> Table:
+    """A table for one half of a terminal of 80 columns."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True, header_style="bright_black")
+    table.add_column(first)
     return table

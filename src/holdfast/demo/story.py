@@ -61,7 +61,7 @@ class Story:
         stage.say("two worker processes on one SQLite file")
         self._started = place_orders(self._client, self._shop, customers=customers)
         orders, bills = len(self._started.orders), len(self._started.bills)
-        stage.say(f"{orders} orders, and {bills} bills that wait for them, are placed in one transaction")
+        stage.say(f"{orders} orders, and {bills} bills that wait for them: one transaction")
 
         declined = next(order for order in range(orders) if is_declined_at_first(order))
         self._watch(lambda _: self._has_failed_once(self._started.orders[declined]))
@@ -74,16 +74,14 @@ class Story:
         killed_at = stage.elapsed
         self._watch(lambda _: all(self._is_taken_back(job) for job in held))
         waited = stage.elapsed - killed_at
-        stage.say(
-            f"its leases ran out: after {waited:.1f} s {keeper.name} has taken back all {len(held)} jobs", "green"
-        )
+        stage.say(f"its leases ran out: {keeper.name} took back all {len(held)} jobs after {waited:.1f} s", "green")
         self._hire("worker-3")
         stage.say("a replacement starts: worker-3")
 
         waiting = [chain for order, chain in enumerate(self._started.orders) if amount(order) >= BIG]
         self._watch(lambda frame: frame.share > 0.7 and all(self._waits_for_approval(chain) for chain in waiting))
         approved = sum(approve_order(self._client, chain) for chain in waiting)
-        stage.say(f"a person approves big orders ({approved}): completed from outside, their chains go on", "magenta")
+        stage.say(f"a person approves big orders ({approved}), from outside: their chains go on", "magenta")
 
         self._watch(lambda frame: frame.done == frame.total)
         stage.say("every chain is completed: the workers are told to stop")
