@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
             )
         verdicts = check(evidence)
     summary = report.summary(evidence, verdicts)
-    print(report.as_text(summary))
+    sys.stdout.write(report.as_text(summary) + "\n")
     if options.report is not None:
         options.report.write_bytes(report.as_json(summary))
     return 1 if summary["verdict"] == "INVALID" else 0

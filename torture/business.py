@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +46,8 @@ class Business:
             # Before the commit was sent it cannot have happened: the connection ends with what it held.
             return ("info" if committing else "fail"), {"error": f"{type(error).__name__}: {error}"}
         finally:
-            try:
+            with suppress(psycopg.Error, aiosqlite.Error, OSError):
                 await connection.close()
-            except (psycopg.Error, aiosqlite.Error, OSError):
-                pass
 
     async def _connect(self) -> Any:
         if self._url.startswith("sqlite"):

@@ -6,11 +6,12 @@ and read here afterwards.
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from torture.audit import Change
+
+if TYPE_CHECKING:
+    from holdfast.job import Record
 
 PRELUDE = """
 local server = redis
@@ -22,18 +23,19 @@ local function audit(key, before, after)
   end
 end
 
-local redis = { call = function(command, key, ...)
+local redis = { call = function(...)
+  local command, key = ...
   local rows = {}
   if command == 'HSET' or command == 'HDEL' then
     rows[1] = key
   elseif command == 'DEL' or command == 'UNLINK' then
-    rows = { key, ... }
+    rows = { select(2, ...) }
   end
   local befores = {}
   for n, row in ipairs(rows) do
     befores[n] = string.find(row, ':j:', 1, true) and server.call('HGET', row, 's')
   end
-  local answer = server.call(command, key, ...)
+  local answer = server.call(...)
   for n, row in ipairs(rows) do
     if string.find(row, ':j:', 1, true) then
       audit(row, befores[n], server.call('HGET', row, 's'))
@@ -42,8 +44,6 @@ local redis = { call = function(command, key, ...)
   return answer
 end, sha1hex = server.sha1hex, error_reply = server.error_reply, status_reply = server.status_reply }
 """
-
-_LETTERS = {"b": "blocked", "p": "pending", "r": "running", "c": "completed", "f": "failed", "x": "cancelled"}
 
 
 def install() -> None:
@@ -62,45 +62,49 @@ def install() -> None:
 
 def changes(entries: list[tuple[bytes, dict[bytes, bytes]]]) -> list[Change]:
     """The entries of the stream, as changes."""
-    return [_change(number, id, fields) for number, (id, fields) in enumerate(entries, start=1)]
+    from holdfast.stores.redis import wire
+
+    return [_change(wire.record, number, id, fields) for number, (id, fields) in enumerate(entries, start=1)]
 
 
-def _change(number: int, id: bytes, fields: dict[bytes, bytes]) -> Change:
+def _change(read: Any, number: int, id: bytes, fields: dict[bytes, bytes]) -> Change:
     job_id = fields[b"k"].decode().partition(":j:")[2]
-    before, after = _state(fields[b"b"]), _state(fields[b"a"])
-    known: Any = after or before
-    old: Any = before or [None] * 25
-    new: Any = after or [None] * 25
+    before, after = (_read(read, job_id, state) for state in (fields[b"b"], fields[b"a"]))
+    known = after or before
+    assert known is not None, "a change begins or ends with a row"
     return Change(
         seq=number,
         at=int(id.partition(b"-")[0]) * 1000,
         tx=fields[b"t"].decode().removeprefix("+"),
         id=job_id,
-        chain=known[2] or job_id,
-        index=known[3],
-        type=known[1],
-        before=None if before is None else _LETTERS[old[4]],
-        after=None if after is None else _LETTERS[new[4]],
-        attempt_before=old[6] or 0,
-        attempt=(new[6] if after is not None else old[6]) or 0,
-        max_attempts=_int(known[7]),
-        token_before=old[10],
-        token=new[10],
-        leased_before=_int(old[11]),
-        leased_until=_int(new[11]),
-        scheduled_before=_int(old[16]),
-        scheduled_at=_int(new[16]),
-        worker_before=old[9],
-        worker=new[9],
-        key=known[8],
-        finished_at=_int(known[18]),
-        keep=_int(known[20]),
+        chain=known.chain_id,
+        index=known.index,
+        type=known.type,
+        before=_of(before, "status"),
+        after=_of(after, "status"),
+        attempt_before=before.attempt if before else 0,
+        attempt=known.attempt,
+        max_attempts=known.max_attempts,
+        token_before=_of(before, "token"),
+        token=_of(after, "token"),
+        leased_before=_of(before, "leased_until"),
+        leased_until=_of(after, "leased_until"),
+        scheduled_before=_of(before, "scheduled_at"),
+        scheduled_at=_of(after, "scheduled_at"),
+        worker_before=_of(before, "worker"),
+        worker=_of(after, "worker"),
+        key=known.key,
+        finished_at=known.finished_at,
+        keep=known.keep,
     )
 
 
-def _state(packed: bytes) -> list[Any] | None:
-    return msgspec.msgpack.decode(packed) if packed else None
+def _read(read: Any, job_id: str, state: bytes) -> Record | None:
+    """A row as the library reads it; its payloads are not audited."""
+    return read(job_id, state, b"") if state else None
 
 
-def _int(value: Any) -> int | None:
-    return None if value is None else int(value)
+def _of(row: Record | None, field: str) -> Any:
+    """A field of a row that may not be there; the status as its word."""
+    value = getattr(row, field, None)
+    return str(value) if field == "status" and value is not None else value

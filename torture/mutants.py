@@ -85,7 +85,8 @@ class _Finder:
         if name not in self._edits:
             return None
         spec = PathFinder.find_spec(name, path)
-        assert spec is not None and spec.origin is not None
+        assert spec is not None
+        assert spec.origin is not None
         spec.loader = _Loader(name, spec.origin, self._edits[name])
         return spec
 

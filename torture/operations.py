@@ -102,7 +102,8 @@ async def start_one(actor: Actor) -> None:
 async def start_with_business(actor: Actor) -> None:
     """A business row and a chain, in the application's own transaction; now and then it is rolled back."""
     if not actor.settings.transactional:
-        return await start_one(actor)
+        await start_one(actor)
+        return
     id, rollback = new_id(), actor.random.random() < 0.2
     bound = planning.step(actor.random, actor.settings).options(id=id)
     call = actor.history.invoke("start", ids=[id], type=bound.type.name, business=True, rollback=rollback)
@@ -166,13 +167,12 @@ async def complete(actor: Actor) -> None:
 
 
 async def _complete(actor: Actor, chain: str) -> None:
-    async with actor.noting("complete", chain=chain) as facts:
-        async with actor.client.completing(chain) as current:
-            facts["job"] = current.job.id
-            await asyncio.sleep(0)
-            if current.job.status.finished:
-                raise AlreadyCompleted(chain)
-            await current.output("from outside")
+    async with actor.noting("complete", chain=chain) as facts, actor.client.completing(chain) as current:
+        facts["job"] = current.job.id
+        await asyncio.sleep(0)
+        if current.job.status.finished:
+            raise AlreadyCompleted(chain)
+        await current.output("from outside")
 
 
 async def cancel(actor: Actor) -> None:
@@ -225,12 +225,11 @@ async def operate(actor: Actor) -> None:
 
 
 async def _failed(actor: Actor) -> list[str]:
-    found: list[str] = []
     async with actor.noting("list"):
         page = await actor.client.list_jobs(status=["failed", "cancelled"], limit=20)
         # Poison that was retried would be poison again: its limit is what is being shown.
-        found = [job.id for job in page.items if job.type not in ("poison", "keyed")]
-    return found
+        return [job.id for job in page.items if job.type not in ("poison", "keyed")]
+    return []
 
 
 async def odd(actor: Actor) -> None:

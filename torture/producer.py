@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ class Producer:
         until = loop.time() + settings.seconds
         while loop.time() < until:
             (drawn,) = self.random.choices(operations, weights)
-            await self._begin(lambda perform=drawn: perform(actor))
+            await self._begin(drawn(actor))
             await asyncio.sleep(self.random.expovariate(settings.rate))
         if self._running:
             await asyncio.wait(self._running, timeout=30)
@@ -56,10 +56,10 @@ class Producer:
         await actor.close()
         await store.close()
 
-    async def _begin(self, perform: Callable[[], Awaitable[None]]) -> None:
+    async def _begin(self, perform: Awaitable[None]) -> None:
         while len(self._running) >= MOST_AT_ONCE:
             await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
-        task = asyncio.ensure_future(perform())
+        task = asyncio.ensure_future(perform)
         self._running.add(task)
         task.add_done_callback(self._ended)
 

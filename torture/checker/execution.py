@@ -36,7 +36,7 @@ def effects_once(evidence: Evidence) -> Tally:
         if promise.get("effect") or effects[job_id]:
             tally.expect(
                 effects[job_id] == len(by_attempt),
-                f"{job_id}: completed {len(by_attempt)} times by a worker, {effects[job_id]} side chains: {story(changes)}",
+                f"{job_id}: completed {len(by_attempt)} times, {effects[job_id]} side chains: {story(changes)}",
             )
     starts = len(evidence.noted("handler"))
     completed = sum(change.after == "completed" and change.before == "running" for change in evidence.changes)
@@ -85,9 +85,9 @@ def stale_cannot_write(evidence: Evidence) -> Tally:
             tally.opportunities += 1
     tally.opportunities += len(evidence.noted("stale"))
     for row in evidence.facts.rows:
-        if row.status == "completed" and row.output is not None and row.output.startswith("token:"):
-            if row.token is not None and row.output != f"token:{row.token}":
-                tally.broken(f"{row.id}: its output is of {row.output[6:12]}, it completed under {row.token[:6]}")
+        output = row.output or ""
+        if row.token is not None and output.startswith("token:") and output != f"token:{row.token}":
+            tally.broken(f"{row.id}: its output is of {output[6:12]}, it completed under {row.token[:6]}")
     return tally
 
 

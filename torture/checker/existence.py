@@ -40,8 +40,8 @@ def no_lost_job(evidence: Evidence) -> Tally:
         else:
             unknown += 1
             if call.args.get("whole"):
-                there = [asked in created for asked in ids]
-                tally.expect(all(there) or not any(there), f"a batch of {len(ids)} was written in part: {ids[0]} ...")
+                made = [asked in created for asked in ids]
+                tally.expect(all(made) or not any(made), f"a batch of {len(ids)} was written in part: {ids[0]} ...")
     tally.counts["unknown"] = unknown
     return tally
 

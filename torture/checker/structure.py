@@ -52,8 +52,7 @@ def blockers_hold(evidence: Evidence) -> Tally:
     tally = Tally()
     after: dict[str, list[str]] = {}
     for call in evidence.called("start"):
-        for job_id, chains in call.args.get("after", {}).items():
-            after[job_id] = chains
+        after |= call.args.get("after", {})
     done = {chain: end for chain, changes in evidence.by_chain.items() if (end := _completion(changes)) is not None}
     ties = 0
     for job_id, chains in after.items():

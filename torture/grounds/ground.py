@@ -56,5 +56,5 @@ class Ground(ABC):
         return False
 
     def leaks(self) -> dict[str, Any]:
-        """What is left once every producer and worker has ended; names that begin with "left: " should count nothing."""
+        """What is left once every process has ended; of names that begin with "left: " there should be nothing."""
         return {}

@@ -46,7 +46,7 @@ begin
     return null;
 end $$;
 create trigger torture after insert or update or delete on holdfast.job for each row execute function torture.note();
-"""
+"""  # noqa: S608 - our own columns
 
 
 class PostgresGround(Ground):
@@ -55,7 +55,7 @@ class PostgresGround(Ground):
     def __init__(self, server: Postgres, proxy: Proxy) -> None:
         self.server = server
         self.proxy = proxy
-        options = {"sslmode": "disable", "gssencmode": "disable", "deadline": "5"}
+        options: dict[str, Any] = {"sslmode": "disable", "gssencmode": "disable", "deadline": "5"}
         self.url = server.tcp_address(port=proxy.port, **options)
         self.direct = server.tcp_address(**options)
         self.neighbour = server.tcp_address(schema="neighbour", **options)

@@ -22,6 +22,9 @@ def proxy_faults(proxy: Proxy, requests: bytes) -> list[Fault]:
         time.sleep(seconds)
         proxy.mode = "pass"
 
+    def reset() -> None:
+        proxy.reset(0.6)
+
     def cut(like: bytes) -> None:
         before = proxy.cut
         proxy.cut_answers(4, like)
@@ -33,7 +36,7 @@ def proxy_faults(proxy: Proxy, requests: bytes) -> list[Fault]:
     return [
         Fault("slow network", lambda seconds: in_mode("delay", seconds), longest=2.0),
         Fault("half-open connections", lambda seconds: in_mode("stall", seconds), longest=2.5),
-        Fault("connections reset", lambda seconds: proxy.reset(0.6) and None),
+        Fault("connections reset", lambda seconds: reset()),
         Fault("network cut", refuse, longest=1.5),
         Fault("answers cut off", lambda seconds: cut(requests)),
         Fault("any answers cut off", lambda seconds: cut(b"")),
