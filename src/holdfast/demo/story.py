@@ -81,7 +81,7 @@ class Story:
         waiting = [chain for order, chain in enumerate(self._started.orders) if amount(order) >= BIG]
         self._watch(lambda frame: frame.share > 0.7 and all(self._waits_for_approval(chain) for chain in waiting))
         approved = sum(approve_order(self._client, chain) for chain in waiting)
-        stage.say(f"a person approves big orders ({approved}), from outside: their chains go on", "magenta")
+        stage.say(f"a person approves {approved} big orders from outside: they go on", "magenta")
 
         self._watch(lambda frame: frame.done == frame.total)
         stage.say("every chain is completed: the workers are told to stop")
