@@ -281,7 +281,7 @@ async def test_the_wrong_kind_says_where_it_belongs(path: Path, open_store: Sqli
 
 
 def test_anything_else_is_answered_with_what_is_taken(store: SqliteStore) -> None:
-    with pytest.raises(TypeError, match=r"a sqlite3\.Connection, or a SQLAlchemy Session"):
+    with pytest.raises(TypeError, match=r"a sqlite3\.Connection, a SQLAlchemy Session or Connection, or Django"):
         store.join_sync("default")
     with pytest.raises(TypeError, match=r"an aiosqlite\.Connection, or a SQLAlchemy AsyncSession"):
         store.join(object())

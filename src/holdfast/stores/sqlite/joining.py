@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ R = TypeVar("R")
 
 _TAKE_WRITE_LOCK = SQL["take_write_lock"]
 
-_BLOCKING = "a sqlite3.Connection, or a SQLAlchemy Session or Connection"
+_BLOCKING = "a sqlite3.Connection, a SQLAlchemy Session or Connection, or Django's connection or alias"
 _ASYNC = "an aiosqlite.Connection, or a SQLAlchemy AsyncSession or AsyncConnection"
 
 _LEGACY = -1
@@ -36,6 +37,11 @@ def blocking_driver(tx: Any) -> Driver:
 
         if (driver := sql_alchemy.blocking(tx)) is not None:
             return driver
+    if (isinstance(tx, str) and "django" in sys.modules) or _comes_from(tx, "django"):
+        from holdfast.drivers import django_sqlite
+
+        if (wrapper := django_sqlite.blocking(tx)) is not None:
+            return wrapper
     if _is_async(tx):
         raise TypeError(f"{_kind(tx)} is async: it belongs to Client. SyncClient takes {_BLOCKING}")
     raise TypeError(f"tx is {_kind(tx)}; this store takes {_BLOCKING}")
@@ -55,7 +61,7 @@ def async_driver(tx: Any) -> AsyncDriver:
             return driver
         if sql_alchemy.blocking(tx) is not None:
             raise TypeError(f"{_kind(tx)} is blocking: it belongs to SyncClient. Client takes {_ASYNC}")
-    if isinstance(tx, sqlite3.Connection):
+    if isinstance(tx, sqlite3.Connection) or _comes_from(tx, "django"):
         raise TypeError(f"{_kind(tx)} is blocking: it belongs to SyncClient. Client takes {_ASYNC}")
     raise TypeError(f"tx is {_kind(tx)}; this store takes {_ASYNC}")
 

@@ -56,7 +56,8 @@ def translated(store: str) -> Generator[None]:
             raise ours from error
         raise
     except Exception as error:
-        # SQLAlchemy wraps the driver's error.
-        if (ours := translate(getattr(error, "orig", None) or error, store)) is not None:
-            raise ours from error
+        # SQLAlchemy wraps the driver's error, Django raises one of its own from it.
+        for inner in (getattr(error, "orig", None), error.__cause__, error):
+            if inner is not None and (ours := translate(inner, store)) is not None:
+                raise ours from error
         raise
