@@ -5,6 +5,9 @@ local function read_new(v)
     id = v[1], type = v[2], chain = v[3], index = v[4], priority = v[5], delay = v[6], at = v[7],
     max_attempts = v[8], timeout = v[9], keep = v[10], key = v[11], scope = v[12], window = v[13], exclude = v[14],
     after = v[15], on_blocker_failure = v[16], trace = v[17], input = payload(v[18]),
+    -- What `add` will fill in: named here, the table need not grow.
+    seq = 0, status = PENDING, attempt = 0, created_at = now, scheduled_at = now, blockers = 0, open_blockers = 0,
+    state = '',
   }
 end
 
@@ -161,7 +164,7 @@ local function add(new)
     redis.call('ZADD', keyed(job.type, job.key), int(job.seq), job.id)
     redis.call('ZADD', keyed_open(job.type, job.key), int(job.seq), job.id)
   end
-  place(prefix .. 'all', job.id, job.seq)
+  place(all_key, job.id, job.seq)
   enter(job, 'created', { 'i', new.input })
   for _, chain in ipairs(open) do
     if job.on_blocker_failure == 'fail' and job.status == BLOCKED and FINISHED[last_of(chain).status] then

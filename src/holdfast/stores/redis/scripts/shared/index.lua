@@ -65,8 +65,22 @@ local function id_of(member)
   return string.sub(member, 17)
 end
 
+local all_key = prefix .. 'all'
+local pending_keys = {}
+
+-- A batch is mostly of one type and priority: its key is made once.
 local function pending_key(type, priority)
-  return prefix .. 'q:' .. int(priority) .. ':' .. type
+  local keys = pending_keys[type]
+  if not keys then
+    keys = {}
+    pending_keys[type] = keys
+  end
+  local key = keys[priority]
+  if not key then
+    key = prefix .. 'q:' .. int(priority) .. ':' .. type
+    keys[priority] = key
+  end
+  return key
 end
 
 local function priorities_key(type)

@@ -21,7 +21,7 @@ end
 
 local function remove_job(job)
   leave(job)
-  displace(prefix .. 'all', job.id)
+  displace(all_key, job.id)
   if job.status == RUNNING then
     lost_claims[job.id] = true
   end
