@@ -20,7 +20,7 @@ import tempfile
 import time
 from contextlib import closing
 from enum import StrEnum
-from multiprocessing.synchronize import Event
+from multiprocessing.synchronize import Event, Semaphore
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,15 +55,19 @@ def stress(directory: Path, discipline: Discipline, *, seconds: float, processes
         connection.execute("create table padding (id integer primary key, n, filler)")
         connection.executemany("insert into padding values (?, 0, ?)", [(i, "x" * 3000) for i in range(PADDING)])
     context = multiprocessing.get_context("spawn")
-    over = context.Event()
+    ready, over = context.Semaphore(0), context.Event()
     checkpointing = context.Process(target=_checkpoint_on_and_on, args=(path, discipline, over))
     checkpointing.start()
     writers = [
-        context.Process(target=_write, args=(path, name, discipline, checkpointing.pid, over))
+        context.Process(target=_write, args=(path, name, discipline, checkpointing.pid, ready, over))
         for name in range(processes - 1)
     ]
     for writer in writers:
         writer.start()
+    for _ in writers:
+        # An interpreter takes its time to start on a busy machine: that does not count.
+        while not ready.acquire(timeout=0.002):
+            os.kill(checkpointing.pid or 0, signal.SIGCONT)
     deadline = time.monotonic() + seconds
     # Whoever is stopped may hold a lock, and the one who stopped it may be waiting for that lock.
     while not over.wait(0.002) and time.monotonic() < deadline:
@@ -95,7 +99,7 @@ def _checkpoint_on_and_on(path: Path, discipline: Discipline, over: Event) -> No
                     copier.execute("pragma wal_checkpoint(passive)").fetchall()
 
 
-def _write(path: Path, name: int, discipline: Discipline, checkpointing: int, over: Event) -> None:
+def _write(path: Path, name: int, discipline: Discipline, checkpointing: int, ready: Semaphore, over: Event) -> None:
     chance = random.Random(name)
     with (
         closing(_connect(path)) as connection,
@@ -115,6 +119,8 @@ def _write(path: Path, name: int, discipline: Discipline, checkpointing: int, ov
             acknowledged.write(f"{n}\n")
 
         try:
+            commit()
+            ready.release()
             while not over.is_set():
                 commit(long=True)
                 if discipline is Discipline.OFF:
