@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, TypeVar, Unpack
 
 from holdfast.calls import continuation, new_chain, tell_created
+from holdfast.clock import Clock, system_clock
 from holdfast.errors import AlreadyCompleted
 from holdfast.job import Chain, Job, Record
 from holdfast.jobs import Bound, Jobs
@@ -21,8 +22,9 @@ T = TypeVar("T")
 class _Steps:
     """The steps taken so far. They are written as one, when the body ends."""
 
-    def __init__(self, jobs: Jobs, record: Record) -> None:
+    def __init__(self, jobs: Jobs, record: Record, clock: Clock | None) -> None:
         self._jobs = jobs
+        self._now = clock or system_clock
         self._first = record
         self._record = record
         self._steps: list[Step] = []
@@ -46,7 +48,7 @@ class _Steps:
         self._check_open()
         next_job = continuation(bound, self._record)
         self._take(Step(continuation=next_job))
-        self._record = create(next_job, self._record.created_at)
+        self._record = create(next_job, self._now())
 
     def _take(self, step: Step) -> None:
         self._steps.append(step)
@@ -84,8 +86,8 @@ class _Steps:
 class Current(_Steps):
     """The chain's current job, held for completion."""
 
-    def __init__(self, jobs: Jobs, record: Record, tx: Transaction) -> None:
-        super().__init__(jobs, record)
+    def __init__(self, jobs: Jobs, record: Record, tx: Transaction, *, clock: Clock | None) -> None:
+        super().__init__(jobs, record, clock)
         self._tx = tx
 
     @property
@@ -111,8 +113,8 @@ class Current(_Steps):
 class SyncCurrent(_Steps):
     """The same for blocking code."""
 
-    def __init__(self, jobs: Jobs, record: Record, tx: SyncTransaction) -> None:
-        super().__init__(jobs, record)
+    def __init__(self, jobs: Jobs, record: Record, tx: SyncTransaction, *, clock: Clock | None) -> None:
+        super().__init__(jobs, record, clock)
         self._tx = tx
 
     @property
@@ -157,7 +159,7 @@ class Completing:
             if not self._borrowed:
                 await self._tx.rollback()
             raise
-        self._current = Current(self._jobs, record, self._tx)
+        self._current = Current(self._jobs, record, self._tx, clock=self._store.clock)
         return self._current
 
     async def __aexit__(
@@ -200,7 +202,7 @@ class SyncCompleting:
             if not self._borrowed:
                 self._tx.rollback()
             raise
-        self._current = SyncCurrent(self._jobs, record, self._tx)
+        self._current = SyncCurrent(self._jobs, record, self._tx, clock=self._store.clock)
         return self._current
 
     def __exit__(

@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from holdfast import steps
+from holdfast.clock import system_clock
 from holdfast.errors import Conflict
 from holdfast.job import ChainRecord
 from holdfast.lifecycle import NewJob, Settlement, create
@@ -24,7 +25,8 @@ class _Buffer:
     whole with Conflict if one of them is no longer true by then.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self.starts: list[NewJob] = []
         self.expected: list[str] = []
 
@@ -53,7 +55,8 @@ class _Buffer:
             if chain is not None:
                 answers.append(Started(chain, deduplicated=True))
             else:
-                record = create(job)
+                # By our clock, if need be: the store's own time is known when it is written.
+                record = create(job, (self._store.clock or system_clock)())
                 answers.append(Started(ChainRecord(record, record), deduplicated=False))
             self.expected.append(answers[-1].chain.first.id)
         return answers
@@ -83,7 +86,7 @@ class DeferredTransaction:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._buffer = _Buffer()
+        self._buffer = _Buffer(store)
 
     async def perform(self, operation: Operation[R], /) -> R:
         return cast(R, await steps.run(self._store.perform, self._buffer.carry(operation)))
@@ -102,7 +105,7 @@ class DeferredSyncTransaction:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._buffer = _Buffer()
+        self._buffer = _Buffer(store)
 
     def perform(self, operation: Operation[R], /) -> R:
         return cast(R, steps.run_sync(self._store.perform_sync, self._buffer.carry(operation)))

@@ -27,8 +27,9 @@ def emptied_postgres(folder: Path) -> Place:
     schema = PostgresStore(address).schema
     with shared_postgres().connect() as connection:
         rows = connection.execute("select tablename from pg_tables where schemaname = %s", [schema]).fetchall()
-        tables = [name for (name,) in rows if "migration" not in name]
-        connection.execute(f"truncate {', '.join(f'{schema}.{name}' for name in tables)} restart identity".encode())
+        tables = [name for (name,) in rows if name != "migration"]
+        # Deleting a few rows is quicker than giving each table a new file.
+        connection.execute("; ".join(f"delete from {schema}.{name}" for name in tables).encode())
     return lambda: PostgresStore(address)
 
 

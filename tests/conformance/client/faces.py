@@ -48,7 +48,7 @@ class ClientFace:
 
     def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
         method = getattr(self.client, name)
-        return method if isinstance(self.client, Client) else partial(self._hands.call, method)  # type: ignore[no-any-return]
+        return method if isinstance(self.client, Client) else partial(self._hands.call, method)
 
     @asynccontextmanager
     async def completing(self, chain: Any, **options: Any) -> AsyncGenerator[CurrentFace]:
@@ -71,7 +71,7 @@ class ClientFace:
         if isinstance(self.client, Client):
             events = self.client.events()
             try:
-                yield lambda: anext(events)  # type: ignore[arg-type, return-value]  # pyright: ignore[reportReturnType]
+                yield lambda: anext(events)  # pyright: ignore[reportReturnType]
             finally:
                 await events.aclose()
         else:

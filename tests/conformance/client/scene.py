@@ -46,7 +46,8 @@ class Scene:
     @asynccontextmanager
     async def worker(self, **options: Any) -> AsyncGenerator[Worker]:
         """A worker in the background."""
-        async with Worker(self.workers_client, **({"poll_interval": 0.1, "grace": 1} | options)) as worker:
+        defaults: dict[str, Any] = {"poll_interval": 0.1, "grace": 1}
+        async with Worker(self.workers_client, **(defaults | options)) as worker:
             yield worker
 
     async def now(self, subject: Chain[Any] | str) -> Job:

@@ -46,7 +46,8 @@ async def test_options_go_on_the_start_or_on_the_bind(scene: Scene) -> None:
     options: dict[str, Any] = {"delay": 5, "priority": 3, "key": "img-1", "max_attempts": 2, "timeout": 30}
 
     on_start = await scene.client.start(resize.bind(1), **options)
-    on_bind = await scene.client.start(resize.bind(1).options(**(options | {"key": "img-2"})))
+    options["key"] = "img-2"
+    on_bind = await scene.client.start(resize.bind(1).options(**options))
 
     for chain in (on_start, on_bind):
         job = chain.job
@@ -221,7 +222,7 @@ async def test_a_producer_needs_no_handler(scene: Scene) -> None:
     contract = Jobs()
 
     @contract.declare
-    async def publish(url: str) -> str: ...
+    async def publish(url: str) -> None: ...
 
     chain = await scene.client.start(publish.bind("/a"))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Cancel, ChainCancelled, ChainFailed, ChainNotFound, Fail, WaitTimeout
+from holdfast import Cancel, ChainCancelled, ChainFailed, ChainNotFound, ErrorText, Fail, WaitTimeout
 from tests.conformance.client.faces import AttemptFace
 from tests.conformance.client.scene import Scene, soon, value
 
@@ -80,8 +80,10 @@ async def test_a_failed_chain_tells_why(scene: Scene) -> None:
     with pytest.raises(ChainFailed, match="out of paper") as raised:
         await scene.client.wait(chain)
     assert raised.value.chain_id == chain.id
-    assert raised.value.error == "Fail: out of paper"
-    assert "Traceback" in raised.value.error.traceback
+    error = raised.value.error
+    assert isinstance(error, ErrorText)
+    assert error == "Fail: out of paper"
+    assert "Traceback" in error.traceback
 
 
 async def test_a_cancelled_chain_tells_why(scene: Scene) -> None:

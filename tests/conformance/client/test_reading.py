@@ -1,0 +1,306 @@
+"""get, list, report, stats and events: what people see."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from holdfast import Bound, Fail, Reschedule, Status
+from holdfast.operations import ReadEvents
+from tests.conformance.client.faces import AttemptFace
+from tests.conformance.client.scene import Scene, soon, value
+
+
+@dataclass(frozen=True)
+class Box:
+    size: int
+    age: timedelta
+
+
+async def test_none_where_there_is_none(scene: Scene) -> None:
+    assert await scene.client.get("nothing") is None
+    assert await scene.client.get_job("nothing") is None
+    assert await scene.client.report("nothing") is None
+
+
+async def test_a_chain_shows_its_last_job(scene: Scene) -> None:
+    @scene.jobs.job
+    async def first() -> Bound[int]:
+        return second.bind(5)
+
+    second = scene.jobs.job(name="second")(value)
+    chain = await scene.client.start(first.bind())
+    await scene.drain()
+
+    found = await scene.client.get(chain)
+    assert (found.id, found.type, found.status, found.output) == (chain.id, "first", "completed", 5)
+    assert (found.first_job.type, found.first_job.output) == ("first", None)
+    assert (found.job.type, found.job.index, found.job.output) == ("second", 1, 5)
+    assert await scene.client.get(found.job.id) is None
+    assert (await scene.client.get_job(found.job)).chain_id == chain.id
+    assert found.finished_at == scene.time
+
+
+async def test_typed_values_come_back_as_they_were(scene: Scene) -> None:
+    @scene.jobs.job
+    async def grow(box: Box) -> Box:
+        return Box(box.size + 1, box.age)
+
+    chain = await scene.client.start(grow.bind(Box(1, timedelta(seconds=3))))
+    await scene.drain()
+
+    found = await scene.client.get(chain)
+    assert found.job.input == {"box": Box(1, timedelta(seconds=3))}
+    assert found.output == Box(2, timedelta(seconds=3))
+    assert await scene.client.wait(chain) == Box(2, timedelta(seconds=3))
+
+
+async def test_listings_are_newest_first_and_pages_fit_together(scene: Scene) -> None:
+    double = scene.jobs.job(value)
+    chains = await scene.client.start_many([double.bind(number) for number in range(25)])
+
+    pages: list[list[str]] = []
+    cursor: str | None = None
+    while True:
+        page = await scene.client.list_chains(limit=10, cursor=cursor)
+        pages.append([chain.id for chain in page.items])
+        if not pages[1:]:
+            # What comes and goes meanwhile makes no row appear twice or not at all.
+            await scene.client.start_many([double.bind(0) for _ in range(5)])
+            await scene.client.delete([chains[24], chains[15]])
+        if (cursor := page.next_cursor) is None:
+            break
+
+    assert [len(page) for page in pages] == [10, 10, 5]
+    assert [id for page in pages for id in page] == [chain.id for chain in reversed(chains)]
+
+
+async def test_a_full_last_page_has_no_next(scene: Scene) -> None:
+    double = scene.jobs.job(value)
+    await scene.client.start_many([double.bind(number) for number in range(10)])
+
+    page = await scene.client.list_jobs(limit=10)
+
+    assert (len(page.items), page.next_cursor) == (10, None)
+
+
+async def test_listings_filter(scene: Scene) -> None:
+    double, other = scene.jobs.job(value), scene.jobs.job(name="other")(value)
+    done = await scene.client.start(double.bind(1), key="a")
+    await scene.drain()
+    scene.clock.advance(10)
+    middle = scene.time
+    due = await scene.client.start(other.bind(1), key="a")
+    scene.clock.advance(10)
+    later = await scene.client.start(double.bind(1), delay=100)
+    gone = await scene.client.start(double.bind(1))
+    await scene.client.cancel(gone)
+
+    async def ids(**filters: Any) -> list[str]:
+        chains = [chain.id for chain in (await scene.client.list_chains(**filters)).items]
+        assert [job.id for job in (await scene.client.list_jobs(**filters)).items] == chains
+        return chains
+
+    assert await ids() == [gone.id, later.id, due.id, done.id]
+    assert await ids(status="completed") == [done.id]
+    assert await ids(status=Status.PENDING) == [later.id, due.id]
+    assert await ids(status=["completed", "cancelled"]) == [gone.id, done.id]
+    assert await ids(status="scheduled") == [later.id]
+    assert await ids(type="other") == await ids(type=other) == [due.id]
+    assert await ids(type=[double, "other"]) == [gone.id, later.id, due.id, done.id]
+    assert await ids(key="a") == [due.id, done.id]
+    assert await ids(key="a", type=double) == [done.id]
+    assert await ids(since=middle) == [gone.id, later.id, due.id]
+    assert await ids(until=middle) == [done.id]
+    assert await ids(since=middle, until=middle + timedelta(seconds=1)) == [due.id]
+    scene.clock.advance(100)
+    assert await ids(status="scheduled") == []
+
+
+async def test_a_chains_status_filters_by_its_last_job_and_its_type_by_the_first(scene: Scene) -> None:
+    @scene.jobs.job
+    async def first() -> Bound[int]:
+        return second.bind(5).options(delay=100)
+
+    second = scene.jobs.job(name="second")(value)
+    chain = await scene.client.start(first.bind(), key="k")
+    await scene.drain()
+
+    assert [each.id for each in (await scene.client.list_chains(status="scheduled", type="first")).items] == [chain.id]
+    assert (await scene.client.list_chains(status="completed")).items == []
+    assert (await scene.client.list_chains(type="second")).items == []
+    jobs = (await scene.client.list_jobs(chain=chain)).items
+    assert [(job.type, job.status) for job in jobs] == [("second", "pending"), ("first", "completed")]
+    assert [job.type for job in (await scene.client.list_jobs(chain=jobs[0], status="scheduled")).items] == ["second"]
+
+
+async def test_listings_refuse_what_they_do_not_know(scene: Scene) -> None:
+    with pytest.raises(ValueError, match="no status"):
+        await scene.client.list_chains(status="done")
+    with pytest.raises(ValueError, match="stands alone"):
+        await scene.client.list_jobs(status=["scheduled", "failed"])
+    for limit in (0, 1001):
+        with pytest.raises(ValueError, match="limit"):
+            await scene.client.list_chains(limit=limit)
+    for cursor in ("x", "-1", "1.5", "²"):
+        with pytest.raises(ValueError, match="cursor"):
+            await scene.client.list_jobs(cursor=cursor)
+
+
+async def test_a_report_tells_every_attempt(scene: Scene) -> None:
+    async def eventful(attempt: AttemptFace, number: int) -> str:
+        match attempt.job.attempt:
+            case 1:
+                raise ValueError("first")
+            case 2:
+                raise Reschedule(delay=5)
+            case _:
+                return "done"
+
+    chain = await scene.client.start(scene.job(eventful).bind())
+    await scene.drain(advance=True)
+
+    report = await scene.client.report(chain.id)
+    assert report.job.id == chain.id
+    assert [(each.number, each.outcome) for each in report.attempts] == [
+        (1, "failed"),
+        (2, "rescheduled"),
+        (3, "completed"),
+    ]
+    assert str(report.attempts[0].error) == "ValueError: first"
+    assert [each.error for each in report.attempts[1:]] == [None, None]
+    assert len({each.worker for each in report.attempts}) == 1
+    assert report.attempts[0].next_at == report.attempts[1].started_at
+    assert (report.attempts[1].next_at - report.attempts[1].ended_at).total_seconds() == 5
+    assert all(each.started_at <= each.ended_at for each in report.attempts)
+
+
+async def test_a_report_of_a_job_that_never_ran_and_of_one_that_runs(scene: Scene) -> None:
+    running, go_on = asyncio.Event(), asyncio.Event()
+
+    @scene.jobs.job
+    async def slow() -> None:
+        running.set()
+        await go_on.wait()
+
+    chain = await scene.client.start(slow.bind())
+    assert (await scene.client.report(chain.job)).attempts == []
+
+    async with scene.worker(worker_id="me"):
+        await soon(running.wait())
+        report = await scene.client.report(chain.job)
+        go_on.set()
+
+    assert [(each.number, each.worker, each.outcome) for each in report.attempts] == [(1, "me", "running")]
+    assert (report.attempts[0].started_at, report.attempts[0].ended_at) == (scene.time, None)
+
+
+async def test_stats_count_by_status_and_type(scene: Scene) -> None:
+    async def fail(attempt: AttemptFace, number: int) -> None:
+        raise Fail
+
+    double, failing = scene.jobs.job(value), scene.job(fail)
+    await scene.client.start(double.bind(1))
+    await scene.client.start(failing.bind())
+    await scene.drain()
+    scene.clock.advance(5)
+    due = await scene.client.start(double.bind(1))
+    scene.clock.advance(5)
+    await scene.client.start(double.bind(1))
+    await scene.client.start(double.bind(1), delay=60)
+    await scene.client.start(failing.bind(), after=[due])
+    await scene.client.pause("fail")
+
+    stats = await scene.client.stats()
+
+    assert {status: count for status, count in stats.counts.items() if count} == {
+        Status.COMPLETED: 1,
+        Status.FAILED: 1,
+        Status.PENDING: 3,
+        Status.BLOCKED: 1,
+    }
+    assert (stats.due, stats.types["value"].due, stats.types["value"].scheduled) == (2, 2, 1)
+    assert stats.types["value"].oldest_due == due.job.record.scheduled_at
+    assert (stats.types["value"].paused, stats.types["fail"].paused) == (False, True)
+    assert sum(stats.counts.values()) == sum(sum(each.counts.values()) for each in stats.types.values()) == 6
+
+
+async def test_paused_jobs_are_not_due(scene: Scene) -> None:
+    double = scene.jobs.job(value)
+    await scene.client.start(double.bind(1))
+    await scene.client.pause(double)
+
+    assert (await scene.client.stats()).due == 0
+
+
+async def test_events_are_followed_live(scene: Scene) -> None:
+    async def step(attempt: AttemptFace, number: int) -> Any:
+        if number == 1 and attempt.job.attempt == 1:
+            raise ValueError
+        return stepping.bind(number - 1) if number else "there"
+
+    stepping = scene.job(step)
+    async with scene.client.events() as next_event:
+        first = asyncio.create_task(next_event())
+        await _listening(scene)
+        chain = await scene.client.start(stepping.bind(1))
+        await scene.drain(advance=True)
+        other = await scene.client.start(stepping.bind(0), delay=100)
+        await scene.client.run_now(other)
+        await scene.client.cancel(other)
+        await scene.client.retry(other)
+        await scene.client.delete([other])
+        events = [await soon(first)]
+        while (events[-1].kind, events[-1].chain_id) != ("deleted", other.id):
+            events.append(await soon(next_event()))
+
+    mine = [(event.kind, event.type, event.attempt) for event in events if event.chain_id == chain.id]
+    assert mine[:4] == [("created", "step", 0), ("claimed", "step", 1), ("retrying", "step", 1), ("claimed", "step", 2)]
+    assert sorted(mine[4:6]) == [("completed", "step", 2), ("created", "step", 0)]
+    assert mine[6:] == [("claimed", "step", 1), ("completed", "step", 1)]
+    others = [event.kind for event in events if event.chain_id == other.id]
+    assert others == ["created", "hurried", "cancelled", "retried", "deleted"]
+    assert all(event.at is not None for event in events)
+    assert events[-1].job_id == other.id
+
+
+async def _listening(scene: Scene) -> None:
+    """Wait until whoever follows the events is heard of: the store then records what happens."""
+    double = scene.jobs.job(name="probe")(value)
+    async with asyncio.timeout(20):
+        while True:
+            probe = await scene.client.start(double.bind(0), delay=1000)
+            await scene.client.delete([probe])
+            if await scene.store.perform(ReadEvents(0, 1)):
+                return
+            await asyncio.sleep(0)
+
+
+async def test_following_ends_cleanly_while_nothing_happens(scene: Scene) -> None:
+    async with scene.client.events() as next_event:
+        first = asyncio.create_task(next_event())
+        await _listening(scene)
+        assert (await soon(first)).type == "probe"
+
+
+async def test_examining_a_store_names_what_it_found(scene: Scene) -> None:
+    findings = await scene.client.examine()
+
+    assert {finding.level for finding in findings} <= {"ok", "warning", "error"}
+    assert all(finding.subject and finding.detail for finding in findings)
+
+
+async def test_progress_is_seen(scene: Scene) -> None:
+    async def long(attempt: AttemptFace, number: int) -> None:
+        await attempt.progress(0.25)
+        await attempt.progress(0.4, "resizing")
+
+    chain = await scene.client.start(scene.job(long).bind())
+    await scene.drain()
+
+    job = await scene.now(chain)
+    assert (job.progress, job.progress_note) == (0.4, "resizing")
