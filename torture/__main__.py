@@ -11,7 +11,7 @@ from pathlib import Path
 from torture import report
 from torture.checker import check
 from torture.evidence import load
-from torture.mutants import MUTANTS
+from torture.mutations import MUTANTS
 from torture.profiles import PROFILES
 from torture.run import torture
 

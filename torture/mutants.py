@@ -1,49 +1,28 @@
-"""Mutants: each takes one protection away. A run on one must go red, by the invariants named here."""
+"""Puts a mutant in place: changes the texts of modules, statements and scripts as they are loaded."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
+
+from torture.mutations import MUTANTS, Edit
 
 if TYPE_CHECKING:  # nothing of the library is imported before a mutant is in place
     from holdfast.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A text to be replaced in a source of the library: a module, a statement (`.sql`) or a script (`.lua`)."""
-
-    where: str
-    old: str
-    new: str
+__all__ = ["MUTANTS", "apply", "changed_store"]
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """What is taken away, on which stores, and which invariants must notice; any of them will do."""
-
-    missing: str
-    stores: tuple[str, ...]
-    caught_by: tuple[int, ...]
-    edits: tuple[Edit, ...] = ()
-    workers_clock: bool = False
-
-
-_SQLITE, _POSTGRES, _REDIS = "holdfast.stores.sqlite", "holdfast.stores.postgres", "holdfast.stores.redis"
-
-MUTANTS: dict[str, Mutant] = {}
-
-
-def apply(name: str) -> None:
-    """Change the sources that this process is about to import."""
+def apply(name: str, store: str) -> None:
+    """Change the sources of a store, and of all stores, that this process is about to import."""
     modules: dict[str, list[Edit]] = {}
     statements: dict[str, list[Edit]] = {}
     scripts: dict[str, list[Edit]] = {}
-    for edit in MUTANTS[name].edits:
+    for edit in MUTANTS[name].edits(store):
         if edit.where.endswith(".sql"):
             statements.setdefault(edit.where, []).append(edit)
         elif edit.where.endswith(".lua"):

@@ -130,9 +130,14 @@ async def start_fan_in(actor: Actor) -> None:
     blockers = await actor.start(brisk)
     if not blockers:
         return
-    id, policy = new_id(), actor.random.choice(("wait", "fail"))
     ids = [chain.id for chain in blockers]
-    bound = gather.bind(planning.brisk(actor.random), number)
+    # Now and then several wait for the same ones: who ends those must lock them all.
+    await asyncio.gather(*(_start_gather(actor, ids) for _ in range(actor.random.choice((1, 1, 3)))))
+
+
+async def _start_gather(actor: Actor, ids: list[str]) -> None:
+    id, policy = new_id(), actor.random.choice(("wait", "fail"))
+    bound = gather.bind(planning.brisk(actor.random), len(ids))
     async with actor.noting("start", ids=[id], type="gather", after={id: ids}, policy=policy) as facts:
         chain = await actor.client.start(bound, id=id, after=ids, on_blocker_failure=policy)  # type: ignore[arg-type]
         facts["found"], facts["deduplicated"] = [chain.id], [chain.deduplicated]

@@ -12,7 +12,7 @@ from torture.settings import Settings
 def prepare(settings: Settings) -> None:
     """Make this process what its settings say. Comes before the first import of a store or worker."""
     if settings.mutant is not None:
-        mutants.apply(settings.mutant)
+        mutants.apply(settings.mutant, settings.url.partition(":")[0].removesuffix("ql"))
     if settings.url.startswith("redis"):
         lua_audit.install()
     import holdfast.worker.pruner as pruner

@@ -30,7 +30,7 @@ class Producer:
         from holdfast import Client
         from holdfast.stores.address import open_store
         from torture.jobs import jobs
-        from torture.mutants import changed_store
+        from torture.mutants import MUTANTS, changed_store
         from torture.operations import OPERATIONS, Actor
         from torture.watched import LossyWakeups, Watch, WatchedStore, opened
 
@@ -42,7 +42,8 @@ class Producer:
         (Path(settings.folder) / f"{settings.name}.ready").touch()
         actor = Actor(Client(store, jobs), self.history, self.random, settings)
         operations = list(OPERATIONS)
-        weights = [OPERATIONS[operation] for operation in operations]
+        favoured = MUTANTS[settings.mutant].favour if settings.mutant is not None else ()
+        weights = [_weight(OPERATIONS, operation, favoured) for operation in operations]
         loop = asyncio.get_running_loop()
         until = loop.time() + settings.seconds
         while loop.time() < until:
@@ -67,6 +68,10 @@ class Producer:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self.history.note("broke", error=f"{type(error).__name__}: {error}")
+
+
+def _weight(operations: dict[Any, int], operation: Any, favoured: tuple[str, ...]) -> int:
+    return max(operations[operation], 500) if operation.__name__ in favoured else operations[operation]
 
 
 async def main(settings: Settings) -> None:

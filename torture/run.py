@@ -19,6 +19,7 @@ from torture.fleet import Fleet
 from torture.grounds import GROUNDS, Ground
 from torture.history import History, real_now
 from torture.jobs import jobs, work
+from torture.mutations import MUTANTS
 from torture.nemesis import Nemesis
 from torture.planning import brisk
 from torture.processes import Process, Processes
@@ -50,8 +51,9 @@ def torture(
 
 
 def _run(ground: Ground, profile: Profile, facts: Facts, folder: Path, history: History, rng: random.Random) -> None:
+    extra = MUTANTS[facts.mutant].address if facts.mutant else ""
     settings = Settings(
-        name="", folder=str(folder), url=ground.url, seed=facts.seed, mutant=facts.mutant,
+        name="", folder=str(folder), url=ground.url + extra, seed=facts.seed, mutant=facts.mutant,
         transactional=ground.transactional, skew=WORST_CLOCK if ground.own_clock else 0.0,
         failpoints=Failpoints(profile.kill, profile.stop), lease=profile.lease, reap=profile.reap, poll=profile.poll,
         concurrency=profile.concurrency, rate=profile.rate, seconds=profile.seconds,
