@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -83,6 +85,28 @@ def test_a_server_that_comes_back_is_met_again(server: RedisServer) -> None:
         (job,) = store.perform_sync(GetJobs(("a",)))
         assert job is not None
         store.close_sync()
+
+
+def test_a_forked_child_talks_over_connections_of_its_own(store: RedisStore) -> None:
+    store.perform_sync(Start((new_job(id="parent"),)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        try:
+            for number in range(200):
+                store.perform_sync(Start((new_job(id=f"child-{number}"),)))
+        finally:
+            os._exit(0)
+
+    for _ in range(200):
+        (job,) = store.perform_sync(GetJobs(("parent",)))
+        assert job is not None
+        assert job.id == "parent"
+
+    assert os.waitpid(child, 0)[1] == 0
+    children = store.perform_sync(GetJobs(tuple(f"child-{number}" for number in range(200))))
+    assert all(job is not None for job in children)
 
 
 def test_a_full_server_refuses_new_jobs_and_lets_go_of_old_ones() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Sequence
@@ -57,9 +58,12 @@ class Links:
         self._route = route
         self._lock = threading.Lock()
         self._idle: list[Line] = []
+        self._pid = os.getpid()
 
     def talk(self, conversation: Conversation) -> list[Any]:
         """Carry out a conversation within the address's timeout. Raises StoreUnavailable."""
+        if self._pid != os.getpid():
+            self._forget_parent()
         patience = _Patience(self._route)
         while True:
             line: Line | None = None
@@ -119,6 +123,12 @@ class Links:
                 self._idle.append(line)
                 return
         line.close()
+
+    def _forget_parent(self) -> None:
+        # A forked child has copies of its parent's connections: whoever of the two read first would take the other's
+        # answers. Another thread of the parent may have held the lock.
+        self._lock, self._pid = threading.Lock(), os.getpid()
+        self.close()
 
     @staticmethod
     def _drop(line: Line | None) -> None:

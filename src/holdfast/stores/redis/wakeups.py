@@ -44,7 +44,7 @@ class RedisWakeups:
     @property
     def healthy(self) -> bool:
         ear = self._thread
-        return ear is not None and ear.hears
+        return ear is not None and ear.hears and ear.is_alive()
 
     def send(self, hints: Hints) -> None:
         """Publish hints of a store whose commits are made elsewhere. The scripts of this one publish by themselves."""
@@ -60,7 +60,8 @@ class RedisWakeups:
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         unsubscribe = self._local.subscribe(listener)
         with self._lock:
-            if self._thread is None:
+            # In a forked child the parent's thread is not alive.
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = _Ear(self._route, self._channel, dialect=self._dialect, tell=self._local.send)
                 self._thread.start()
         return unsubscribe
