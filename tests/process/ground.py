@@ -10,6 +10,7 @@ from pathlib import Path
 
 from holdfast import SyncClient
 from tests.process.work import jobs
+from tests.servers.postgres import fresh_address, shared_postgres
 from tests.servers.redis import shared_redis
 
 Ledger = list[tuple[int, str]]
@@ -63,4 +64,17 @@ def redis_ground(folder: Path) -> Generator[Ground]:
         yield Ground(url, client, ledger, lambda: False)
 
 
-GROUNDS = {"sqlite": sqlite_ground, "redis": redis_ground}
+@contextmanager
+def postgres_ground(folder: Path) -> Generator[Ground]:
+    url = fresh_address()
+    with SyncClient(url, jobs) as client, shared_postgres().connect() as connection:
+        connection.execute("drop table if exists ledger")
+        connection.execute("create table ledger (number integer not null, token text not null)")
+
+        def ledger() -> Ledger:
+            return connection.execute("select number, token from ledger order by number").fetchall()
+
+        yield Ground(url, client, ledger, lambda: False)
+
+
+GROUNDS = {"sqlite": sqlite_ground, "postgres": postgres_ground, "redis": redis_ground}

@@ -8,9 +8,10 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.servers.postgres import START_SECONDS, Postgres, free_port
 
@@ -21,7 +22,7 @@ def find_pgbouncer() -> Path | None:
 
 
 @contextmanager
-def running_pgbouncer(program: Path, server: Postgres, *, connections: int = 3) -> Iterator[int]:
+def running_pgbouncer(program: Path, server: Postgres, *, connections: int = 3) -> Generator[int]:
     """The port of a pooler before this server, that has so few connections that sessions keep changing hands."""
     home = server.home / "pgbouncer"
     home.mkdir(exist_ok=True)
@@ -42,7 +43,7 @@ max_client_conn = 100
 logfile = {home / "log"}
 """
     )
-    identity = {}
+    identity: dict[str, Any] = {}
     if os.geteuid() == 0:
         owner = pwd.getpwnam("postgres")
         for path in (home, home / "users", home / "ini"):

@@ -17,7 +17,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -49,7 +49,7 @@ class Postgres:
         self.binaries = binaries
         self.port = port
         self._owner = owner
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[Any] | None = None
 
     @property
     def data(self) -> Path:
@@ -81,16 +81,16 @@ class Postgres:
     def start(self) -> None:
         where = ["-p", str(self.port), "-k", str(self.home), "-h", "127.0.0.1"]
         with (self.home / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [self._binary("postgres"), "-D", str(self.data), *where], stdout=log, stderr=log, **self._identity()
-            )
+            command = [self._binary("postgres"), "-D", str(self.data), *where]
+            process = subprocess.Popen(command, stdout=log, stderr=log, text=False, **self._identity())
+        self._process = process
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:
                 self.connect().close()
                 return
             except psycopg.OperationalError as error:
-                if time.monotonic() > deadline or self._process.poll() is not None:
+                if time.monotonic() > deadline or process.poll() is not None:
                     raise RuntimeError(f"no server: {(self.home / 'log').read_text()[-2000:]}") from error
             time.sleep(0.02)
 
@@ -115,7 +115,7 @@ class Postgres:
 
 
 @contextmanager
-def running_postgres(binaries: Path | None = None, **settings: str) -> Iterator[Postgres]:
+def running_postgres(binaries: Path | None = None, **settings: str) -> Generator[Postgres]:
     """A server for as long as the block lasts."""
     home = Path(tempfile.mkdtemp(prefix="hf-pg-"))
     owner = _owner()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 
 
 class Proxy:
@@ -77,7 +77,7 @@ def _hang_up(*ends: socket.socket) -> None:
 
 
 @contextlib.contextmanager
-def proxy_to(port: int) -> Iterator[Proxy]:
+def proxy_to(port: int) -> Generator[Proxy]:
     """A proxy until the end of the block."""
     proxy = Proxy(port)
     try:

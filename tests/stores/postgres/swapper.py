@@ -8,7 +8,7 @@ import socket
 import struct
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 _SYNCED = b"Z\x00\x00\x00\x05"
 """ReadyForQuery; the next byte says whether a transaction is open."""
@@ -122,7 +122,7 @@ def _exactly(source: socket.socket, size: int) -> bytes:
 
 
 @contextlib.contextmanager
-def swapping_pooler(port: int) -> Iterator[int]:
+def swapping_pooler(port: int) -> Generator[int]:
     """The port of such a pooler before the server on this port."""
     swapper = Swapper(port)
     try:

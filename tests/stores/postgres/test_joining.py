@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -59,14 +59,14 @@ def url(driver: str) -> str:
 
 
 @contextmanager
-def with_psycopg(isolation: str) -> Iterator[Sync]:
+def with_psycopg(isolation: str) -> Generator[Sync]:
     with psycopg.connect(_dsn()) as connection:
         connection.isolation_level = psycopg.IsolationLevel[isolation.replace(" ", "_")]
         yield Sync(connection, lambda sql: connection.execute(sql.encode()), connection.commit, connection.rollback)
 
 
 @contextmanager
-def with_session(isolation: str) -> Iterator[Sync]:
+def with_session(isolation: str) -> Generator[Sync]:
     engine = sqlalchemy.create_engine(url("psycopg"), isolation_level=isolation)
     try:
         with Session(engine) as session:
@@ -76,18 +76,21 @@ def with_session(isolation: str) -> Iterator[Sync]:
 
 
 @contextmanager
-def with_alchemy_connection(isolation: str) -> Iterator[Sync]:
+def with_alchemy_connection(isolation: str) -> Generator[Sync]:
     engine = sqlalchemy.create_engine(url("psycopg"), isolation_level=isolation)
     try:
         with engine.connect() as connection:
-            execute = lambda sql: connection.execute(sqlalchemy.text(sql))  # noqa: E731
+
+            def execute(sql: str) -> Any:
+                return connection.execute(sqlalchemy.text(sql))
+
             yield Sync(connection, execute, connection.commit, connection.rollback)
     finally:
         engine.dispose()
 
 
 @contextmanager
-def with_django(isolation: str) -> Iterator[Sync]:
+def with_django(isolation: str) -> Generator[Sync]:
     _django()
     wrapper = connections["default"]
     wrapper.settings_dict["OPTIONS"] = {
@@ -115,17 +118,21 @@ def with_django(isolation: str) -> Iterator[Sync]:
 
 
 @asynccontextmanager
-async def with_async_psycopg(isolation: str) -> AsyncIterator[Async]:
+async def with_async_psycopg(isolation: str) -> AsyncGenerator[Async]:
     async with await psycopg.AsyncConnection.connect(_dsn()) as connection:
         await connection.set_isolation_level(psycopg.IsolationLevel[isolation.replace(" ", "_")])
-        execute = lambda sql: connection.execute(sql.encode())  # noqa: E731
+
+        def execute(sql: str) -> Any:
+            return connection.execute(sql.encode())
+
         yield Async(connection, execute, connection.commit, connection.rollback)
 
 
 @asynccontextmanager
-async def with_asyncpg(isolation: str) -> AsyncIterator[Async]:
+async def with_asyncpg(isolation: str) -> AsyncGenerator[Async]:
     server = shared_postgres()
-    connection = await asyncpg.connect(host=str(server.home), port=server.port, user="postgres", database="postgres")
+    connect: Any = asyncpg.connect  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    connection: Any = await connect(host=str(server.home), port=server.port, user="postgres", database="postgres")
     try:
         tx = connection.transaction(isolation=isolation.lower().replace(" ", "_"))
         await tx.start()
@@ -135,28 +142,34 @@ async def with_asyncpg(isolation: str) -> AsyncIterator[Async]:
 
 
 @asynccontextmanager
-async def with_async_session(isolation: str, driver: str = "psycopg") -> AsyncIterator[Async]:
+async def with_async_session(isolation: str, driver: str = "psycopg") -> AsyncGenerator[Async]:
     engine = create_async_engine(url(driver), isolation_level=isolation)
     try:
         async with AsyncSession(engine) as session:
-            execute = lambda sql: session.execute(sqlalchemy.text(sql))  # noqa: E731
+
+            def execute(sql: str) -> Any:
+                return session.execute(sqlalchemy.text(sql))
+
             yield Async(session, execute, session.commit, session.rollback)
     finally:
         await engine.dispose()
 
 
 @asynccontextmanager
-async def with_async_session_on_asyncpg(isolation: str) -> AsyncIterator[Async]:
+async def with_async_session_on_asyncpg(isolation: str) -> AsyncGenerator[Async]:
     async with with_async_session(isolation, "asyncpg") as opened:
         yield opened
 
 
 @asynccontextmanager
-async def with_async_alchemy_connection(isolation: str) -> AsyncIterator[Async]:
+async def with_async_alchemy_connection(isolation: str) -> AsyncGenerator[Async]:
     engine = create_async_engine(url("asyncpg"), isolation_level=isolation)
     try:
         async with engine.connect() as connection:
-            execute = lambda sql: connection.execute(sqlalchemy.text(sql))  # noqa: E731
+
+            def execute(sql: str) -> Any:
+                return connection.execute(sqlalchemy.text(sql))
+
             yield Async(connection, execute, connection.commit, connection.rollback)
     finally:
         await engine.dispose()
@@ -335,7 +348,8 @@ def test_an_attempts_own_transaction_commits_its_writes_with_the_job(
 
     tx = store.begin_sync()
     tx.perform(Guard(job.claim))
-    assert isinstance(tx.native, psycopg.Connection)
+    native: Any = tx.native
+    assert isinstance(native, psycopg.Connection)
     tx.native.execute(f"insert into {table} values (1)".encode())
     (settled,) = tx.perform(Settle((completed(job),)))
     assert count(connection, table) == 0

@@ -261,12 +261,17 @@ def test_a_full_server_is_waited_for(own_server: Postgres) -> None:
         connection.execute("alter system set max_wal_senders = 0")
     own_server.restart(signal.SIGINT)
     others = [own_server.connect() for _ in range(8)]
-    threading.Timer(0.5, lambda: [other.close() for other in others]).start()
+    threading.Timer(0.5, _close, [others]).start()
 
     (started,) = store.perform_sync(Start((new_job(),)))
 
     assert not started.deduplicated
     store.close_sync()
+
+
+def _close(connections: list[psycopg.Connection]) -> None:
+    for connection in connections:
+        connection.close()
 
 
 def _make_writable(server: Postgres) -> None:

@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -20,6 +21,7 @@ from holdfast.operations import (
     Filter,
     GetStats,
     ListJobs,
+    Operation,
     Prune,
     Reap,
     Renew,
@@ -157,7 +159,12 @@ def test_one_role_may_start_jobs_and_nothing_else(roles: dict[str, PostgresStore
     (again,) = roles["starts"].perform_sync(Start((new_job(key="one"),)))
 
     assert again.deduplicated
-    for operation in (ClaimJobs(TERMS, 1, "worker", "token"), Cancel((first.id,)), Delete((alone.id,))):
+    refused: tuple[Operation[Any], ...] = (
+        ClaimJobs(TERMS, 1, "worker", "token"),
+        Cancel((first.id,)),
+        Delete((alone.id,)),
+    )
+    for operation in refused:
         with pytest.raises(StoreUnavailable, match="permission denied"):
             roles["starts"].perform_sync(operation)
 

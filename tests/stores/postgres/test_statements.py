@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg import sql
 
 from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, new_job
+from tests.stores.postgres.planning import nodes_of, plan, scans_of
 
 HOUR = 3_600_000_000
 
@@ -139,34 +138,6 @@ def claim(types: tuple[str, ...], *, limit: int) -> dict[str, Any]:
 
 def run(store: PostgresStore, connection: psycopg.Connection, name: str, parameters: dict[str, Any]) -> None:
     connection.execute(Renderer.of(store.schema, Style.NAMED)(SQL[name]).encoded, parameters)
-
-
-def plan(store: PostgresStore, connection: psycopg.Connection, name: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """The plan of a statement as our own connections make it, after it ran; what it wrote is undone."""
-    rendered = Renderer.of(store.schema, Style.NUMBERED)(SQL[name])
-    values = sql.Composed([sql.Literal(parameters[name]) for name in rendered.names]).join(", ")
-    query = sql.Composed([sql.SQL("explain (analyze, format json) execute planned ("), values, sql.SQL(")")])
-    with connection.transaction(force_rollback=True):
-        connection.execute("set local plan_cache_mode = force_generic_plan")
-        connection.execute("set local jit = off")
-        connection.execute(b"prepare planned as " + rendered.encoded, prepare=False)
-        row = connection.execute(query, prepare=False).fetchone()
-    connection.execute("deallocate planned")
-    assert row is not None
-    found: dict[str, Any] = row[0][0]["Plan"]
-    return found
-
-
-def nodes_of(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield node
-    for child in node.get("Plans", ()):
-        yield from nodes_of(child)
-
-
-def scans_of(node: dict[str, Any], table: str) -> list[dict[str, Any]]:
-    return [
-        each for each in nodes_of(node) if each.get("Relation Name") == table and each["Node Type"] != "ModifyTable"
-    ]
 
 
 def hot_updates(connection: psycopg.Connection, schema: str) -> int:

@@ -170,20 +170,20 @@ def _read_again(jobs: Sequence[NewJob], new: set[int]) -> Plan[list[Started]]:
 
 def _find(turn: Turn, jobs: Sequence[NewJob], *, hold: bool) -> Plan[list[str | None]]:
     """For each job, the chain it would find: made earlier in the same batch, or in the store."""
-    keyed = [(job, job.key) for job in jobs if job.key is not None]
+    keyed = {place: job for place, job in enumerate(jobs) if job.key is not None}
     if keyed and hold:
-        pairs = sorted({(job.type, key) for job, key in keyed})
+        pairs = sorted({(job.type, job.key or "") for job in keyed.values()})
         types, keys = [type for type, _ in pairs], [key for _, key in pairs]
         yield Statement(_LOCK_KEYS, {"types": types, "keys": keys, "now": turn.now})
     known: dict[str, str] = dict((yield Statement(_FIND_IDS, {"ids": [job.id for job in jobs]})))
-    stored = (yield from _find_keys(turn, [job for job, _ in keyed])) if keyed else {}
+    stored = (yield from _find_keys(turn, keyed)) if keyed else {}
     made: dict[tuple[str, str], list[str]] = {}
     found: list[str | None] = []
-    for job in jobs:
+    for place, job in enumerate(jobs):
         match = known.get(job.id)
         if match is None and job.key is not None:
             same_key = made.setdefault((job.type, job.key), [])
-            match = _made_before(job, same_key) or stored.get(id(job))
+            match = _made_before(job, same_key) or stored.get(place)
             if match is None:
                 same_key.append(job.id)
         if match is None:
@@ -192,8 +192,9 @@ def _find(turn: Turn, jobs: Sequence[NewJob], *, hold: bool) -> Plan[list[str | 
     return found
 
 
-def _find_keys(turn: Turn, jobs: Sequence[NewJob]) -> Plan[dict[int, str]]:
-    """The newest chain in each job's dedup scope, by the job's identity."""
+def _find_keys(turn: Turn, keyed: dict[int, NewJob]) -> Plan[dict[int, str]]:
+    """The newest chain in each job's dedup scope, by the job's place."""
+    places, jobs = list(keyed), list(keyed.values())
     rows = yield Statement(
         _FIND_KEYS,
         {
@@ -205,7 +206,7 @@ def _find_keys(turn: Turn, jobs: Sequence[NewJob]) -> Plan[dict[int, str]]:
             "excludes": [_SEPARATOR.join(job.exclude) or None for job in jobs],
         },
     )
-    return {id(jobs[place - 1]): chain_id for place, chain_id in rows}
+    return {places[number - 1]: chain_id for number, chain_id in rows}
 
 
 def _made_before(job: NewJob, made: Sequence[str]) -> str | None:

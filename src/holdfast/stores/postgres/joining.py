@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
@@ -109,7 +109,7 @@ class Joining:
         return answer
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translated(self) -> Generator[None]:
         try:
             yield
         except Exception as error:

@@ -11,6 +11,7 @@ from psycopg import pq
 
 from holdfast.sql.plan import Many, Plan, Row, Statement, run, run_async
 from holdfast.stores.postgres.address import PostgresAddress
+from holdfast.stores.postgres.arrays import with_literals
 from holdfast.stores.postgres.deadline import deadlines
 from holdfast.stores.postgres.outage import DeadlinePassed, NoConnection
 from holdfast.stores.postgres.rendering import Renderer
@@ -58,7 +59,7 @@ class Link(_State):
         if step is COMMIT:
             self.commit()
             return []
-        return self._send(self._render(step.sql).encoded, step.parameters)
+        return self._send(self._render(step.sql).encoded, _values(step))
 
     def begin(self) -> None:
         if not self.in_transaction:
@@ -118,7 +119,7 @@ class AsyncLink(_State):
         if step is COMMIT:
             await self.commit()
             return []
-        return await self._send(self._render(step.sql).encoded, step.parameters)
+        return await self._send(self._render(step.sql).encoded, _values(step))
 
     async def begin(self) -> None:
         if not self.in_transaction:
@@ -233,6 +234,11 @@ def connection_parameters(address: PostgresAddress) -> dict[str, Any]:
         "keepalives_count": 3,
     }
     return {**settings, **address.connection, "autocommit": True, "prepare_threshold": None}
+
+
+def _values(step: Statement) -> dict[str, Any] | None:
+    assert not isinstance(step.parameters, tuple)
+    return with_literals(step.parameters) if step.parameters else None
 
 
 def _has_word(connection: pq.abc.PGconn) -> bool:

@@ -64,6 +64,8 @@ class PostgresWakeups:
         self._thread: threading.Thread | None = None
         self._stopping = False
         self._bell: tuple[int, int] | None = None
+        self._resting = False
+        """The thread looks by itself when its pause is over: a bell each time would cost the others more."""
 
     @property
     def healthy(self) -> bool:
@@ -83,7 +85,7 @@ class PostgresWakeups:
             waiting.lost |= hints.lost
             waiting.recorded |= hints.recorded
             waiting.anything |= hints.anything
-        if idle:
+        if idle and not self._resting:
             self._ring()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -160,8 +162,11 @@ class PostgresWakeups:
                     self._here.send(_hints(message))
             if test.failed():
                 self._tested(False)
-            wait = min(test.wait(), gap.wait() if self._waiting else TEST_EVERY)
-            if poll.poll(wait * 1000 + 1):
+            if (pause := gap.wait()) > 0 and not self._stopping:
+                self._resting = True
+                select.select([connection.pgconn.socket], [], [], pause)
+                self._resting = False
+            elif poll.poll(test.wait() * 1000 + 1 if not self._waiting else 0):
                 self._silence()
 
     def _say(self, connection: psycopg.Connection | None, message: Message) -> None:

@@ -1,0 +1,46 @@
+"""The plans of statements, as our own connections make them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.stores.postgres.rows import SQL
+
+
+def plan(store: PostgresStore, connection: psycopg.Connection, name: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """The plan of a statement as our own connections make it, after it ran; what it wrote is undone."""
+    rendered = Renderer.of(store.schema, Style.NUMBERED)(SQL[name])
+    values = sql.Composed([sql.Literal(parameters[name]) for name in rendered.names]).join(", ")
+    query = sql.Composed([sql.SQL("explain (analyze, buffers, format json) execute planned ("), values, sql.SQL(")")])
+    with connection.transaction(force_rollback=True):
+        connection.execute("set local plan_cache_mode = force_generic_plan")
+        connection.execute("set local jit = off")
+        connection.execute(b"prepare planned as " + rendered.encoded, prepare=False)
+        row = connection.execute(query, prepare=False).fetchone()
+    connection.execute("deallocate planned")
+    assert row is not None
+    found: dict[str, Any] = row[0][0]["Plan"]
+    return found
+
+
+def nodes_of(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield node
+    for child in node.get("Plans", ()):
+        yield from nodes_of(child)
+
+
+def scans_of(node: dict[str, Any], table: str) -> list[dict[str, Any]]:
+    return [
+        each for each in nodes_of(node) if each.get("Relation Name") == table and each["Node Type"] != "ModifyTable"
+    ]
+
+
+def blocks_of(node: dict[str, Any]) -> int:
+    """How many blocks it read, wherever they were."""
+    return int(node["Shared Hit Blocks"] + node["Shared Read Blocks"])

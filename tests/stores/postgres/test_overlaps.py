@@ -1,0 +1,145 @@
+"""Transactions that overlap, held open by hand: each race is shown to have happened by who had to wait."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import psycopg
+import pytest
+
+from holdfast.job import Record, Status
+from holdfast.operations import Cancel, ClaimJobs, GetJobs, Settle, Start, TypeTerms
+from holdfast.stores.postgres import PostgresStore
+from holdfast.testing.builders import completed, new_job
+
+R = TypeVar("R")
+
+TERMS = (TypeTerms("resize", 60_000_000, 25),)
+
+
+def claim(store: PostgresStore, limit: int) -> list[Record]:
+    return store.perform_sync(ClaimJobs(TERMS, limit, "worker", "token"))
+
+
+def waits(connection: psycopg.Connection, action: Callable[[], R], pool: ThreadPoolExecutor) -> Future[R]:
+    """Begin an action that must wait for somebody's lock, and come back once it does."""
+    future = pool.submit(action)
+    pause = threading.Event()
+    for _ in range(500):
+        row = connection.execute(
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'holdfast'"
+        ).fetchone()
+        if row is not None and row[0]:
+            return future
+        assert not future.done(), "it did not have to wait"
+        pause.wait(0.01)
+    raise AssertionError("it never came to wait")
+
+
+@pytest.fixture
+def pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1)
+
+
+def test_two_blockers_that_finish_in_overlapping_transactions_free_their_dependent(
+    store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
+) -> None:
+    first, second = new_job(), new_job()
+    child = new_job("publish", after=(first.id, second.id))
+    store.perform_sync(Start((first, second, child)))
+    one, two = claim(store, 2)
+    tx = store.begin_sync()
+    tx.perform(Settle((completed(one),)))
+
+    other = waits(connection, lambda: store.perform_sync(Settle((completed(two),))), pool)
+    tx.commit()
+
+    assert other.result()[0].unblocked == ((child.id, "publish"),)
+    (job,) = store.perform_sync(GetJobs((child.id,)))
+    assert job is not None
+    assert (job.status, job.open_blockers) == (Status.PENDING, 0)
+
+
+def test_a_job_that_begins_to_wait_while_its_blocker_ends_is_not_left_behind(
+    store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
+) -> None:
+    blocker = new_job()
+    store.perform_sync(Start((blocker,)))
+    (held,) = claim(store, 1)
+    child = new_job("publish", after=(blocker.id,))
+    tx = store.begin_sync()
+    tx.perform(Start((child,)))
+
+    other = waits(connection, lambda: store.perform_sync(Settle((completed(held),))), pool)
+    tx.commit()
+
+    assert other.result()[0].written
+    (job,) = store.perform_sync(GetJobs((child.id,)))
+    assert job is not None
+    assert job.status is Status.PENDING
+
+
+def test_a_starter_that_meets_an_uncommitted_one_waits_for_it(
+    store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
+) -> None:
+    first = new_job(key="one")
+    tx = store.begin_sync()
+    tx.perform(Start((first,)))
+
+    other = waits(connection, lambda: store.perform_sync(Start((new_job(key="one"),))), pool)
+    tx.commit()
+
+    (started,) = other.result()
+    assert started.deduplicated
+    assert started.chain.first.id == first.id
+
+
+def test_a_starter_that_waited_for_a_rollback_makes_the_chain_itself(
+    store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
+) -> None:
+    tx = store.begin_sync()
+    tx.perform(Start((new_job(key="one"),)))
+
+    other = waits(connection, lambda: store.perform_sync(Start((new_job(key="one"),))), pool)
+    tx.rollback()
+
+    assert not other.result()[0].deduplicated
+
+
+def test_of_a_cancel_and_a_settlement_the_first_to_commit_wins(
+    store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
+) -> None:
+    store.perform_sync(Start((new_job(),)))
+    (held,) = claim(store, 1)
+    tx = store.begin_sync()
+    tx.perform(Cancel((held.id,)))
+
+    other = waits(connection, lambda: store.perform_sync(Settle((completed(held),))), pool)
+    tx.commit()
+
+    assert other.result()[0].lost == "cancelled"
+
+
+def test_sixty_four_starts_with_one_key_make_one_chain(store: PostgresStore, address: str) -> None:
+    stores = [PostgresStore(address) for _ in range(8)]
+    barrier = threading.Barrier(64)
+    answers: list[Any] = []
+
+    def start(number: int) -> None:
+        barrier.wait()
+        answers.extend(stores[number % 8].perform_sync(Start((new_job(key="one"),))))
+
+    threads = [threading.Thread(target=start, args=(number,)) for number in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for each in stores:
+        each.close_sync()
+
+    assert sum(not answer.deduplicated for answer in answers) == 1
+    assert len(answers) == 64
+    assert len({answer.chain.first.id for answer in answers}) == 1

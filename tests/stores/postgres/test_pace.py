@@ -1,0 +1,111 @@
+"""Claiming keeps its pace beside a long history and under a pinned snapshot: by what it reads, not by the clock."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import psycopg
+import pytest
+
+from holdfast.ids import new_token
+from holdfast.job import Record
+from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.stores.postgres import PostgresStore, watermark
+from holdfast.testing.builders import completed, new_job, released
+from tests.servers.postgres import Postgres
+from tests.stores.postgres.planning import blocks_of, plan
+
+TERMS = (TypeTerms("resize", 60_000_000, 25),)
+
+
+def churn(store: PostgresStore, rounds: int) -> None:
+    for _ in range(rounds):
+        store.perform_sync(Start(tuple(new_job() for _ in range(200))))
+        jobs = claim(store, 200)
+        store.perform_sync(Settle(tuple(completed(job) for job in jobs)))
+
+
+def claim(store: PostgresStore, limit: int) -> list[Record]:
+    return store.perform_sync(ClaimJobs(TERMS, limit, "worker", new_token()))
+
+
+def blocks_of_a_claim(store: PostgresStore, connection: psycopg.Connection, mark: Record | None = None) -> int:
+    """How many blocks a claim of ten jobs reads, beginning at the mark where there is one. It is undone."""
+    parameters: dict[str, Any] = {
+        "now": None,
+        "types": ["resize"],
+        "leases": [60_000_000],
+        "limits": [25],
+        "limit": 10,
+        "worker": "worker",
+        "token": "token",
+    }
+    if mark is None:
+        return blocks_of(plan(store, connection, "claim", parameters))
+    places = {"marked": [mark.type], "priorities": [0], "scheduled": [mark.scheduled_at], "seqs": [mark.seq]}
+    return blocks_of(plan(store, connection, "claim_marked", parameters | places))
+
+
+def test_a_long_history_costs_a_claim_nothing(store: PostgresStore, connection: psycopg.Connection) -> None:
+    store.perform_sync(Start(tuple(new_job() for _ in range(100))))
+    finish(store, connection, 5_000)
+    with_some = blocks_of_a_claim(store, connection)
+    finish(store, connection, 100_000)
+
+    with_many = blocks_of_a_claim(store, connection)
+
+    # An index that is twenty times as large may be one level higher; what is read does not grow otherwise.
+    assert with_many <= with_some * 1.5
+
+
+def finish(store: PostgresStore, connection: psycopg.Connection, jobs: int) -> None:
+    """Add completed jobs."""
+    connection.execute(
+        f"""insert into "{store.schema}".job (id, type, chain_id, status, created_at, scheduled_at, finished_at, input)
+            select id, 'resize', id, 'completed', 0, 0, 0, '{{}}'
+              from (select gen_random_uuid()::text as id from generate_series(1, {jobs})) ids""".encode()
+    )
+    connection.execute(f'vacuum analyze "{store.schema}".job'.encode())
+
+
+def test_a_pinned_snapshot_does_not_make_claims_walk_over_the_past(
+    own_server: Postgres,
+) -> None:
+    store = PostgresStore(own_server.address(notify="off"))
+    store.migrate_sync()
+    with own_server.connect() as idle, own_server.connect() as connection:
+        idle.execute("begin isolation level repeatable read")
+        idle.execute("select 1")
+        churn(store, 25)
+        store.perform_sync(Start(tuple(new_job() for _ in range(60))))
+        (job,) = claim(store, 1)
+
+        marked, full = blocks_of_a_claim(store, connection, job), blocks_of_a_claim(store, connection)
+
+        assert marked * 3 < full
+        idle.execute("rollback")
+    store.close_sync()
+
+
+def test_what_was_given_back_before_the_mark_is_found_again(
+    store: PostgresStore, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watermark, "SLOW", 0)
+    monkeypatch.setattr(watermark, "DEAD", 0)
+    store.perform_sync(Start(tuple(new_job() for _ in range(4))))
+    (first,) = claim(store, 1)
+    claim(store, 1)
+    other = PostgresStore(address)
+    other.perform_sync(Settle((released(first),)))
+    other.close_sync()
+    assert first.id not in {job.id for job in claim(store, 1)}
+
+    found = threading.Event()
+    for _ in range(60):
+        if any(job.id == first.id for job in claim(store, 5)):
+            found.set()
+            break
+        found.wait(0.1)
+
+    assert found.is_set()
