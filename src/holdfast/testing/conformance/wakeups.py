@@ -96,6 +96,7 @@ async def who_has_unsubscribed_hears_nothing_and_disturbs_nobody(ground: Ground)
     unsubscribe = ground.store.wakeups.subscribe(gone.append)
     unsubscribe()
     unsubscribe()
+    gone.clear()  # whoever subscribes may be told at once to look for itself
 
     await _heard(ground, lambda: ground.start(new_job()), _due("resize"))
 
