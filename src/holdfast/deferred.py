@@ -48,9 +48,11 @@ class _Buffer:
                 return (yield operation)
 
     def _start(self, jobs: tuple[NewJob, ...]) -> steps.Steps[list[Started]]:
-        found: list[ChainRecord | None] = yield Preview(tuple(self.starts) + jobs)
+        # Only what may be the same chain goes along, lest a fan-out of thousands send all of them each time.
+        alike = tuple(start for start in self.starts if any(_alike(start, job) for job in jobs))
+        found: list[ChainRecord | None] = yield Preview(alike + jobs)
         answers: list[Started] = []
-        for job, chain in zip(jobs, found[len(self.starts) :], strict=True):
+        for job, chain in zip(jobs, found[len(alike) :], strict=True):
             self.starts.append(job)
             if chain is not None:
                 answers.append(Started(chain, deduplicated=True))
@@ -115,3 +117,7 @@ class DeferredSyncTransaction:
 
     def rollback(self) -> None:
         self._buffer.clear()
+
+
+def _alike(one: NewJob, other: NewJob) -> bool:
+    return one.id == other.id or (one.key is not None and (one.type, one.key) == (other.type, other.key))

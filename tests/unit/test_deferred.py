@@ -173,3 +173,24 @@ def test_a_preview_tells_what_a_start_would_find_and_writes_nothing(store: Memor
         None,
     ]
     assert store.perform_sync(GetChains((fresh.id,))) == [None]
+
+
+def test_a_fan_out_does_not_ask_about_every_earlier_start_again(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    perform = store.perform_sync
+
+    def counting(operation: Operation[Any]) -> Any:
+        if isinstance(operation, Preview):
+            asked.append(len(operation.jobs))
+        return perform(operation)
+
+    monkeypatch.setattr(store, "perform_sync", counting)
+    tx = store.begin_sync()
+    for _ in range(100):
+        tx.perform(Start((new_job("side"),)))
+    for _ in range(3):
+        tx.perform(Start((new_job("side", key="k"),)))
+
+    assert asked == [1] * 100 + [1, 2, 3]

@@ -118,6 +118,8 @@ class _Drainage:
             await asyncio.wait_for(self._news.wait(), 2 * POLL)
 
     async def _idle(self, worker: Worker) -> bool:
+        if worker.busy:  # maybe with a handler whose job somebody took away
+            return False
         stats = (await self._client.stats()).types
         mine = [stats[name] for name in self._types if name in stats]
         if any(each.due and not each.paused for each in mine):
