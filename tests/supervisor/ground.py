@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from holdfast import Client
 from holdfast.supervisor import Group, Supervisor
 from tests.supervisor.work import hold, jobs
 from tests.worker.stage import Ear
 
+T = TypeVar("T")
+
 PATIENCE = 60.0
 APP = "tests.supervisor.work:jobs"
+
+
+class PatientEar(Ear):
+    """An ear for processes, which take their time to start on a busy machine."""
+
+    async def until(self, condition: Callable[[], T]) -> T:
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                with suppress(TimeoutError):
+                    return await super().until(condition)
 
 
 class Ground:
@@ -29,7 +42,7 @@ class Ground:
     @asynccontextmanager
     async def supervised(self, *groups: Group, **options: Any) -> AsyncGenerator[tuple[Supervisor, Ear]]:
         """A supervisor at work. At the end it is stopped, and every process must have ended by itself."""
-        ear = Ear()
+        ear = PatientEar()
         supervisor = Supervisor(self.url, APP, groups=groups or (QUICK,), observers=[ear], **options)
         running = asyncio.create_task(supervisor.run())
         try:
@@ -57,14 +70,27 @@ QUICK = Group(default_count=1, max_count=3, concurrency=2, scale_interval=0.1, s
 
 async def read(path: Path) -> str:
     """What somebody writes into a fifo."""
-    async with asyncio.timeout(PATIENCE):
-        return await asyncio.to_thread(path.read_text)
+    return await in_thread(path.read_text)
 
 
 async def write(path: Path) -> None:
     """Open a gate."""
+    await in_thread(lambda: path.write_text("open"))
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """What a function answers that may wait for another process; if it waits in vain, nothing waits for it."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+
+    def run() -> None:
+        value = function()
+        with suppress(RuntimeError):  # the test is over
+            loop.call_soon_threadsafe(lambda: None if answer.done() else answer.set_result(value))
+
+    threading.Thread(target=run, daemon=True).start()
     async with asyncio.timeout(PATIENCE):
-        await asyncio.to_thread(path.write_text, "open")
+        return await answer
 
 
 def is_running(pid: int) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from holdfast import Status
 from holdfast.supervisor import Group
-from tests.supervisor.ground import PATIENCE, QUICK, Ground, is_running, read, ready, write
+from tests.supervisor.ground import PATIENCE, QUICK, Ground, in_thread, is_running, read, ready, write
 from tests.supervisor.work import compute, hog, hold, note, pause
 
 
@@ -39,7 +39,7 @@ async def test_a_backlog_brings_more_processes_at_once_and_its_end_lets_them_go(
 
 
 async def test_letting_a_process_go_cuts_no_attempt_short(ground: Ground) -> None:
-    async with ground.supervised(replace(QUICK, concurrency=1, scale_down_after=0)) as (supervisor, ear):
+    async with ground.supervised(replace(QUICK, concurrency=1, default_count=3)) as (supervisor, ear):
         held = [ground.gate(str(number)) for number in range(3)]
         chains = await ground.client.start_many([hold.bind(str(begun), str(gate)) for begun, gate in held])
         pids = {int(await read(begun)) for begun, _ in held}
@@ -97,11 +97,11 @@ async def test_what_a_killed_worker_s_child_computes_ends_with_it(ground: Ground
     begun, _ = ground.gate("computing")
     async with ground.supervised() as (_, ear):
         chain = await ground.client.start(hog.bind(str(begun)))
-        pipe = await asyncio.to_thread(begun.open)
-        child, worker = map(int, (await asyncio.to_thread(pipe.readline)).split())
+        pipe = await in_thread(begun.open)
+        child, worker = map(int, (await in_thread(pipe.readline)).split())
         await ground.client.cancel(chain)
         os.kill(worker, signal.SIGKILL)
-        assert await asyncio.to_thread(pipe.read) == ""  # nobody holds the other end any more
+        assert await in_thread(pipe.read) == ""  # nobody holds the other end any more
         await ear.hear("process_died")
         pipe.close()
 

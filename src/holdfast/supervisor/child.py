@@ -33,8 +33,9 @@ REOPEN = Retry(initial=0.2, maximum=5, jitter=0.5, max_attempts=None)
 
 def main(set_up_logging: Callable[[Logging], None] | None = None) -> None:
     """Take the order from standard input, and work until told to end."""
-    # Ctrl-C reaches every process of the terminal: the supervisor hears it, and tells us.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C, and a terminal that closes, reach every process of it: the supervisor hears them, and tells us.
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     status = int(sys.argv[1])
     control = open(os.dup(0), "rb")  # noqa: SIM115, PTH123 - it stays open as long as the process lives
     _close_stdin()

@@ -99,8 +99,9 @@ def serve(connection: Connection, crashes: Connection, parent: int, memory_limit
     import faulthandler
 
     # Ctrl-C and a service manager's SIGTERM reach every process of a group; ours is told by its worker.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     if hasattr(signal, "SIGKILL"):
         signal_when_parent_dies(signal.SIGKILL, parent=parent)
     faulthandler.enable(file=crashes.fileno())
