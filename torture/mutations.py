@@ -72,6 +72,7 @@ MUTANTS: dict[str, Mutant] = {
                 Edit("shared/change.lua", "job.status == RUNNING and job.token == token", "job.status == RUNNING"),
             ),
         },
+        favour=("start_slow",),
     ),
     "claim without locks": Mutant(
         "for update skip locked in the claim",

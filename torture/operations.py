@@ -25,7 +25,7 @@ from holdfast.ids import new_id
 from torture import payloads, planning
 from torture.business import Business
 from torture.history import History, Outcome
-from torture.jobs import approval, brief, echo, errand, gather, keyed, link, poison, vague
+from torture.jobs import approval, brief, echo, errand, gather, keyed, link, poison, vague, work
 from torture.settings import Settings
 
 Operation = Callable[["Actor"], Awaitable[None]]
@@ -97,6 +97,10 @@ class Actor:
 
 async def start_one(actor: Actor) -> None:
     await actor.start([planning.step(actor.random, actor.settings)])
+
+
+async def start_slow(actor: Actor) -> None:
+    await actor.start([work.bind(planning.slow(actor.random, actor.settings))])
 
 
 async def start_with_business(actor: Actor) -> None:
@@ -273,7 +277,8 @@ async def start_poison(actor: Actor) -> None:
 
 
 OPERATIONS: dict[Operation, int] = {
-    start_one: 150,
+    start_one: 130,
+    start_slow: 20,
     start_with_business: 200,
     start_batch: 60,
     start_chain: 150,

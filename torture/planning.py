@@ -33,11 +33,16 @@ def plan(rng: random.Random, settings: Settings) -> Plan:
     return Plan(
         deed,
         seconds,
-        times=rng.choice((1, 1, 2)) if deed == "fail" else 1,
+        times={"fail": rng.choice((1, 1, 2)), "sleep": 1000}.get(deed, 1),
         inside=inside,
         effect=inside and rng.random() < 0.4,
         atomic=inside and deed == "return" and rng.random() < 0.2,
     )
+
+
+def slow(rng: random.Random, settings: Settings) -> Plan:
+    """Something that takes as long as a lease, every time: whoever thaws finds it running under another's claim."""
+    return Plan("sleep", rng.uniform(0.5, 1.5) * settings.lease, times=1000, inside=rng.random() < 0.5)
 
 
 def brisk(rng: random.Random) -> Plan:
@@ -47,5 +52,6 @@ def brisk(rng: random.Random) -> Plan:
 
 def step(rng: random.Random, settings: Settings) -> Bound[Any]:
     """A chain of one step, on the loop or in a thread, now and then before others."""
-    bound = work.bind(plan(rng, settings)) if rng.random() < 0.9 else toil.bind(plan(rng, settings))
+    kind = toil if settings.threads and rng.random() < 0.1 else work
+    bound = kind.bind(plan(rng, settings))
     return bound.options(priority=rng.choice((0, 0, 0, 5, -5)))

@@ -132,7 +132,7 @@ def _collect(ground: Ground, facts: Facts, neighbours: list[str]) -> None:
         }
     with SyncClient(ground.direct, jobs) as client:
         facts.stats = {str(status): count for status, count in client.stats().counts.items() if count}
-        facts.rows = [_row(record) for record in _records(client)]
+        facts.rows = [row_of(record) for record in _records(client)]
     facts.ledger = ground.ledger()
     facts.business = ground.business()
 
@@ -144,7 +144,8 @@ def _records(client: SyncClient) -> list[Record]:
     return records
 
 
-def _row(record: Record) -> Row:
+def row_of(record: Record) -> Row:
+    """A job as evidence."""
     output = record.output
     return Row(
         id=record.id, chain=record.chain_id, index=record.index, type=record.type, status=str(record.status),

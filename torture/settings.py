@@ -38,6 +38,8 @@ class Settings(msgspec.Struct, kw_only=True):
     rate: float = 20.0
     """Operations a second that a producer begins."""
     seconds: float = 10.0
+    threads: bool = True
+    """Whether some handlers run in threads."""
     harsh: bool = True
     """Whether handlers may block the loop, hog the interpreter, and kill or stop their worker."""
 

@@ -1,0 +1,58 @@
+"""``python -m torture.simulation --first 1 --seconds 60``: one seed after the other; `--only` replays one."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from torture import mutants
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m torture.simulation", description=__doc__)
+    parser.add_argument("--first", type=int, default=1, help="the first seed")
+    parser.add_argument("--number", type=int, default=10**9, help="how many seeds at most")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long at most")
+    parser.add_argument("--only", type=int, help="replay this seed and tell all about it")
+    parser.add_argument("--mutant", choices=list(mutants.MUTANTS))
+    parser.add_argument("--report", type=Path)
+    options = parser.parse_args(arguments)
+    if options.mutant is not None:
+        mutants.apply(options.mutant, "memory")
+
+    from torture import report
+    from torture.checker import check
+    from torture.simulation.many import explore
+    from torture.simulation.simulating import simulate
+
+    if options.only is not None:
+        evidence = simulate(options.only)
+        summary = report.summary(evidence, check(evidence))
+        sys.stdout.write(report.as_text(summary) + "\n")
+        return 1 if summary["verdict"] == "INVALID" else 0
+    begun = time.monotonic()
+    seen = explore(options.first, options.number, options.seconds)
+    elapsed = time.monotonic() - begun
+    lines = [
+        f"simulation  {seen.simulations} seeds from {options.first} in {elapsed:.1f} s: {seen.calls} calls, "
+        f"{seen.faults} failed, {seen.crashes} crashes, {seen.changes} changes, "
+        f"{seen.seconds / 3600:.1f} simulated hours",
+        f"opportunities {dict(sorted(seen.opportunities.items()))}",
+    ]
+    for number, seeds in sorted(seen.broken.items()):
+        lines.append(f"I{number} VIOLATED under seeds {seeds[:10]}: {seen.shown[number]}")
+    lines.append("verdict     " + ("INVALID" if seen.broken else "VALID"))
+    sys.stdout.write("\n".join(lines) + "\n")
+    if options.report is not None:
+        facts = {name: getattr(seen, name) for name in ("simulations", "calls", "faults", "crashes", "changes")}
+        facts |= {"seconds": round(elapsed, 1), "broken": Counter({n: len(seeds) for n, seeds in seen.broken.items()})}
+        options.report.write_text(json.dumps(facts, indent=2))
+    return 1 if seen.broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,189 @@
+"""The memory store for a simulation: audited, and seen by each process through a connection that fails."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
+from holdfast.errors import StoreUnavailable
+from holdfast.job import Record
+from holdfast.operations import Operation
+from holdfast.store import Store, SyncTransaction, Transaction
+from holdfast.stores.memory import MemoryStore
+from torture.audit import Change
+from torture.watched import Watch
+
+R = TypeVar("R")
+
+
+class Rows(dict[str, Record]):
+    """The rows of the memory store, which note every change of them."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        super().__init__()
+        self.changes: list[Change] = []
+        self.step = 0
+        self._clock = clock
+
+    def __setitem__(self, job_id: str, record: Record) -> None:
+        self._note(self.get(job_id), record)
+        super().__setitem__(job_id, record)
+
+    def pop(self, job_id: str, *default: Any) -> Any:
+        if (record := self.get(job_id)) is not None:
+            self._note(record, None)
+        return super().pop(job_id, *default)
+
+    def _note(self, before: Record | None, after: Record | None) -> None:
+        known = after or before
+        assert known is not None
+        self.changes.append(
+            Change(
+                seq=len(self.changes) + 1,
+                at=self._clock(),
+                tx=str(self.step),
+                id=known.id,
+                chain=known.chain_id,
+                index=known.index,
+                type=known.type,
+                before=None if before is None else str(before.status),
+                after=None if after is None else str(after.status),
+                attempt_before=0 if before is None else before.attempt,
+                attempt=known.attempt,
+                max_attempts=known.max_attempts,
+                token_before=None if before is None else before.token,
+                token=None if after is None else after.token,
+                leased_before=None if before is None else before.leased_until,
+                leased_until=None if after is None else after.leased_until,
+                scheduled_before=None if before is None else before.scheduled_at,
+                scheduled_at=None if after is None else after.scheduled_at,
+                worker_before=None if before is None else before.worker,
+                worker=None if after is None else after.worker,
+                key=known.key,
+                finished_at=known.finished_at,
+                keep=known.keep,
+            )
+        )
+
+
+class AuditedStore(MemoryStore):
+    """The memory store, every change of a row noted under the number of its step."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        super().__init__(clock=clock)
+        self.rows = Rows(clock)
+        self._state.jobs = self.rows
+
+    def perform_sync(self, operation: Operation[R], /) -> R:
+        self.rows.step += 1
+        return super().perform_sync(operation)
+
+
+class Crashed(BaseException):
+    """The process is no more. Nothing catches this."""
+
+
+@dataclass(slots=True)
+class Weather:
+    """How bad a connection is."""
+
+    before: float = 0.0
+    after: float = 0.0
+    """How likely a call is to fail before it was performed, or after, when nobody knows."""
+    slowest: float = 0.02
+    crash: float = 0.0
+    """How likely a call is to be the process's last."""
+
+
+class Connection(Store):
+    """One process's way to the store."""
+
+    def __init__(self, inner: AuditedStore, weather: Weather, rng: random.Random, watch: Watch) -> None:
+        self.inner = inner
+        self.name = inner.name
+        self.wakeups = inner.wakeups
+        self.weather = weather
+        self.dead = False
+        self.cut_until = 0.0
+        self.faults = 0
+        self.calls = 0
+        self._random = rng
+        self._watch = watch
+
+    async def perform(self, operation: Operation[R], /) -> R:
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(self._random.random() * self.weather.slowest)
+        if loop.time() < self.cut_until:
+            await asyncio.sleep(self.cut_until - loop.time())
+            self._fail()
+        answer = self._perform(operation)
+        await asyncio.sleep(self._random.random() * self.weather.slowest)
+        return answer
+
+    def perform_sync(self, operation: Operation[R], /) -> R:
+        if asyncio.get_running_loop().time() < self.cut_until:
+            self._fail()
+        return self._perform(operation)
+
+    def _perform(self, operation: Operation[R]) -> R:
+        self.calls += 1
+        if self.dead:
+            raise Crashed
+        drawn = self._random.random()
+        if drawn < self.weather.before:
+            self._fail()
+        if drawn < self.weather.before + self.weather.crash / 2:
+            self._die()
+        try:
+            answer = self.inner.perform_sync(operation)
+        except Exception as error:
+            self._watch.raised(operation, error)
+            raise
+        if drawn > 1 - self.weather.crash / 2:
+            self._die()
+        if drawn > 1 - self.weather.crash / 2 - self.weather.after:
+            self._fail()
+        self._watch.answered(operation, answer)
+        return answer
+
+    def _fail(self) -> None:
+        self.faults += 1
+        raise StoreUnavailable(self.name, "the weather is bad")
+
+    def _die(self) -> None:
+        self.dead = True
+        raise Crashed
+
+    async def begin(self) -> Transaction:
+        return DeferredTransaction(self)
+
+    def begin_sync(self) -> SyncTransaction:
+        return DeferredSyncTransaction(self)
+
+    def join(self, tx: Any) -> Transaction:
+        return self.inner.join(tx)
+
+    def join_sync(self, tx: Any) -> SyncTransaction:
+        return self.inner.join_sync(tx)
+
+    async def open(self) -> None:
+        """There is nothing to open."""
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+    def open_sync(self) -> None:
+        """There is nothing to open."""
+
+    def close_sync(self) -> None:
+        """There is nothing to close."""
+
+    async def migrate(self) -> list[str]:
+        return []
+
+    def migrate_sync(self) -> list[str]:
+        return []
