@@ -1,0 +1,78 @@
+"""An application with a table of its own in the database that holds its jobs."""
+
+from __future__ import annotations
+
+import inspect
+import sqlite3
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import aiosqlite
+import psycopg
+
+from tests.conformance.client.faces import Mode
+from tests.servers.postgres import shared_postgres
+
+
+class Application:
+    """Writes notes, by connections of its own and by those it is lent."""
+
+    def __init__(self, folder: Path | None, mode: Mode) -> None:
+        self._file = None if folder is None else folder / "jobs.db"
+        self._mode = mode
+        self._table = f"note_{uuid4().hex}"
+        self._placeholder = "%s" if folder is None else "?"
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        async with self.transaction() as connection:
+            await run(connection.execute(f"create table {self._table} (text text)"))
+        yield
+        async with self.transaction() as connection:
+            await run(connection.execute(f"drop table {self._table}"))
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[Any]:
+        """A connection with a transaction open: committed when the body ends well, else rolled back."""
+        connection = await self.connect()
+        try:
+            if self._file is not None:
+                await run(connection.execute("begin immediate"))
+            yield connection
+            await run(connection.commit())
+        except BaseException:
+            await run(connection.rollback())
+            raise
+        finally:
+            await run(connection.close())
+
+    async def connect(self, *, autocommit: bool = False) -> Any:
+        if self._file is not None:
+            if self._mode is Mode.ASYNC:
+                return await aiosqlite.connect(self._file, isolation_level=None)
+            return sqlite3.connect(self._file, isolation_level=None, check_same_thread=False)
+        server = shared_postgres()
+        options: dict[str, Any] = {"host": str(server.home), "port": server.port, "user": "postgres"}
+        if self._mode is Mode.ASYNC:
+            return await psycopg.AsyncConnection.connect(dbname="postgres", autocommit=autocommit, **options)
+        return psycopg.connect(dbname="postgres", autocommit=autocommit, **options)
+
+    async def note(self, connection: Any, text: str) -> None:
+        """Write a note by this connection, blocking or not."""
+        await run(connection.execute(f"insert into {self._table} values ({self._placeholder})", (text,)))
+
+    async def notes(self, connection: Any = None) -> list[str]:
+        """The notes that are committed; or what this connection sees."""
+        if connection is not None:
+            cursor = await run(connection.execute(f"select text from {self._table} order by text"))
+            return [text for (text,) in await run(cursor.fetchall())]
+        async with self.transaction() as connection:
+            return await self.notes(connection)
+
+
+async def run(answer: Any) -> Any:
+    """What an async connection's method gives, awaited; a blocking one's as it is."""
+    return await answer if inspect.isawaitable(answer) else answer
