@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from holdfast.wakeups import Alarm
@@ -51,7 +51,7 @@ async def test_no_ring_is_lost_to_a_wait_of_the_loop_that_ends_at_the_same_momen
 
 
 @contextmanager
-def _restless() -> Iterator[None]:
+def _restless() -> Generator[None]:
     """Have threads take turns as often as can be, so that they meet in narrow places."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
