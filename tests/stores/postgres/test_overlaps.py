@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 import pytest
 
 from holdfast.job import Record, Status
-from holdfast.operations import Cancel, ClaimJobs, GetJobs, Settle, Start, TypeTerms
+from holdfast.operations import Cancel, ClaimJobs, GetJobs, Listen, ReadEvents, Settle, Start, Started, TypeTerms
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import completed, new_job
 
@@ -126,11 +126,12 @@ def test_of_a_cancel_and_a_settlement_the_first_to_commit_wins(
 def test_sixty_four_starts_with_one_key_make_one_chain(store: PostgresStore, address: str) -> None:
     stores = [PostgresStore(address) for _ in range(8)]
     barrier = threading.Barrier(64)
-    answers: list[Any] = []
+    answers: list[Started] = []
 
     def start(number: int) -> None:
         barrier.wait()
-        answers.extend(stores[number % 8].perform_sync(Start((new_job(key="one"),))))
+        started = stores[number % 8].perform_sync(Start((new_job(key="one"),)))
+        answers.extend(started)
 
     threads = [threading.Thread(target=start, args=(number,)) for number in range(64)]
     for thread in threads:
@@ -143,3 +144,38 @@ def test_sixty_four_starts_with_one_key_make_one_chain(store: PostgresStore, add
     assert sum(not answer.deduplicated for answer in answers) == 1
     assert len(answers) == 64
     assert len({answer.chain.first.id for answer in answers}) == 1
+
+
+def test_events_wait_for_one_that_a_running_transaction_wrote_before_them(
+    store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    after = store.perform_sync(Listen("me", 60_000_000))
+    early, late = new_job(), new_job()
+    tx = store.begin_sync()
+    tx.perform(Start((early,)))
+    store.perform_sync(Start((late,)))
+
+    held_back = store.perform_sync(ReadEvents(after, 10))
+    tx.commit()
+    told = store.perform_sync(ReadEvents(after, 10))
+
+    assert held_back == []
+    assert [event.job_id for event in told] == [early.id, late.id]
+
+
+def test_a_number_that_a_rollback_took_along_holds_up_nothing(
+    store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    after = store.perform_sync(Listen("me", 60_000_000))
+    tx = store.begin_sync()
+    tx.perform(Start((new_job(),)))
+    job = new_job()
+    store.perform_sync(Start((job,)))
+    with connection.transaction():
+        # Some other transaction that writes, but no events.
+        connection.execute(f'create table "{store.schema}".elsewhere (n int)'.encode())
+        tx.rollback()
+
+        told = store.perform_sync(ReadEvents(after, 10))
+
+    assert [event.job_id for event in told] == [job.id]

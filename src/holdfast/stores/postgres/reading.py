@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.clock import Micros
+from holdfast.clock import SECOND, Micros
 from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import (
     EventRow,
@@ -31,6 +31,7 @@ _NEXT_DUE = SQL["next_due"]
 _LISTEN = SQL["listen"]
 _UNLISTEN = SQL["unlisten"]
 _READ_EVENTS = SQL["read_events"]
+_EVENT_WRITERS = SQL["event_writers"]
 
 
 def get_chains(turn: Turn, op: GetChains) -> Plan[list[ChainRecord | None]]:
@@ -78,14 +79,24 @@ def unlisten(turn: Turn, op: Unlisten) -> Plan[None]:
 
 def read_events(turn: Turn, op: ReadEvents) -> Plan[list[EventRow]]:
     """A number that is missing may belong to a transaction that still runs: what follows it waits for that to end."""
-    events: list[EventRow] = []
-    last = op.after
-    for *event, settled in (yield Statement(_READ_EVENTS, {"after": op.after, "limit": op.limit, "now": turn.clock})):
-        if event[0] != last + 1 and not settled:
-            break
-        last = event[0]
-        events.append(EventRow(*event))
-    return events
+    read = Statement(_READ_EVENTS, {"after": op.after, "limit": op.limit})
+    rows = yield read
+    if rows and rows[-1][0] - op.after > len(rows):
+        # Who writes is asked before what was written: one that ends in between is seen.
+        ((newest, since),) = yield Statement(_EVENT_WRITERS)
+        rows = _accounted_for(op.after, (yield read), newest, since)
+    return [EventRow(*event) for *event, _ in rows]
+
+
+def _accounted_for(after: int, rows: list[Row], newest: int, since: Micros | None) -> list[Row]:
+    """The events up to the first number that is missing and may still appear."""
+    last = after
+    for place, (seq, *_, written_at) in enumerate(rows):
+        final = seq <= newest and (since is None or written_at + SECOND < since)
+        if seq != last + 1 and not final:
+            return rows[:place]
+        last = seq
+    return rows
 
 
 def _type_stats(type: str, rows: dict[str, Row]) -> TypeStats:

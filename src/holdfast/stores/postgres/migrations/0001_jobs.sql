@@ -107,8 +107,8 @@ create table holdfast.listener (name text collate "C" primary key, until bigint 
 
 create table holdfast.event (
     seq bigint generated always as identity primary key,
-    -- Transactions below this number are the only ones that may still write an event with a smaller seq.
-    horizon xid8 not null default pg_snapshot_xmax(pg_current_snapshot()),
+    -- The server's time, whatever time the job went by: who began later writes no event with a smaller seq.
+    written_at bigint not null default holdfast.clock(null),
     at bigint not null,
     kind text not null,
     job_id text not null,
