@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
@@ -51,6 +52,8 @@ class FaultyStore(Store):
         self.hold = threading.Event()
         """While it is clear, blocking calls hang."""
         self.hold.set()
+        self.watch: Callable[[Operation[Any], Any], object] = lambda operation, answer: None
+        """Called with what was performed, and its answer."""
         self._faults: list[Fault] = []
 
     def fail(self, *verbs: str, when: When = "before", times: int | None = 1, error: Exception | None = None) -> Fault:
@@ -75,6 +78,7 @@ class FaultyStore(Store):
             fault.strike(operation, "before")
         answer = self.inner.perform_sync(operation)
         self.performed.append(operation)
+        self.watch(operation, answer)
         for fault in self._faults:
             fault.strike(operation, "after")
         return answer

@@ -6,7 +6,7 @@ import asyncio
 import random
 
 from holdfast.errors import HoldfastError
-from holdfast.observer import Observers
+from holdfast.observer import Observers, log
 from holdfast.operations import Prune
 from holdfast.store import Store
 
@@ -31,5 +31,9 @@ class Pruner:
                 while more:
                     pruned = await self._store.perform(Prune(BATCH))
                     more = len(pruned) == BATCH
-            except HoldfastError as error:
+            except Exception as error:
+                if not isinstance(error, HoldfastError):
+                    log.exception(
+                        "worker %s could not prune, for a reason its store should have named", self._worker_id
+                    )
                 self._observers.tell("store_error", worker=self._worker_id, detail=f"pruning: {error}")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holdfast import AlreadyCompleted, ChainNotFound, Status, StillReferenced, SyncClient
+from holdfast import AlreadyCompleted, ChainNotFound, Status, StillReferenced, SyncAttempt, SyncClient
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.conformance import Place
 from tests.conformance.client.application import Application, run
@@ -366,3 +368,48 @@ async def test_many_attempts_with_rows_of_their_own_at_once(scene: Scene, applic
     await soon(scene.drain(concurrency=10))
 
     assert await application.notes() == [f"{number:03}" for number in range(50)]
+
+
+async def test_a_client_joins_the_attempts_own_transaction(scene: Scene, application: Application) -> None:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        async with attempt.complete() as done:
+            chain = await run(scene.client.client.start(double.bind(1), delay=1000, tx=done.tx))
+            if attempt.job.attempt == 1:
+                raise ValueError
+            return done.output(chain.id)
+
+    double = scene.jobs.job(value)
+    chain = await scene.client.start(scene.job(charge).bind())
+    await scene.drain()
+    assert (await scene.client.list_chains(type=double)).items == []
+
+    await scene.client.run_now(chain)
+    await scene.drain()
+    (joined,) = (await scene.client.list_chains(type=double)).items
+    assert await scene.client.wait(chain, timeout=1) == joined.id
+
+
+async def test_what_a_handler_completes_after_its_timeout_is_undone(scene: Scene, application: Application) -> None:
+    """A plain handler cannot be stopped, and an async one may not listen; neither gets to keep its rows."""
+    over = threading.Event()
+
+    async def stubborn(attempt: AttemptFace, number: int) -> Any:
+        if isinstance(attempt.attempt, SyncAttempt):
+            attempt.attempt.signal.wait_sync(20)
+        else:
+            with suppress(asyncio.CancelledError):
+                await attempt.attempt.signal.wait()
+        try:
+            async with attempt.complete() as done:
+                await application.note(done.tx, "too late")
+                return done.output("too late")
+        finally:
+            over.set()
+
+    chain = await scene.client.start(scene.job(stubborn, timeout=0.05).bind(), max_attempts=1)
+    await scene.drain()
+    await asyncio.to_thread(over.wait, 20)
+
+    job = await scene.now(chain)
+    assert (job.status, "took longer" in str(job.error)) == ("failed", True)
+    assert await application.notes() == []
