@@ -60,6 +60,7 @@ MUTANTS: dict[str, Mutant] = {
         "the token in the guard of a settlement",
         (5, 7),
         {
+            "memory": (Edit("holdfast.stores.memory.state", " if current == token:", ":"),),
             "sqlite": (Edit("holdfast.stores.sqlite.settling", " or job.token != token or", " or"),),
             "postgres": (
                 *(
@@ -104,6 +105,13 @@ MUTANTS: dict[str, Mutant] = {
         "the one step for an end and what follows it: once in twenty times a crash comes in between",
         (12,),
         {
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.holding",
+                    "            if next_job is not None:\n                creating.add",
+                    "            if next_job is not None and now % 20:\n                creating.add",
+                ),
+            ),
             "sqlite": (
                 Edit(
                     "holdfast.stores.sqlite.settling",
@@ -158,6 +166,13 @@ MUTANTS: dict[str, Mutant] = {
         "the reaper's wait for the lease's end",
         (6,),
         {
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.holding",
+                    "(job.leased_until or 0) <= now",
+                    "(job.leased_until or 0) <= now + 900000",
+                ),
+            ),
             "sqlite": (_sqlite("reap_expired", "leased_until <= :now", "leased_until <= :now + 900000"),),
             "postgres": (
                 _postgres(
@@ -183,6 +198,13 @@ MUTANTS: dict[str, Mutant] = {
         "the look for a chain of the same key",
         (14,),
         {
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.creating",
+                    "            chain_id not in job.exclude\n",
+                    "            chain_id in job.exclude\n",
+                ),
+            ),
             "sqlite": (_sqlite("find_key", "and first.created_at > :since", "and 0 and first.created_at > :since"),),
             "postgres": (_postgres("find_keys", "limit 1) found", "limit 0) found"),),
             "redis": (
@@ -226,6 +248,9 @@ MUTANTS: dict[str, Mutant] = {
         "the wait for a job's time, by half a second",
         (9,),
         {
+            "memory": (
+                Edit("holdfast.stores.memory.holding", "scheduled[0][0] <= now:", "scheduled[0][0] <= now + 500000:"),
+            ),
             "sqlite": (
                 _sqlite("claim_due", "scheduled_at <= :now", "scheduled_at <= :now + 500000"),
                 Edit("holdfast.stores.sqlite.holding", "<= turn.now:", "<= turn.now + 500000:"),
@@ -277,9 +302,16 @@ MUTANTS: dict[str, Mutant] = {
         "the check that a chain is unfinished when it is completed from outside",
         (4, 17),
         {
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.completing",
+                    "if job.id != op.job_id or job.status.finished:",
+                    "if job.id != op.job_id:",
+                ),
+            ),
             "redis": (
                 Edit("complete.lua", "if job.id ~= op[2] or FINISHED[job.status] then", "if job.id ~= op[2] then"),
-            )
+            ),
         },
         favour=("complete",),
     ),

@@ -295,3 +295,12 @@ OPERATIONS: dict[Operation, int] = {
     start_vague: 8,
     start_poison: 3,
 }
+
+
+def favouring(names: tuple[str, ...]) -> dict[Operation, int]:
+    """The mix, with these operations as often as some of all the others together."""
+    return {operation: 500 if operation in _named(names) else weight for operation, weight in OPERATIONS.items()}
+
+
+def _named(names: tuple[str, ...]) -> list[Operation]:
+    return [globals()[name] for name in names]

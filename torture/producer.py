@@ -31,7 +31,7 @@ class Producer:
         from holdfast.stores.address import open_store
         from torture.jobs import jobs
         from torture.mutants import MUTANTS, changed_store
-        from torture.operations import OPERATIONS, Actor
+        from torture.operations import Actor, favouring
         from torture.watched import LossyWakeups, Watch, WatchedStore, opened
 
         settings = self.settings
@@ -41,13 +41,12 @@ class Producer:
         await opened(store)
         (Path(settings.folder) / f"{settings.name}.ready").touch()
         actor = Actor(Client(store, jobs), self.history, self.random, settings)
-        operations = list(OPERATIONS)
         favoured = MUTANTS[settings.mutant].favour if settings.mutant is not None else ()
-        weights = [_weight(OPERATIONS, operation, favoured) for operation in operations]
+        weights = favouring(favoured)
         loop = asyncio.get_running_loop()
         until = loop.time() + settings.seconds
         while loop.time() < until:
-            (drawn,) = self.random.choices(operations, weights)
+            (drawn,) = self.random.choices(list(weights), list(weights.values()))
             await self._begin(drawn(actor))
             await asyncio.sleep(self.random.expovariate(settings.rate))
         if self._running:
@@ -68,10 +67,6 @@ class Producer:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self.history.note("broke", error=f"{type(error).__name__}: {error}")
-
-
-def _weight(operations: dict[Any, int], operation: Any, favoured: tuple[str, ...]) -> int:
-    return max(operations[operation], 500) if operation.__name__ in favoured else operations[operation]
 
 
 async def main(settings: Settings) -> None:

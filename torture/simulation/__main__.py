@@ -21,7 +21,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--mutant", choices=list(mutants.MUTANTS))
     parser.add_argument("--report", type=Path)
     options = parser.parse_args(arguments)
+    favoured: tuple[str, ...] = ()
     if options.mutant is not None:
+        favoured = mutants.MUTANTS[options.mutant].favour
         mutants.apply(options.mutant, "memory")
 
     from torture import report
@@ -30,12 +32,12 @@ def main(arguments: list[str]) -> int:
     from torture.simulation.simulating import simulate
 
     if options.only is not None:
-        evidence = simulate(options.only)
+        evidence = simulate(options.only, favoured=favoured)
         summary = report.summary(evidence, check(evidence))
         sys.stdout.write(report.as_text(summary) + "\n")
         return 1 if summary["verdict"] == "INVALID" else 0
     begun = time.monotonic()
-    seen = explore(options.first, options.number, options.seconds)
+    seen = explore(options.first, options.number, options.seconds, favoured=favoured)
     elapsed = time.monotonic() - begun
     lines = [
         f"simulation  {seen.simulations} seeds from {options.first} in {elapsed:.1f} s: {seen.calls} calls, "

@@ -26,19 +26,19 @@ class Seen:
     shown: dict[int, str] = field(default_factory=dict[int, str])
 
 
-def explore(first: int, number: int, seconds: float) -> Seen:
+def explore(first: int, number: int, seconds: float, *, favoured: tuple[str, ...] = ()) -> Seen:
     """Simulate seed after seed, so many or for so long."""
     seen = Seen()
     until = time.monotonic() + seconds
     for seed in range(first, first + number):
         if time.monotonic() >= until:
             break
-        simulation = Simulation(seed)
+        simulation = Simulation(seed, favoured=favoured)
         evidence = simulation.run()
         seen.simulations += 1
         seen.calls += sum(connection.calls for connection in simulation.connections)
         seen.faults += sum(connection.faults for connection in simulation.connections)
-        seen.crashes += sum(connection.dead for connection in simulation.connections)
+        seen.crashes += simulation.crashes
         seen.changes += len(evidence.changes)
         seen.seconds += (evidence.facts.ended - evidence.facts.begun) / 1e6
         for verdict in check(evidence):

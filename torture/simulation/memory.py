@@ -15,7 +15,7 @@ from holdfast.operations import Operation
 from holdfast.store import Store, SyncTransaction, Transaction
 from holdfast.stores.memory import MemoryStore
 from torture.audit import Change
-from torture.watched import Watch
+from torture.watched import LossyWakeups, Watch
 
 R = TypeVar("R")
 
@@ -102,10 +102,12 @@ class Weather:
 class Connection(Store):
     """One process's way to the store."""
 
-    def __init__(self, inner: AuditedStore, weather: Weather, rng: random.Random, watch: Watch) -> None:
+    def __init__(
+        self, inner: AuditedStore, weather: Weather, *, rng: random.Random, watch: Watch, wakeups: LossyWakeups
+    ) -> None:
         self.inner = inner
         self.name = inner.name
-        self.wakeups = inner.wakeups
+        self.wakeups = wakeups
         self.weather = weather
         self.dead = False
         self.cut_until = 0.0
@@ -119,7 +121,9 @@ class Connection(Store):
         await asyncio.sleep(self._random.random() * self.weather.slowest)
         if loop.time() < self.cut_until:
             await asyncio.sleep(self.cut_until - loop.time())
-            self._fail()
+            # What was sent may be lost, or arrive now, after everybody gave it up.
+            if self._random.random() < 0.5:
+                self._fail()
         answer = self._perform(operation)
         await asyncio.sleep(self._random.random() * self.weather.slowest)
         return answer

@@ -16,13 +16,13 @@ from holdfast.job import Record
 from torture.evidence import Evidence, Facts
 from torture.history import Call, History, Note, Outcome
 from torture.jobs import Stage, jobs
-from torture.operations import OPERATIONS, Actor
+from torture.operations import Actor, favouring
 from torture.run import row_of
 from torture.settings import Failpoints, Settings
 from torture.simulation.loop import SimulatedLoop
 from torture.simulation.memory import AuditedStore, Connection, Crashed, Weather
 from torture.simulation.patching import simulated
-from torture.watched import Watch
+from torture.watched import LossyWakeups, Watch
 
 LEASE, REAP, POLL = 1.0, 0.5, 1.0
 PATIENCE = 60.0
@@ -59,7 +59,7 @@ class Told(History):
 class Simulation:
     """Two or three workers, a producer, and bad weather for a while."""
 
-    def __init__(self, seed: int, *, operations: int = 25) -> None:
+    def __init__(self, seed: int, *, operations: int = 10, favoured: tuple[str, ...] = ()) -> None:
         self.seed = seed
         self.loop = SimulatedLoop()
         self.random = random.Random(seed)
@@ -68,8 +68,11 @@ class Simulation:
         self.notes: list[Note] = []
         self.connections: list[Connection] = []
         self._operations = operations
+        self._favoured = favoured
+        self._producers: Connection | None = None
         self._workers: list[tuple[Worker, asyncio.Task[None], Connection, Told]] = []
         self._calm = False
+        self.crashes = 0
 
     def run(self) -> Evidence:
         """Live through it."""
@@ -129,7 +132,12 @@ class Simulation:
             crash=crash if rough else 0.0,
         )
         rng = random.Random(self.random.randrange(1 << 30))
-        connection = Connection(self.store, weather, rng, Watch(history, Failpoints()))
+        deaf = self.random.random() < 0.4
+        wakeups = LossyWakeups(
+            self.store.wakeups, drop=0.4 if deaf else 0.0, double=0.2 if deaf else 0.0, seed=rng.randrange(1 << 30)
+        )
+        watch = Watch(history, Failpoints())
+        connection = Connection(self.store, weather, rng=rng, watch=watch, wakeups=wakeups)
         self.connections.append(connection)
         return connection
 
@@ -139,11 +147,13 @@ class Simulation:
             name="producer", folder="", url="memory://", seed=self.seed, transactional=False, harsh=False, lease=LEASE,
             threads=False,
         )  # fmt: skip
-        client = Client(self._connect(history, crash=0.0), jobs)
+        self._producers = self._connect(history, crash=0.0)
+        client = Client(self._producers, jobs)
         actor = Actor(client, history, random.Random(self.seed), settings)
         running: list[asyncio.Task[None]] = []
+        weights = favouring(self._favoured)
         for _ in range(self._operations):
-            (operation,) = self.random.choices(list(OPERATIONS), list(OPERATIONS.values()))
+            (operation,) = self.random.choices(list(weights), list(weights.values()))
             running.append(asyncio.ensure_future(operation(actor)))
             await asyncio.sleep(self.random.expovariate(10))
         for each in await asyncio.gather(*running, return_exceptions=True):
@@ -155,10 +165,11 @@ class Simulation:
         while True:
             await asyncio.sleep(self.random.expovariate(1.5))
             connection = self.random.choice(self.connections)
-            if self.random.random() < 0.6:
+            if self.random.random() < 0.7:
                 seconds = self.random.choice((0.2, 0.8, 2.5 * LEASE))
                 connection.cut_until = self.loop.time() + seconds
-                self._note("cut off", outage=connection is self.connections[-1])
+                # Whoever waits there is told late; workers that are cut off are what the others are for.
+                self._note("cut off", seconds=seconds, outage=connection is self._producers)
             elif (alive := [each for each in self._workers if not each[2].dead]) and self.random.random() < 0.5:
                 self.random.choice(alive)[2].dead = True
                 self._note("kill")
@@ -167,9 +178,10 @@ class Simulation:
                     worker.replaced = True  # type: ignore[attr-defined]
                     self._start_worker(len(self._workers))
 
-    def _note(self, kind: str, *, outage: bool = False) -> None:
+    def _note(self, kind: str, *, seconds: float = 0.0, outage: bool = False) -> None:
         now = self.loop.micros()
-        self.notes.append(Note("nemesis", "fault", now, {"kind": kind, "begun": now, "outage": outage}))
+        ended = now + round(seconds * 1_000_000)
+        self.notes.append(Note("nemesis", "fault", ended, {"kind": kind, "begun": now, "outage": outage}))
 
     async def _come_to_rest(self) -> bool:
         until = self.loop.time() + PATIENCE
@@ -192,6 +204,12 @@ class Simulation:
 
     def _abandon(self) -> None:
         """What crashed processes left behind goes with the loop."""
+        for connection in self.connections:
+            heard = connection.wakeups
+            assert isinstance(heard, LossyWakeups)
+            note = Note("hearing", "hints", self.loop.micros(), {"dropped": heard.dropped, "doubled": heard.doubled})
+            self.notes.append(note)
+        self.crashes = sum(connection.dead for connection in self.connections)
         left = [task for task in asyncio.all_tasks(self.loop) if not task.done()]
         for connection in self.connections:
             connection.dead = True
