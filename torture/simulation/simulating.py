@@ -13,6 +13,7 @@ import msgspec
 
 from holdfast import Client, Worker
 from holdfast.job import Record
+from holdfast.operations import Resume
 from torture.evidence import Evidence, Facts
 from torture.history import Call, History, Note, Outcome
 from torture.jobs import Stage, jobs
@@ -184,6 +185,8 @@ class Simulation:
         self.notes.append(Note("nemesis", "fault", ended, {"kind": kind, "begun": now, "outage": outage}))
 
     async def _come_to_rest(self) -> bool:
+        # Whoever paused a type may not have got through to resume it.
+        self.store.perform_sync(Resume(("keyed",)))
         until = self.loop.time() + PATIENCE
         while self.loop.time() < until:
             await asyncio.sleep(0.25)

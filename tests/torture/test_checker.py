@@ -1,0 +1,336 @@
+"""The checker says OK of what is well, VIOLATED of each thing that is not, and VACUOUS where nothing happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.torture.builders import Story
+from torture.checker import INVARIANTS, Word, check
+
+Telling = Callable[[Story], None]
+
+
+def verdicts(tell: Telling) -> dict[int, Word]:
+    story = Story()
+    tell(story)
+    return {verdict.number: verdict.word for verdict in check(story.evidence())}
+
+
+def well(story: Story) -> None:
+    """A job that was lost once and completed; a chain of two; a cancel; a waiter."""
+    story.job("a")
+    story.claim("a", "t1")
+    story.note("handler", job="a", token="t1", attempt=1, type="work")
+    story.reap("a")
+    story.claim("a", "t2")
+    story.note("handler", job="a", token="t2", attempt=2, type="work")
+    story.note("settled", job="a", token="t1", status="completed", written=False, released=False)
+    story.end("a")
+    story.note("settled", job="a", token="t2", status="completed", written=True, released=False)
+    story.facts.ledger = [("a", 2, "t2")]
+    story.note("promise", job="a", ledger=True, effect=False)
+    story.call("wait", "ok", {"chain": "a", "timeout": 5.0}, status="completed")
+    story.job("c")
+    story.claim("c", "t3")
+    story.job("c2", chain="c", index=1)
+    story.end("c")
+    story.claim("c2", "t4")
+    story.end("c2")
+    story.rows["c"] = {"output": None}
+    story.job("x")
+    story.end("x", "cancelled")
+    story.call("cancel", "ok", {"chain": "x"}, status="cancelled")
+
+
+def test_what_is_well_is_ok() -> None:
+    judged = verdicts(well)
+
+    assert {number for number, word in judged.items() if word is Word.VIOLATED} == set()
+    for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 16, 18, 23, 29, 30):
+        assert judged[number] is Word.OK, number
+
+
+def test_where_nothing_happened_nothing_was_shown() -> None:
+    judged = verdicts(lambda story: None)
+
+    assert all(word in (Word.VACUOUS, Word.NOT_APPLICABLE) for number, word in judged.items() if number not in (29, 30))
+    assert judged[7] is Word.VACUOUS
+
+
+def test_what_this_version_does_not_have_is_never_ok() -> None:
+    judged = verdicts(well)
+
+    for number in (15, 24, 25, 31, 33):
+        assert judged[number] is Word.NOT_APPLICABLE
+    assert len(INVARIANTS) == 33
+
+
+def lost(story: Story) -> None:
+    story.call("start", "ok", {"ids": ["a"]}, found=["a"], deduplicated=[False])
+
+
+def there_though_refused(story: Story) -> None:
+    story.job("a")
+    story.call("start", "fail", {"ids": ["b"]})
+    story.job("b")
+
+
+def half_a_batch(story: Story) -> None:
+    story.job("a")
+    story.call("start", "info", {"ids": ["a", "b"], "whole": True})
+
+
+def phantom(story: Story) -> None:
+    story.job("a")
+    story.calls.clear()
+
+
+def step_before_its_time(story: Story) -> None:
+    story.job("a")
+    story.job("b", chain="a", index=1)
+
+
+def business_without_job(story: Story) -> None:
+    story.call("start", "info", {"ids": ["a"], "business": True})
+    story.facts.business = ["a"]
+
+
+def completed_twice(story: Story) -> None:
+    story.job("a")
+    story.claim("a", "t1")
+    story.end("a")
+    story.claim("a", "t2")
+    story.end("a")
+
+
+def effect_twice(story: Story) -> None:
+    well(story)
+    story.facts.ledger.append(("a", 1, "t1"))
+
+
+def effect_of_a_stale_attempt(story: Story) -> None:
+    well(story)
+    story.facts.ledger = [("a", 1, "t1")]
+
+
+def side_chain_missing(story: Story) -> None:
+    well(story)
+    story.note("promise", job="a", ledger=True, effect=True)
+
+
+def stolen(story: Story) -> None:
+    story.job("a")
+    story.claim("a", "t1")
+    story.claim("a", "t2")
+
+
+def reaped_early(story: Story) -> None:
+    story.job("a")
+    story.claim("a", "t1")
+    story.end("a", "pending", token=None)
+
+
+def run_twice(story: Story) -> None:
+    well(story)
+    story.note("handler", job="a", token="t2", attempt=2, type="work")
+
+
+def stale_write(story: Story) -> None:
+    well(story)
+    story.note("settled", job="a", token="t9", status="completed", written=True, released=False)
+
+
+def ended_under_another_token(story: Story) -> None:
+    story.job("a")
+    story.claim("a", "t1")
+    story.end("a", token="t2")
+
+
+def output_of_another(story: Story) -> None:
+    well(story)
+    story.rows["a"] = {"output": "token:t1"}
+
+
+def attempt_skipped(story: Story) -> None:
+    story.job("a")
+    story.claim("a", attempt=2)
+
+
+def attempt_beyond_the_limit(story: Story) -> None:
+    story.job("a", max_attempts=1)
+    story.claim("a")
+    story.reap("a")
+    story.claim("a")
+
+
+def early(story: Story) -> None:
+    story.job("a", scheduled_at=story.now + 5_000_000)
+    story.claim("a")
+
+
+def late_reaper(story: Story) -> None:
+    story.job("a")
+    story.claim("a")
+    story.wait(30)
+    story.reap("a")
+
+
+def poison_for_ever(story: Story) -> None:
+    story.job("a", type="poison", max_attempts=1)
+    story.claim("a")
+    story.reap("a")
+
+
+def hole_in_a_chain(story: Story) -> None:
+    story.job("a")
+    story.claim("a")
+    story.end("a")
+    story.rows["a"] = {"output": None}
+
+
+def blocked_for_ever(story: Story) -> None:
+    story.job("a")
+    story.claim("a")
+    story.end("a")
+    story.job("b", after="blocked")
+    story.call("start", "ok", {"ids": ["b"], "after": {"b": ["a"]}}, found=["b"], deduplicated=[False])
+
+
+def started_before_its_blocker(story: Story) -> None:
+    story.job("a")
+    story.job("b")
+    story.call("start", "ok", {"ids": ["b"], "after": {"b": ["a"]}}, found=["b"], deduplicated=[False])
+    story.claim("b")
+
+
+def two_of_a_key(story: Story) -> None:
+    story.job("a", type="keyed", key="k")
+    story.job("b", type="keyed", key="k")
+
+
+def completed_after_cancel(story: Story) -> None:
+    story.job("a")
+    story.claim("a")
+    story.end("a", "cancelled", token=None)
+    story.end("a", "completed", token="t1")
+
+
+def told_what_never_was(story: Story) -> None:
+    story.job("a")
+    story.claim("a")
+    story.end("a")
+    story.call("cancel", "ok", {"chain": "a"}, status="cancelled")
+
+
+def two_winners(story: Story) -> None:
+    story.job("a", type="approval")
+    story.end("a", token=None)
+    for _ in range(2):
+        story.call("complete", "ok", {"chain": "a"})
+
+
+def waiter_told_wrong(story: Story) -> None:
+    well(story)
+    story.call("wait", "ok", {"chain": "a", "timeout": 5.0}, status="failed")
+
+
+def waiter_asleep(story: Story) -> None:
+    well(story)
+    begun = story.calls[-1].begun
+    story.wait(60)
+    story.call("wait", "ok", {"chain": "a", "timeout": 90.0}, status="completed")
+    story.calls[-1].begun = begun
+
+
+def pruned_early(story: Story) -> None:
+    story.job("a", keep=60_000_000)
+    story.claim("a")
+    story.end("a")
+    story.delete("a")
+
+
+def pruned_unfinished(story: Story) -> None:
+    story.job("a")
+    story.delete("a")
+
+
+def changed_payload(story: Story) -> None:
+    story.call("echo", "ok", {"value": "1"}, equal=False, got="1.0")
+
+
+def held_after_exit(story: Story) -> None:
+    story.job("a")
+    story.claim("a", worker="w")
+    story.note("exit", worker="w", code=0, asked=story.now)
+
+
+def claimed_after_the_order(story: Story) -> None:
+    story.job("a")
+    asked = story.now
+    story.wait(10)
+    story.claim("a", worker="w")
+    story.end("a")
+    story.note("exit", worker="w", code=0, asked=asked)
+
+
+def starved(story: Story) -> None:
+    story.job("a")
+    story.wait(600)
+    story.claim("a")
+
+
+def not_counted(story: Story) -> None:
+    story.job("a")
+    story.wait(1)
+    story.call("stats", "ok", {}, total=0)
+
+
+def leaked(story: Story) -> None:
+    story.facts.leaks = {"left: connections": 2}
+
+
+def not_at_rest(story: Story) -> None:
+    story.job("a")
+    story.wait(5)
+
+
+def neighbour_touched(story: Story) -> None:
+    story.facts.neighbour = {"started": 2, "all": 2, "pending": 1, "ids": ["n1", "n2"]}
+
+
+BROKEN: list[tuple[int, Telling]] = [
+    (1, lost), (1, there_though_refused), (1, half_a_batch), (2, phantom), (2, step_before_its_time),
+    (3, business_without_job), (4, completed_twice), (5, effect_twice), (5, effect_of_a_stale_attempt),
+    (5, side_chain_missing), (6, stolen), (6, reaped_early), (6, run_twice), (7, stale_write),
+    (7, ended_under_another_token), (7, output_of_another), (8, attempt_skipped), (8, attempt_beyond_the_limit),
+    (9, early), (10, late_reaper), (11, poison_for_ever), (12, hole_in_a_chain), (13, blocked_for_ever),
+    (13, started_before_its_blocker), (14, two_of_a_key), (16, completed_after_cancel), (16, told_what_never_was),
+    (17, two_winners), (18, waiter_told_wrong), (18, waiter_asleep), (19, pruned_early), (19, pruned_unfinished),
+    (20, changed_payload), (21, held_after_exit), (21, claimed_after_the_order), (23, starved), (29, not_counted),
+    (30, leaked), (30, not_at_rest), (32, neighbour_touched),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "tell"), BROKEN, ids=[f"I{number}-{tell.__name__}" for number, tell in BROKEN])
+def test_each_thing_that_is_wrong_is_seen(number: int, tell: Telling) -> None:
+    assert verdicts(tell)[number] is Word.VIOLATED
+
+
+def test_with_faults_about_what_falls_takes_the_whole_promise_with_it() -> None:
+    judged = verdicts(completed_twice)
+
+    assert judged[22] is Word.VIOLATED
+    assert judged[27] is Word.VIOLATED
+
+
+def test_time_for_which_the_store_was_away_does_not_count() -> None:
+    def excused(story: Story) -> None:
+        story.job("a")
+        begun = story.now
+        story.wait(600)
+        story.note("fault", kind="server restart", begun=begun, outage=True)
+        story.claim("a")
+
+    assert verdicts(excused)[23] is Word.OK

@@ -1,0 +1,50 @@
+"""The mutants still fit the sources that they change, and the simulation catches some in seconds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from torture.mutations import MUTANTS, Edit
+
+ROOT = Path(__file__).parents[2]
+EDITS = [
+    (name, edit)
+    for name, mutant in MUTANTS.items()
+    for store in ("memory", "sqlite", "postgres", "redis")
+    for edit in (mutant.edits(store) if store in mutant.by_store or store == "memory" else ())
+]
+
+
+@pytest.mark.parametrize(("name", "edit"), EDITS, ids=[f"{name}: {edit.where}" for name, edit in EDITS])
+def test_a_mutant_changes_what_the_sources_say(name: str, edit: Edit) -> None:
+    assert edit.old in _text(edit.where), f"{name!r} has to be written anew"
+
+
+@pytest.mark.parametrize("name", ["fence by status alone", "no keys", "claim too early", "complete twice"])
+def test_the_simulation_catches_a_mutant(name: str) -> None:
+    arguments = ["--mutant", name, "--number", "60", "--seconds", "60"]
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "torture.simulation", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert any(f"I{number} VIOLATED" in ended.stdout for number in MUTANTS[name].caught_by), ended.stdout
+
+
+def _text(where: str) -> str:
+    if where.endswith(".lua"):
+        return (resources.files("holdfast.stores.redis.scripts") / where).read_text("utf-8")
+    if where.endswith(".sql"):
+        package, _, name = where.rpartition("/")
+        return (resources.files(package) / name).read_text("utf-8")
+    spec = find_spec(where)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_text("utf-8")

@@ -1,0 +1,41 @@
+"""Simulations: the same again from the same seed, and nothing broken in many."""
+
+from __future__ import annotations
+
+import pytest
+
+from torture.checker import Word, check
+from torture.simulation.many import explore
+from torture.simulation.simulating import simulate
+
+FIRST = 1
+MANY = 60
+
+
+def test_a_seed_decides_everything() -> None:
+    one, other = simulate(7), simulate(7)
+
+    assert one.changes
+    assert one.changes == other.changes
+    assert one.calls == other.calls
+    assert one.notes == other.notes
+
+
+def test_another_seed_is_another_story() -> None:
+    assert simulate(7).changes != simulate(8).changes
+
+
+def test_no_invariant_is_broken_under_any_of_many_seeds() -> None:
+    seen = explore(FIRST, MANY, 120)
+
+    assert seen.simulations == MANY
+    assert not seen.broken, {number: (seeds, seen.shown[number]) for number, seeds in seen.broken.items()}
+    assert seen.crashes
+    assert seen.faults
+    for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 17, 18, 27):
+        assert seen.opportunities[number], f"invariant {number} was never put to the test"
+
+
+@pytest.mark.parametrize("seed", [141, 171, 558])
+def test_seeds_that_once_broke_something(seed: int) -> None:
+    assert [verdict for verdict in check(simulate(seed)) if verdict.word is Word.VIOLATED] == []
