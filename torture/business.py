@@ -11,6 +11,7 @@ import psycopg
 
 from holdfast import Bound, Client, HoldfastError
 from holdfast.store import Store
+from holdfast.stores.postgres.address import parse
 from torture.history import Outcome
 
 
@@ -59,8 +60,7 @@ class Business:
                 await connection.close()
                 raise
             return connection
-        address = self._url.partition("?")[0]
-        return await psycopg.AsyncConnection.connect(address, connect_timeout=10, sslmode="disable")
+        return await psycopg.AsyncConnection.connect(**parse(self._url).connection, connect_timeout=10)
 
 
 def _insert(connection: Any) -> str:

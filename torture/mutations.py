@@ -30,6 +30,8 @@ class Mutant:
     """Where it can be tried; by default where it has edits of its own, or everywhere."""
     favour: tuple[str, ...] = ()
     """Operations that a producer should perform more often, so that the race comes about soon."""
+    faults: tuple[str, ...] = ()
+    """Kinds of faults to choose from; all of them where none is named."""
     workers_clock: bool = False
     address: str = ""
     """What is appended to the store's address."""
@@ -342,6 +344,7 @@ MUTANTS: dict[str, Mutant] = {
         "the wait for the log on disk, through crashes of the server",
         (1, 3, 5, 7),
         {"postgres": ()},
+        faults=("server restart",),
         address="&options=-csynchronous_commit%3Doff",
     ),
     "sleep until woken": Mutant(

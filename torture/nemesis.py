@@ -18,12 +18,22 @@ RECOVERY = 2.0
 class Nemesis:
     """Harms one thing at a time; what takes a while goes on in a thread."""
 
-    def __init__(self, ground: Ground, fleet: Fleet, history: History, rng: random.Random, *, pause: float) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        fleet: Fleet,
+        *,
+        history: History,
+        rng: random.Random,
+        pause: float,
+        only: tuple[str, ...] = (),
+    ) -> None:
         self._ground = ground
         self._fleet = fleet
         self._history = history
         self._random = rng
         self._pause = pause
+        self._only = only
         self._next = time.monotonic() + 1.0
         self._harming: threading.Thread | None = None
         # Each kind in turn, in an order of the seed's, so that even a short run meets most of them.
@@ -36,7 +46,10 @@ class Nemesis:
         self._next = time.monotonic() + self._random.expovariate(1 / self._pause)
         if not self._order:
             workers = ["kill", "freeze", "dismiss"]
-            self._order = [*self._ground.faults(), *workers, *self._random.choices(workers, k=2)]
+            faults = [fault for fault in self._ground.faults() if not self._only or fault.kind in self._only]
+            self._order = [*faults]
+            if not self._only:
+                self._order += [*workers, *self._random.choices(workers, k=2)]
             self._random.shuffle(self._order)
         match self._order.pop():
             case Fault() as fault:

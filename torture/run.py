@@ -67,7 +67,8 @@ def _run(ground: Ground, profile: Profile, facts: Facts, folder: Path, history: 
             fleet.tend()
             time.sleep(TEND_EVERY)
         facts.begun = real_now()
-        nemesis = Nemesis(ground, fleet, history, rng, pause=profile.pause)
+        only = MUTANTS[facts.mutant].faults if facts.mutant else ()
+        nemesis = Nemesis(ground, fleet, history=history, rng=rng, pause=profile.pause, only=only)
         until = time.monotonic() + profile.seconds
         while time.monotonic() < until:
             fleet.tend()

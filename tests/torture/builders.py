@@ -42,9 +42,8 @@ class Story:
         """An attempt ends under its own token, unless told otherwise."""
         last = self._last[id]
         finished = {"finished_at": self.now} if after in ("completed", "failed", "cancelled") else {}
-        self._write(
-            id, last.after, after, **{"token": last.token, "leased_until": None, "worker": None} | finished | fields
-        )
+        let_go = {"token": last.token, "leased_until": None, "worker": None}
+        self._write(id, last.after, after, **let_go | finished | fields)
 
     def reap(self, id: str, **fields: Any) -> None:
         self.now = max(self.now, (self._last[id].leased_until or 0) + 1)
@@ -77,8 +76,8 @@ class Story:
         self.now += SECOND // 100
         kept: dict[str, Any] = {}
         if last is not None:
-            names = ("chain", "index", "type", "key", "attempt", "max_attempts", "token", "leased_until", "scheduled_at",
-                     "keep", "finished_at", "worker")  # fmt: skip
+            names = ("chain", "index", "type", "key", "attempt", "max_attempts", "token", "leased_until",
+                     "scheduled_at", "keep", "finished_at", "worker")  # fmt: skip
             kept = {name: getattr(last, name) for name in names}
             for name, of in (("attempt", "attempt"), ("token", "token"), ("leased", "leased_until"),
                              ("scheduled", "scheduled_at"), ("worker", "worker")):  # fmt: skip
