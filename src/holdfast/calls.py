@@ -41,8 +41,8 @@ from holdfast.operations import (
     Start,
     TypeStats,
 )
-from holdfast.options import StartOptions
-from holdfast.retry import seconds
+from holdfast.options import StartKeywords, StartOptions, check_duration
+from holdfast.retry import Seconds, seconds
 from holdfast.steps import Steps
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class Calls:
         return Job(record, self.jobs)
 
     def start(self, bounds: Sequence[Bound[Any]], trace: str | None) -> Steps[list[Chain[Any]]]:
-        started = yield Start(tuple(new_chain(bound, trace) for bound in bounds))
+        started = yield Start(tuple(new_chain(described(bound, {}), trace) for bound in bounds))
         jobs = self.jobs
         return [Chain(chain, jobs, deduplicated=deduplicated) for chain, deduplicated in started]
 
@@ -210,6 +210,21 @@ def _new_job(
     )
 
 
+def described(bound: Bound[T], options: StartKeywords) -> Bound[T]:
+    """What a start was given, with its options. TypeError for a job type without arguments, or anything else."""
+    if isinstance(bound, JobType):
+        raise TypeError(f"{bound.name} is a job type; start {bound.name}.bind(...)")
+    if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+        raise TypeError(f"only what TYPE.bind(...) gave can be started, not {type(bound).__name__}")
+    return bound.options(**options) if options else bound
+
+
+def patience(timeout: Seconds | None) -> float | None:
+    """How long a caller waits, in seconds; None is for ever."""
+    check_duration("timeout", timeout, zero=True)
+    return None if timeout is None else seconds(timeout)
+
+
 def chain_id(chain: Chain[Any] | Job | str) -> str:
     """The id of a chain, from a chain, one of its jobs, or the id itself."""
     if isinstance(chain, str):
@@ -267,8 +282,8 @@ def _check_limit(limit: int) -> None:
 def _before(cursor: str | None) -> int | None:
     if cursor is None:
         return None
-    if not cursor.isdecimal():
-        raise ValueError(f"{cursor!r} is no cursor: pass the next_cursor of an earlier page")
+    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 20 and int(cursor) < 2**63):
+        raise ValueError(f"{cursor!r:.40} is no cursor: pass the next_cursor of an earlier page")
     return int(cursor)
 
 

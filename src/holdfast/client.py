@@ -8,7 +8,19 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, overload
 
 from holdfast import steps, waiting
-from holdfast.calls import Calls, Names, Stats, Statuses, chain_id, no_trace, tell_created, type_names, wanted
+from holdfast.calls import (
+    Calls,
+    Names,
+    Stats,
+    Statuses,
+    chain_id,
+    described,
+    no_trace,
+    patience,
+    tell_created,
+    type_names,
+    wanted,
+)
 from holdfast.completing import Completing
 from holdfast.events import Event
 from holdfast.following import follow
@@ -17,7 +29,7 @@ from holdfast.jobs import Bound, Jobs
 from holdfast.observer import Observer, Observers
 from holdfast.operations import Examine, Finding, Operation, Pause, Prune, Resume
 from holdfast.options import StartKeywords
-from holdfast.retry import Seconds, seconds
+from holdfast.retry import Seconds
 from holdfast.store import Store
 from holdfast.stores.address import open_store
 from holdfast.waiting import Watcher
@@ -79,7 +91,7 @@ class Client:
         first (and `on_blocker_failure` what if one does not), `key` with `dedup`, `window` and `exclude` which chains
         stand for this one already; `max_attempts` and `timeout` replace what the type says; `id` names the chain.
         """
-        (chain,) = await self.start_many([bound.options(**options) if options else bound], tx=tx)
+        (chain,) = await self.start_many([described(bound, options)], tx=tx)
         return chain
 
     async def start_many(self, bounds: Iterable[Bound[T]], *, tx: Any = None) -> list[Chain[T]]:
@@ -91,6 +103,7 @@ class Client:
 
     async def run(self, bound: Bound[T], *, timeout: Seconds | None = None) -> T:
         """Start a chain and wait for its output: request and response."""
+        patience(timeout)  # refused before anything is started
         return await self.wait(await self.start(bound), timeout=timeout)
 
     @overload
@@ -104,9 +117,10 @@ class Client:
 
         Raises ChainFailed, ChainCancelled, ChainNotFound (also when it is deleted meanwhile) or WaitTimeout.
         """
+        how_long = patience(timeout)
         watcher = Watcher(self.store.wakeups, chain_id(chain))
         try:
-            wait = watcher.wait(self.jobs, None if timeout is None else seconds(timeout))
+            wait = watcher.wait(self.jobs, how_long)
             return await waiting.run(self.store, watcher.alarm, wait)
         finally:
             watcher.close()

@@ -107,8 +107,7 @@ class StartOptions(msgspec.Struct, frozen=True):
         if self.priority is not None:
             _check_priority(self.priority)
         check_duration("timeout", self.timeout)
-        if self.max_attempts is not None and (isinstance(self.max_attempts, bool) or self.max_attempts < 1):
-            raise ValueError(f"max_attempts must be at least 1, not {self.max_attempts}")
+        _check_attempts(self.max_attempts)
         if self.on_blocker_failure is not None:
             _check_word("on_blocker_failure", self.on_blocker_failure, _ON_BLOCKER_FAILURE)
 
@@ -122,6 +121,8 @@ class StartOptions(msgspec.Struct, frozen=True):
         if self.delay is not None and self.at is not None:
             raise ValueError("give either delay or at, not both")
         check_duration("delay", self.delay, zero=True)
+        if self.at is not None and not isinstance(self.at, datetime):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"at must be a datetime, not {type(self.at).__name__}")
         if self.at is not None and self.at.utcoffset() is None:
             raise ValueError(f"at={self.at!r} has no time zone; use an aware datetime, such as datetime.now(UTC)")
 
@@ -173,6 +174,15 @@ def _check_priority(value: int) -> None:
         raise TypeError(f"priority must be an int, not {type(value).__name__}")
     if not -(2**31) <= value < 2**31:
         raise ValueError(f"priority must fit 32 bits, not {value}")
+
+
+def _check_attempts(value: int | None) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"max_attempts must be an int, not {type(value).__name__}")
+    if not 1 <= value < 2**31:
+        raise ValueError(f"max_attempts must be at least 1 and fit 32 bits, not {value}")
 
 
 def _check_word(option: str, value: str, words: tuple[str, ...]) -> None:

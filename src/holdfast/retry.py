@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,14 +30,15 @@ class Retry:
     max_attempts: int | None = 25
 
     def __post_init__(self) -> None:
-        if seconds(self.initial) < 0 or seconds(self.maximum) < 0:
-            raise ValueError("Retry: initial and maximum must not be negative")
-        if self.multiplier < 1:
-            raise ValueError("Retry: multiplier must be at least 1")
+        # NaN fails every comparison, so it is refused too.
+        if not 0 <= seconds(self.initial) < math.inf or not 0 <= seconds(self.maximum) < math.inf:
+            raise ValueError("Retry: initial and maximum must be finite, and not negative")
+        if not 1 <= self.multiplier < math.inf:
+            raise ValueError("Retry: multiplier must be at least 1, and finite")
         if not 0 <= self.jitter <= 1:
             raise ValueError("Retry: jitter must lie between 0 and 1")
-        if self.max_attempts is not None and self.max_attempts < 1:
-            raise ValueError("Retry: max_attempts must be at least 1, or None for ever")
+        if self.max_attempts is not None and not 1 <= self.max_attempts < 2**31:
+            raise ValueError("Retry: max_attempts must be at least 1 and fit 32 bits, or None for ever")
 
     def delay(self, attempt: int, *, spread: Callable[[], float] = random.random) -> float:
         """Seconds to wait after the given attempt failed. `spread` yields numbers in [0, 1)."""

@@ -69,6 +69,7 @@ def test_a_bound_call_cannot_be_changed() -> None:
         ({"key": "a", "window": 0}, "window must be more than 0"),
         ({"priority": 2**31}, "priority must fit 32 bits"),
         ({"max_attempts": 0}, "max_attempts must be at least 1"),
+        ({"max_attempts": 2**31}, "max_attempts must be at least 1 and fit 32 bits"),
         ({"on_blocker_failure": "cry"}, "on_blocker_failure must be one of"),
     ],
 )
@@ -83,6 +84,9 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, Any], reason:
         ({"key": 5}, "key must be a str"),
         ({"delay": "5"}, "delay must be seconds or a timedelta"),
         ({"delay": True}, "delay must be seconds or a timedelta"),
+        ({"max_attempts": "3"}, "max_attempts must be an int"),
+        ({"max_attempts": 1.5}, "max_attempts must be an int"),
+        ({"at": "2026-01-31"}, "at must be a datetime"),
         ({"priority": True}, "priority must be an int"),
         ({"after": "one"}, "after takes several"),
         ({"after": [5]}, "after takes chains or their ids, not int"),

@@ -46,6 +46,13 @@ def test_times_are_numbers_or_timedeltas() -> None:
         (lambda: Retry(jitter=1.5), "jitter"),
         (lambda: Retry(jitter=-0.1), "jitter"),
         (lambda: Retry(max_attempts=0), "max_attempts"),
+        (lambda: Retry(max_attempts=2**31), "max_attempts"),
+        (lambda: Retry(initial=float("nan")), "initial"),
+        (lambda: Retry(maximum=float("nan")), "maximum"),
+        (lambda: Retry(maximum=float("inf")), "maximum"),
+        (lambda: Retry(multiplier=float("nan")), "multiplier"),
+        (lambda: Retry(initial=0, multiplier=float("inf")), "multiplier"),
+        (lambda: Retry(jitter=float("nan")), "jitter"),
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong: Callable[[], Retry], why: str) -> None:

@@ -1,0 +1,55 @@
+"""What the clients' methods refuse before any store is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from holdfast import Jobs, SyncClient
+from holdfast.job import Status
+
+jobs = Jobs()
+
+
+@jobs.job
+def resize(image_id: int) -> None: ...
+
+
+@pytest.fixture
+def client() -> Generator[SyncClient]:
+    with SyncClient("memory://", jobs) as client:
+        yield client
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "-1", "1.5", "\u0663", "9" * 19, "9" * 30, "9" * 5000])
+def test_what_no_page_gave_is_no_cursor(client: SyncClient, cursor: str) -> None:
+    with pytest.raises(ValueError, match="is no cursor: pass the next_cursor of an earlier page"):
+        client.list_chains(cursor=cursor)
+    with pytest.raises(ValueError, match="is no cursor: pass the next_cursor of an earlier page"):
+        client.list_jobs(cursor=cursor)
+
+
+@pytest.mark.parametrize("timeout", [float("nan"), -1])
+def test_a_wait_that_would_make_no_sense_is_refused(client: SyncClient, timeout: float) -> None:
+    chain = client.start(resize.bind(1))
+
+    with pytest.raises(ValueError, match="timeout must be 0 seconds"):
+        client.wait(chain, timeout=timeout)
+    with pytest.raises(ValueError, match="timeout must be 0 seconds"):
+        client.run(resize.bind(2), timeout=timeout)
+    assert client.stats().counts[Status.PENDING] == 1
+
+
+def test_a_job_type_is_not_started_without_its_arguments(client: SyncClient) -> None:
+    unbound: Any = resize
+    number: Any = 5
+
+    with pytest.raises(TypeError, match=r"resize is a job type; start resize.bind\(...\)"):
+        client.start(unbound)
+    with pytest.raises(TypeError, match=r"resize is a job type; start resize.bind\(...\)"):
+        client.start(unbound, delay=5)
+    with pytest.raises(TypeError, match=r"only what TYPE.bind\(...\) gave can be started, not int"):
+        client.start_many([resize.bind(1), number])
+    assert not client.list_chains().items
