@@ -5,7 +5,7 @@ INSTALL := $(BIN)/python -m pip install -qq --no-input --disable-pip-version-che
 
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-.PHONY: demo test check bench docs format lint types layers clean
+.PHONY: demo test check bench torture docs format lint types layers clean
 
 demo: .venv/runtime
 	@$(BIN)/holdfast demo
@@ -17,6 +17,14 @@ check: lint types layers test
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks
+
+# What breaks it? `make torture STORE=postgres PROFILE=ci SEED=7`; the reports are text, JSON and a page.
+STORE ?= sqlite
+PROFILE ?= smoke
+SEED ?= 1
+torture: .venv/dev
+	$(BIN)/python -m torture --store $(STORE) --profile $(PROFILE) --seed $(SEED) \
+	    --report torture-$(STORE).json --page torture-$(STORE).html
 
 # The README's and the guides' snippets are tests: they run.
 docs: .venv/dev
@@ -31,7 +39,7 @@ lint: .venv/dev
 	$(BIN)/ruff check
 
 types: .venv/dev
-	$(BIN)/mypy --strict src tests
+	$(BIN)/mypy --strict src tests torture
 	$(BIN)/pyright
 
 layers: .venv/dev

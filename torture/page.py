@@ -1,0 +1,79 @@
+"""The report as one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1b2430; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .25rem .6rem; vertical-align: top; }
+tr { border-bottom: 1px solid #dde3ea; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.OK { color: #116329; } .VIOLATED { color: #a40e26; font-weight: bold; } .VACUOUS { color: #7a5200; }
+.NOT { color: #5b6675; } code { background: #f1f4f8; padding: .1rem .3rem; } small { color: #5b6675; }
+@media (prefers-color-scheme: dark) {
+  body { background: #10151c; color: #dbe2ea; } tr { border-color: #2a3440; } code { background: #1c2530; }
+  .OK { color: #4ac26b; } .VIOLATED { color: #ff8182; } .VACUOUS { color: #d4a72c; } .NOT, small { color: #8b98a8; }
+}
+"""
+
+
+def as_page(summary: dict[str, Any]) -> str:
+    """Everything the text says, for a browser. Every value is escaped: errors quote what jobs were given."""
+    title = f"Torture of {summary['store']}, seed {summary['seed']}, profile {summary['profile']}"
+    versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
+    load = summary["load"]
+    body = [
+        f"<h1>{escape(title)}</h1>",
+        f"<p><b>{escape(summary['verdict'])}</b> after {summary['seconds']} s. {escape(versions)}.</p>",
+        f"<p><code>{escape(_command(summary))}</code></p>",
+        "<h2>Invariants</h2>",
+        _verdicts(summary),
+        "<h2>Load</h2>",
+        _pairs({"jobs": load["jobs"], "claims": load["claims"], "changes of rows": load["changes"]}),
+        _pairs({f"starts: {name}": value for name, value in load["starts"].items()}),
+        _pairs({f"ended {name}": value for name, value in load["ended"].items()}),
+        "<h2>Faults</h2>",
+        _pairs(summary["faults"]),
+        "<h2>Failpoints met</h2>",
+        _pairs(summary["failpoints"]),
+        "<h2>Races that really happened</h2>",
+        _pairs(summary["races"]),
+        "<h2>Recovery</h2>",
+        _pairs({name: _spread(values) for name, values in summary["recovery"].items()}),
+        "<h2>Left behind</h2>",
+        _pairs(summary["leaks"]),
+    ]
+    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
+    return head + "\n".join(body) + "</html>\n"
+
+
+def _verdicts(summary: dict[str, Any]) -> str:
+    rows = ["<table><tr><th></th><th>Invariant</th><th>Broken</th><th>Opportunities</th><th>Verdict</th><th></th></tr>"]
+    for verdict in summary["verdicts"]:
+        counted = ", ".join(f"{name} {value}" for name, value in verdict.counts.items())
+        detail = escape(verdict.reason or counted)
+        detail += "".join(f"<br><small>{escape(violation)}</small>" for violation in verdict.violations)
+        rows.append(
+            f"<tr><td class=number>{verdict.number}</td><td>{escape(verdict.name)}</td>"
+            f"<td class=number>{verdict.broken}</td><td class=number>{verdict.opportunities}</td>"
+            f'<td class="{verdict.word.split()[0]}">{verdict.word}</td><td>{detail}</td></tr>'
+        )
+    return "\n".join(rows) + "</table>"
+
+
+def _pairs(counts: dict[str, Any]) -> str:
+    if not counts:
+        return "<p>None.</p>"
+    rows = (f"<tr><td>{escape(str(name))}</td><td>{escape(str(value))}</td></tr>" for name, value in counts.items())
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _spread(values: dict[str, float]) -> str:
+    return ", ".join(f"{name.strip()} {value} s" for name, value in values.items()) or "no case"
+
+
+def _command(summary: dict[str, Any]) -> str:
+    command = f"python -m torture --store {summary['store']} --profile {summary['profile']} --seed {summary['seed']}"
+    return command + (f' --mutant "{summary["mutant"]}"' if summary["mutant"] else "")
