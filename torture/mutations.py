@@ -76,6 +76,7 @@ MUTANTS: dict[str, Mutant] = {
             ),
         },
         favour=("start_slow",),
+        faults=("freeze",),
     ),
     "claim without locks": Mutant(
         "for update skip locked in the claim",
@@ -274,6 +275,8 @@ MUTANTS: dict[str, Mutant] = {
                 "holdfast.worker.call", "await (tx.commit() if answer.written else tx.rollback())", "await tx.commit()"
             ),
         ),
+        favour=("start_slow",),
+        faults=("freeze",),
     ),
     "prune too early": Mutant(
         "the keep time, by nine tenths of a second",

@@ -11,6 +11,7 @@ from torture.fleet import Fleet
 from torture.grounds.ground import Fault, Ground
 from torture.history import History, real_now
 
+WORKERS = ("kill", "freeze", "terminate")
 RECOVERY = 2.0
 """Seconds after an outage until everyone has connected again; they count as part of it."""
 
@@ -45,11 +46,11 @@ class Nemesis:
             return
         self._next = time.monotonic() + self._random.expovariate(1 / self._pause)
         if not self._order:
-            workers = ["kill", "freeze", "dismiss"]
-            faults = [fault for fault in self._ground.faults() if not self._only or fault.kind in self._only]
-            self._order = [*faults]
-            if not self._only:
-                self._order += [*workers, *self._random.choices(workers, k=2)]
+            self._order = [*self._ground.faults(), *WORKERS, *self._random.choices(WORKERS, k=2)]
+            if self._only:
+                self._order = [
+                    each for each in self._order if (each if isinstance(each, str) else each.kind) in self._only
+                ]
             self._random.shuffle(self._order)
         match self._order.pop():
             case Fault() as fault:
@@ -57,7 +58,7 @@ class Nemesis:
                 self._harming.start()
             case "kill":
                 self._note("kill", self._fleet.kill())
-            case "dismiss":
+            case "terminate":
                 self._note("terminate", self._fleet.dismiss())
             case _:
                 self._freeze()

@@ -8,7 +8,8 @@ from typing import Any
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color: #1b2430; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-table { border-collapse: collapse; width: 100%; } td, th { text-align: left; padding: .25rem .6rem; vertical-align: top; }
+table { border-collapse: collapse; width: 100%; }
+td, th { text-align: left; padding: .25rem .6rem; vertical-align: top; }
 tr { border-bottom: 1px solid #dde3ea; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .OK { color: #116329; } .VIOLATED { color: #a40e26; font-weight: bold; } .VACUOUS { color: #7a5200; }
 .NOT { color: #5b6675; } code { background: #f1f4f8; padding: .1rem .3rem; } small { color: #5b6675; }

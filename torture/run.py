@@ -97,13 +97,15 @@ def _producer(processes: Processes, settings: Settings, number: int, rng: random
 def _come_to_rest(ground: Ground, fleet: Fleet, producers: list[Process], patience: float) -> bool:
     """Wait until producers have ended and nothing is due or running; tells whether that came about."""
     deadline = time.monotonic() + patience
+    while any(producer.alive for producer in producers) and time.monotonic() < deadline:
+        fleet.tend()
+        time.sleep(TEND_EVERY)
     with SyncClient(ground.direct, jobs) as client:
+        # Once: whoever resumes wakes the workers, which are to find what is left by themselves.
+        client.resume("keyed")
         while time.monotonic() < deadline:
             fleet.tend()
             time.sleep(TEND_EVERY * 3)
-            if any(producer.alive for producer in producers):
-                continue
-            client.resume("keyed")
             stats = client.stats()
             unfinished = [
                 name
