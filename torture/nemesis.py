@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import random
 import signal
 import threading
@@ -36,13 +37,16 @@ class Nemesis:
         self._pause = pause
         self._only = only
         self._next = time.monotonic() + 1.0
-        self._harming: threading.Thread | None = None
+        self._harming = threading.Event()
+        self._faults: queue.SimpleQueue[Fault] = queue.SimpleQueue()
+        # One thread for all of them, which never ends: a server that it starts again follows it into death.
+        threading.Thread(target=self._harm_for_ever, name="nemesis", daemon=True).start()
         # Each kind in turn, in an order of the seed's, so that even a short run meets most of them.
         self._order: list[Fault | str] = []
 
     def act(self) -> None:
         """Perhaps do some harm."""
-        if time.monotonic() < self._next or (self._harming is not None and self._harming.is_alive()):
+        if time.monotonic() < self._next or self._harming.is_set():
             return
         self._next = time.monotonic() + self._random.expovariate(1 / self._pause)
         if not self._order:
@@ -54,8 +58,8 @@ class Nemesis:
             self._random.shuffle(self._order)
         match self._order.pop():
             case Fault() as fault:
-                self._harming = threading.Thread(target=self._harm, args=(fault,), daemon=True)
-                self._harming.start()
+                self._harming.set()
+                self._faults.put(fault)
             case "kill":
                 self._note("kill", self._fleet.kill())
             case "terminate":
@@ -65,8 +69,14 @@ class Nemesis:
 
     def heal(self) -> None:
         """Let the last harm end."""
-        if self._harming is not None:
-            self._harming.join(60)
+        until = time.monotonic() + 60
+        while self._harming.is_set() and time.monotonic() < until:
+            time.sleep(0.02)
+
+    def _harm_for_ever(self) -> None:
+        while True:
+            self._harm(self._faults.get())
+            self._harming.clear()
 
     def _harm(self, fault: Fault) -> None:
         begun = real_now()
