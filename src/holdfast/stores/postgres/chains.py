@@ -87,21 +87,22 @@ def completed(turn: Turn, chain_ids: Sequence[str]) -> Plan[list[tuple[str, str,
 
 def broken(turn: Turn, chain_ids: Iterable[str]) -> Plan[None]:
     """Chains failed or were cancelled: fail the blocked jobs that asked for it, and so on from them."""
-    chains = list(chain_ids)
-    while chains:
-        chain_id = chains.pop()
-        seqs = [seq for (seq,) in (yield Statement(_BROKEN, {"chain_id": chain_id}))]
-        if seqs:
-            yield Statement(_LOCK, {"seqs": seqs})
-            chains += yield from fail(turn, seqs, chain_id)
+    for root in chain_ids:
+        chains = [root]
+        while chains:
+            chain_id = chains.pop()
+            seqs = [seq for (seq,) in (yield Statement(_BROKEN, {"chain_id": chain_id}))]
+            if seqs:
+                yield Statement(_LOCK, {"seqs": seqs})
+                chains += yield from fail(turn, seqs, chain_id)
 
 
 def fail(turn: Turn, seqs: Sequence[int], blocker: str) -> Plan[list[str]]:
     """Fail locked jobs with the chain they waited for; answers those of their chains that are waited for in turn."""
     error = failure.write("BlockerFailed", f"chain {blocker}, which this job waited for, did not complete")
     awaited_chains: list[str] = []
-    for row in (yield Statement(_FAIL, {"seqs": list(seqs), "error": error, "now": turn.now})):
-        id, chain_id, type, attempt, worker, awaited = row
+    for row in sorted((yield Statement(_FAIL, {"seqs": list(seqs), "error": error, "now": turn.now}))):
+        _, id, chain_id, type, attempt, worker, awaited = row
         turn.hints.finished.add(chain_id)
         turn.record("failed", id, chain_id, type, attempt, worker)
         if awaited:

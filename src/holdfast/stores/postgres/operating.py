@@ -43,7 +43,7 @@ def cancel(turn: Turn, op: Cancel) -> Plan[list[ChainRecord]]:
     yield from turn.begin()
     tails = yield from chains.hold_all(op.chain_ids)
     spared = {*FINISHED, "running"} if op.spare_running else FINISHED
-    ended = [tail for tail in tails.values() if tail.status not in spared]
+    ended = [tail for chain_id in dict.fromkeys(op.chain_ids) if (tail := tails[chain_id]).status not in spared]
     if ended:
         seqs = [tail.seq for tail in ended]
         for row in (yield Statement(_CANCEL, {"seqs": seqs, "reason": op.reason, "now": turn.now})):
