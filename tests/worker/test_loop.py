@@ -188,6 +188,12 @@ async def test_a_worker_of_nothing_is_refused(stage: Stage) -> None:
         stage.worker(types="never")
     with pytest.raises(ValueError, match="concurrency"):
         stage.worker(concurrency=0)
+    for option in ("lease", "timeout", "poll_interval", "poll_without_wakeups"):
+        with pytest.raises(ValueError, match=f"{option} must be more than 0 seconds"):
+            stage.worker(**{option: 0})
+    for option in ("grace", "job_delay"):
+        with pytest.raises(ValueError, match=f"{option} must be 0 seconds"):
+            stage.worker(**{option: float("nan")})
 
 
 async def test_a_worker_runs_once(stage: Stage) -> None:

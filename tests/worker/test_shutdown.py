@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -40,6 +41,27 @@ async def test_what_runs_may_finish_and_nothing_new_is_claimed(stage: Stage) -> 
     assert worker.busy == 0
     kinds = [event.kind for event in stage.ear.events if event.kind.startswith("worker_")]
     assert kinds == ["worker_started", "worker_stopping", "worker_stopped"]
+
+
+async def test_handlers_that_block_every_thread_of_the_loop_do_not_keep_the_worker(stage: Stage) -> None:
+    over = threading.Event()
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(max_workers=1))
+
+    @stage.jobs.job
+    async def blocks() -> None:
+        await asyncio.to_thread(over.wait, 2 * PATIENCE)
+
+    chain = await stage.start(blocks.bind())
+    worker = stage.worker(grace=0)
+    work = asyncio.create_task(worker.run())
+    await stage.ear.hear("started", job_id=chain.id)
+    worker.stop()
+    try:
+        await soon(work)
+    finally:
+        over.set()
+
+    assert (await stage.job(chain)).attempt == 0
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])

@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -19,6 +20,7 @@ from holdfast.ids import new_token
 from holdfast.job import Record, Status, read_error
 from holdfast.observer import Observer, Observers, log
 from holdfast.operations import ClaimJobs, NextDue, Reap
+from holdfast.options import check_duration
 from holdfast.retry import Retry, Seconds, seconds
 from holdfast.wakeups import Alarm, Hints
 from holdfast.worker.fencer import Fencer
@@ -70,6 +72,12 @@ class Worker:
     ) -> None:
         if concurrency < 1:
             raise ValueError(f"concurrency must be at least 1, not {concurrency}")
+        check_duration("lease", lease)
+        check_duration("timeout", timeout)
+        check_duration("poll_interval", poll_interval)
+        check_duration("poll_without_wakeups", poll_without_wakeups)
+        check_duration("grace", grace, zero=True)
+        check_duration("job_delay", job_delay, zero=True)
         # Unique per start, also where machines or containers come back under one name.
         self.id = worker_id or f"{socket.gethostname()}-{os.getpid()}-{new_token()[:6]}"
         self._client = client
@@ -180,7 +188,8 @@ class Worker:
             for task in (settling, fencing, pruning):
                 task.cancel()
             await asyncio.gather(settling, fencing, pruning, return_exceptions=True)
-            await asyncio.to_thread(_stop_threads, renewer, watchdog)
+            # Not in the loop's own pool: handlers may have blocked all of it.
+            await self._threads.submit(partial(_stop_threads, renewer, watchdog))
             self._processes.close()
             self._threads.close()
             self._observers.tell("worker_stopped", worker=self.id)
