@@ -106,7 +106,7 @@ class Current(_Steps):
 
     async def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
         """Start a side chain that exists if, and only if, this completion does."""
-        (started,) = await self._tx.perform(Start((new_chain(bound.options(**options)),)))
+        (started,) = await self._tx.perform(Start((new_chain(bound.options(**options), self._first.trace),)))
         return self._note(started)
 
 
@@ -133,7 +133,7 @@ class SyncCurrent(_Steps):
 
     def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
         """Start a side chain that exists if, and only if, this completion does."""
-        (started,) = self._tx.perform(Start((new_chain(bound.options(**options)),)))
+        (started,) = self._tx.perform(Start((new_chain(bound.options(**options), self._first.trace),)))
         return self._note(started)
 
 
