@@ -87,4 +87,10 @@ def _write(event: Event) -> None:
 
 
 def _short(value: object) -> object:
-    return f"{value:.3f}" if isinstance(value, float) else value
+    match value:
+        case float():
+            return f"{value:.3f}"
+        case str() if not value.isprintable():  # a line of data must not look like a line of the log
+            return repr(value)
+        case _:
+            return value

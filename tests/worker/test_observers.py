@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from holdfast import Attempt, Bound, Cancel, Client, Event, Fail, Reschedule, SyncAttempt
+from holdfast import Attempt, Bound, Cancel, Client, Event, Fail, Reschedule, SyncAttempt, SyncClient
 from holdfast.observer import Observers
 from holdfast.operations import GetJobs
 from holdfast.stores.memory import MemoryStore
@@ -246,6 +246,17 @@ def test_each_kind_has_its_level(kind: str, level: str, caplog: pytest.LogCaptur
     assert [(record.levelname, record.message) for record in caplog.records] == [(level, f"{kind} worker=me")]
 
 
+def test_data_cannot_forge_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="holdfast")
+
+    Observers().tell("created", job_id="one\ncompleted job_id=two", detail="\x1b[2J")
+
+    assert [record.message for record in caplog.records] == [
+        "created job_id='one\\ncompleted job_id=two' detail='\\x1b[2J'"
+    ]
+    assert caplog.records[0].__dict__["holdfast_job_id"] == "one\ncompleted job_id=two"
+
+
 def test_nobody_to_tell_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL, logger="holdfast")
 
@@ -300,6 +311,24 @@ async def test_a_client_tells_what_it_did_itself_once(store: MemoryStore) -> Non
         "created", "hurried", "cancelled", "retried", "continued", "completed", "deleted",
     ]  # fmt: skip
     assert {event.chain_id for event in ear.events} == {chain.id}
+
+
+@pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
+async def test_a_side_chain_started_from_outside_carries_the_trace_on(stage: Stage, sync: bool) -> None:
+    @stage.jobs.job
+    async def hello() -> None: ...
+
+    chain = await Client(stage.store, stage.jobs, trace=lambda: "00-trace").start(hello.bind())
+    if sync:
+        with SyncClient(stage.store, stage.jobs).completing(chain) as blocking:
+            side = blocking.start(hello.bind())
+            blocking.output(None)
+    else:
+        async with stage.client.completing(chain) as current:
+            side = await current.start(hello.bind())
+            await current.output(None)
+
+    assert (await stage.job(side)).record.trace == "00-trace"
 
 
 async def test_a_completing_body_that_fails_tells_nothing(stage: Stage) -> None:
