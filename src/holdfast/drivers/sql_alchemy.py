@@ -87,7 +87,9 @@ def _tell(session: Session) -> None:
 
 
 def _forget(session: Session) -> None:
-    session.info[_CALLBACKS] = []
+    # Going back to a savepoint is called a rollback, too. What it undid may then be told, which is only a hint.
+    if not session.in_nested_transaction():
+        session.info[_CALLBACKS] = []
 
 
 def _unscoped(tx: Any, scoped: type[Any]) -> Any:
