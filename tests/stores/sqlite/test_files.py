@@ -90,6 +90,49 @@ def test_a_file_of_another_kind_is_refused(path: Path) -> None:
         opened(path)
 
 
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("create table holdfast_job (id)", "table holdfast_job already exists"),
+        ("create table holdfast_migration (version)", "no such column: name"),
+    ],
+)
+def test_tables_of_somebody_else_under_our_names_are_refused(path: Path, statement: str, reason: str) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+    connection.close()
+
+    with pytest.raises(ValueError, match=f"has tables named holdfast_.* that Holdfast did not make .{reason}"):
+        opened(path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "lacking"),
+    [
+        ("alter table holdfast_attempt drop column next_at", "holdfast_attempt.next_at"),
+        ("drop table holdfast_hint", "holdfast_hint"),
+    ],
+)
+def test_a_file_that_lacks_what_we_read_is_refused(path: Path, statement: str, lacking: str) -> None:
+    opened(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+    connection.close()
+
+    with pytest.raises(ValueError, match=f"lacks {lacking}"):
+        opened(path)
+
+
+def test_what_a_later_release_added_is_no_hindrance(path: Path) -> None:
+    opened(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("alter table holdfast_attempt add column mood text")
+        connection.execute("insert into holdfast_migration values ('9999_moods', 0)")
+    connection.close()
+
+    opened(path)
+
+
 def test_a_damaged_file_says_so(path: Path, store: SqliteStore) -> None:
     store.perform_sync(Start(tuple(new_job(input=b"x" * 2000) for _ in range(100))))
     store.close_sync()

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from holdfast.errors import HoldfastError, StoreUnavailable
 
+ERROR = 1
+"""A statement that cannot be: it names what is not there, or makes what is."""
 BUSY = 5
 LOCKED = 6
 BUSY_SNAPSHOT = 517
