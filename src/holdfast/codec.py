@@ -223,7 +223,7 @@ def _kind(value: object) -> str:
 def _tidy(error: BaseException) -> str:
     text = str(error).split("\n    For further information", 1)[0]
     text = text.replace("`", "").replace(" - at $", " at ").replace("\n", " ")
-    return text[:1].lower() + text[1:]
+    return text if text[:2].isupper() else text[:1].lower() + text[1:]
 
 
 ENCODER = msgspec.json.Encoder(enc_hook=_write_foreign)

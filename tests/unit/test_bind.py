@@ -138,6 +138,8 @@ def test_json_text_is_bound_like_arguments() -> None:
     for text in ('{"image_id": 9223372036854775808}', "[" * 1000, '{"image_id": 1e400}', '{"image_id": 1, "x": 2}'):
         with pytest.raises(PayloadRefused, match="resize"):
             resize.parse(text)
+    with pytest.raises(PayloadRefused, match="JSON is malformed"):
+        resize.parse("nonsense")
 
 
 def test_alike_members_of_a_union_keep_their_type() -> None:
