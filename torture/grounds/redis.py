@@ -93,7 +93,7 @@ class RedisGround(Ground):
 
 @contextmanager
 def redis_ground(folder: Path) -> Generator[Ground]:
-    with run_redis(port=_free_port(), appendonly="yes", appendfsync="always") as server:
+    with run_redis(port=free_port(), appendonly="yes", appendfsync="always") as server:
         proxy = Proxy(("127.0.0.1", server.port))
         try:
             yield RedisGround(server, proxy)
@@ -101,7 +101,7 @@ def redis_ground(folder: Path) -> Generator[Ground]:
             proxy.close()
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
