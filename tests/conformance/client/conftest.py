@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from functools import cache
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from holdfast.stores.postgres import PostgresStore
@@ -17,19 +18,21 @@ from tests.servers.postgres import fresh_address, shared_postgres
 
 
 @cache
-def _postgres_address() -> str:
-    return fresh_address()
+def _postgres() -> tuple[str, psycopg.Connection, bytes]:
+    """A store's address, and a connection with the statement that empties it."""
+    address = fresh_address()
+    schema = PostgresStore(address).schema
+    connection = shared_postgres().connect()
+    rows = connection.execute("select tablename from pg_tables where schemaname = %s", [schema]).fetchall()
+    tables = [name for (name,) in rows if name != "migration"]
+    # Deleting a few rows is quicker than giving each table a new file.
+    return address, connection, "; ".join(f"delete from {schema}.{name}" for name in tables).encode()
 
 
 def emptied_postgres(folder: Path) -> Place:
     """Making the tables anew takes longer than most cases: they are made once, and emptied."""
-    address = _postgres_address()
-    schema = PostgresStore(address).schema
-    with shared_postgres().connect() as connection:
-        rows = connection.execute("select tablename from pg_tables where schemaname = %s", [schema]).fetchall()
-        tables = [name for (name,) in rows if name != "migration"]
-        # Deleting a few rows is quicker than giving each table a new file.
-        connection.execute("; ".join(f"delete from {schema}.{name}" for name in tables).encode())
+    address, connection, empty = _postgres()
+    connection.execute(empty)
     return lambda: PostgresStore(address)
 
 

@@ -97,7 +97,7 @@ async def test_a_cancelled_chain_tells_why(scene: Scene) -> None:
         await scene.client.wait(chain)
 
 
-@pytest.mark.parametrize("timeout", [0, 0.05, -1])
+@pytest.mark.parametrize("timeout", [0, 0.05])
 async def test_a_wait_that_takes_too_long_leaves_the_chain_alone(scene: Scene, timeout: float) -> None:
     double = scene.jobs.job(value)
     chain = await scene.client.start(double.bind(1))
