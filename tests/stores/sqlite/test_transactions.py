@@ -7,7 +7,7 @@ import asyncio
 import aiosqlite
 import pytest
 
-from holdfast.operations import GetChains, Start
+from holdfast.operations import GetChains, GetStats, Start
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import new_job
 from holdfast.wakeups import Hints
@@ -92,6 +92,17 @@ def test_one_ended_by_a_statement_is_noticed(store: SqliteStore) -> None:
         tx.commit()
 
     store.begin_sync().rollback()
+
+
+def test_nothing_is_performed_after_one_was_ended_by_a_statement(store: SqliteStore) -> None:
+    tx = store.begin_sync()
+    tx.native.execute("commit")
+
+    with pytest.raises(RuntimeError, match="ended by a statement of the application"):
+        tx.perform(Start((new_job("late"),)))
+    tx.rollback()
+
+    assert store.perform_sync(GetStats()) == []
 
 
 def test_a_transaction_that_is_over_performs_nothing(store: SqliteStore) -> None:

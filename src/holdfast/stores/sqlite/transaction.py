@@ -30,6 +30,8 @@ R = TypeVar("R")
 
 _NONE = Hints()
 
+_ENDED = "the transaction was ended by a statement of the application; nothing is known of what it wrote"
+
 
 class Lender:
     """Opens transactions, and keeps their connections for the next."""
@@ -80,9 +82,7 @@ class Lender:
         try:
             with translated(self.file.name):
                 if not connection.in_transaction and how == "commit":
-                    raise RuntimeError(
-                        "the transaction was ended by a statement of the application; nothing is known of what it wrote"
-                    )
+                    raise RuntimeError(_ENDED)
                 if connection.in_transaction:
                     run(self.tell(hints), executor(connection))
                     connection.execute(how)
@@ -153,6 +153,8 @@ class _Open:
         connection = self._connection
         if connection is None:
             raise RuntimeError("this transaction is over")
+        if not connection.in_transaction:  # each statement would commit by itself
+            raise RuntimeError(_ENDED)
         turn = Turn(self._lender.clock())
         with translated(self._lender.file.name):
             answer = run(plan(operation, turn), executor(connection))
