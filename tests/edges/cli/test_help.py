@@ -8,6 +8,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from holdfast.cli import main
 from holdfast.cli.app import app
 from holdfast.cli.exits import MEANINGS
 
@@ -30,6 +31,18 @@ def test_the_help_of_every_command_tells_its_exit_codes_and_the_shared_options(c
     for option in ("--json", "--store", "--app", "--config"):
         assert option in result.output
     assert all(f"{int(code)} {meaning}" in result.output for code, meaning in MEANINGS.items())
+
+
+def test_an_interrupt_while_it_loads_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("holdfast.cli.app.main", interrupted)
+
+    with pytest.raises(SystemExit) as end:
+        main()
+
+    assert end.value.code == 130
 
 
 def test_importing_holdfast_brings_neither_the_command_line_nor_what_it_draws_with() -> None:
