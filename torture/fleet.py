@@ -46,7 +46,7 @@ class Fleet:
                 process.frozen = None
                 process.send(SIGCONT)
             elif process.frozen is None and process.is_stopped:
-                process.frozen = now + self._settings.lease * self._random.uniform(1.5, 2.5)
+                process.frozen = now + self._settings.lease * self._random.uniform(1.5, 3.5)
         for process in [each for each in self._retired if not each.alive]:
             self._note_exit(process)
             self._retired.remove(process)

@@ -298,8 +298,9 @@ OPERATIONS: dict[Operation, int] = {
 
 
 def favouring(names: tuple[str, ...]) -> dict[Operation, int]:
-    """The mix, with these operations as often as some of all the others together."""
-    return {operation: 500 if operation in _named(names) else weight for operation, weight in OPERATIONS.items()}
+    """The mix, with these operations far more often; slow ones not so often that nothing else finds a slot."""
+    often = {operation: 120 if operation is start_slow else 500 for operation in _named(names)}
+    return OPERATIONS | often
 
 
 def _named(names: tuple[str, ...]) -> list[Operation]:

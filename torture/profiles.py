@@ -12,7 +12,7 @@ class Profile:
     seconds: float
     workers: int = 3
     producers: int = 2
-    rate: float = 12.0
+    rate: float = 5.0
     """Operations a second, of each producer."""
     concurrency: int = 8
     lease: float = 1.5
@@ -23,7 +23,7 @@ class Profile:
     kill: float = 0.0015
     stop: float = 0.0006
     """How likely a call of the store is to be a worker's last, or to freeze it."""
-    settle: float = 30.0
+    settle: float = 60.0
     """Seconds for everything to come to rest."""
     pick: int | None = None
     """How many kinds of store faults a run draws; None for all of them."""

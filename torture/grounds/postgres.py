@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import subprocess
 import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
@@ -55,7 +56,7 @@ class PostgresGround(Ground):
     def __init__(self, server: Postgres, proxy: Proxy) -> None:
         self.server = server
         self.proxy = proxy
-        options: dict[str, Any] = {"sslmode": "disable", "gssencmode": "disable", "deadline": "5"}
+        options: dict[str, Any] = {"sslmode": "disable", "gssencmode": "disable", "deadline": "5", "pool": "5"}
         self.url = server.tcp_address(port=proxy.port, **options)
         self.direct = server.tcp_address(**options)
         self.neighbour = server.tcp_address(schema="neighbour", **options)
@@ -101,7 +102,10 @@ class PostgresGround(Ground):
         )
 
     def _restart(self, how: Signals, seconds: float) -> None:
-        self.server.stop(how)
+        try:
+            self.server.stop(how)
+        except subprocess.TimeoutExpired:
+            self.server.stop(SIGQUIT)
         time.sleep(seconds)
         self.server.start()
 
