@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 from dataclasses import replace
@@ -30,6 +31,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--folder", type=Path, help="where to leave the evidence; a temporary one otherwise")
     parser.add_argument("--check", type=Path, metavar="FOLDER", help="judge the evidence of an earlier run again")
     options = parser.parse_args(arguments)
+    # Asked to stop, it leaves no server and no disk behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if options.store == "memory":
         return _simulate(options)
     with tempfile.TemporaryDirectory(prefix="torture-") as temporary:
