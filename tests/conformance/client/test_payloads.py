@@ -1,0 +1,116 @@
+"""Every type that a signature may name, through the whole stack: bound, stored, run, stored, waited for."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import NotRequired, TypedDict
+from uuid import UUID
+
+import msgspec
+import pydantic
+
+from tests.conformance.client.scene import Scene
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Size(TypedDict):
+    width: int
+    height: NotRequired[int]
+
+
+class Blob(msgspec.Struct):
+    data: bytes
+
+
+class Address(pydantic.BaseModel):
+    street: str
+    since: date
+
+
+@dataclass
+class Everything:
+    color: Color
+    size: Size
+    blob: Blob
+    when: datetime
+    day: date
+    id: UUID
+    price: Decimal
+    raw: bytes
+    pair: tuple[int, str]
+    tags: set[str]
+    maybe: int | None
+    either: int | str
+    by_id: dict[UUID, list[Blob]]
+    inner: list[Everything] = field(default_factory=list["Everything"])
+
+
+def everything(*inner: Everything) -> Everything:
+    return Everything(
+        color=Color.BLUE,
+        size={"width": 2**63 - 1},
+        blob=Blob(bytes(range(256))),
+        when=datetime(2026, 3, 29, 2, 30, 0, 123456, tzinfo=timezone(timedelta(hours=5, minutes=30))),
+        day=date(1, 1, 1),
+        id=UUID(int=7),
+        price=Decimal("1.10"),
+        raw=b"\0\xff",
+        pair=(-(2**63), "\u2028 \U0001f600 é"),
+        tags={"a", "b"},
+        maybe=None,
+        either="5",
+        by_id={UUID(int=1): [Blob(b"")]},
+        inner=list(inner),
+    )
+
+
+async def test_every_type_comes_back_as_it_was(scene: Scene) -> None:
+    address = Address(street="Sesame", since=date(1969, 11, 10))
+    given = everything(everything())
+    seen: list[tuple[Everything, Address]] = []
+
+    @scene.jobs.job
+    async def echo(value: Everything, address: Address) -> Everything:
+        seen.append((value, address))
+        return value
+
+    chain = await scene.client.start(echo.bind(given, address))
+    await scene.drain()
+
+    assert seen == [(given, address)]
+    output = await scene.client.wait(chain, timeout=1)
+    assert output == given
+    assert str(output.price) == "1.10"
+    assert output.when.utcoffset() == given.when.utcoffset()
+    job = await scene.now(chain)
+    assert job.input == {"value": given, "address": address}
+    assert job.output == given
+
+
+async def test_an_output_that_cannot_be_kept_fails_the_attempt(scene: Scene) -> None:
+    @scene.jobs.job
+    async def spoil(what: str) -> datetime | float | str:
+        outputs: dict[str, datetime | float | str] = {
+            "naive": datetime(2026, 1, 1),  # noqa: DTZ001 - the point
+            "nan": float("nan"),
+            "nul": "\0",
+        }
+        return outputs[what]
+
+    chains = await scene.client.start_many(
+        [spoil.bind(what).options(max_attempts=1) for what in ("naive", "nan", "nul")]
+    )
+    await scene.drain()
+
+    for chain in chains:
+        job = await scene.now(chain)
+        assert job.status == "failed"
+        assert job.error is not None
+        assert job.error.type == "PayloadRefused"
