@@ -36,6 +36,7 @@ from holdfast.operations import (
     GetStats,
     ListChains,
     ListJobs,
+    Prune,
     RetryJobs,
     RunNow,
     Start,
@@ -147,6 +148,13 @@ class Calls:
             chains = [chains]
         deleted: list[str] = yield Delete(tuple(chain_id(chain) for chain in chains), cascade)
         return deleted
+
+    def prune(self, limit: int) -> Steps[list[str]]:
+        # To SQLite a negative limit is none.
+        if limit < 1:
+            raise ValueError(f"limit must be at least 1, not {limit}")
+        pruned: list[str] = yield Prune(limit)
+        return pruned
 
     def stats(self) -> Steps[Stats]:
         rows: list[TypeStats] = yield GetStats()

@@ -27,7 +27,7 @@ from holdfast.following import follow_sync
 from holdfast.job import Chain, Job, Page, Report
 from holdfast.jobs import Bound, Jobs
 from holdfast.observer import Observer, Observers
-from holdfast.operations import Examine, Finding, Operation, Pause, Prune, Resume
+from holdfast.operations import Examine, Finding, Operation, Pause, Resume
 from holdfast.options import StartKeywords
 from holdfast.retry import Seconds
 from holdfast.store import Store
@@ -229,7 +229,7 @@ class SyncClient:
 
     def prune(self, *, limit: int = 500) -> list[str]:
         """Delete up to `limit` finished chains that are past their keep time. Workers do it by themselves."""
-        return self.store.perform_sync(Prune(limit))
+        return self._run(self._calls.prune(limit), None)
 
     def completing(self, chain: Chain[Any] | Job | str, *, tx: Any = None) -> SyncCompleting:
         """Complete a chain's current job from outside: ``with client.completing(id) as current``."""

@@ -31,6 +31,12 @@ def test_what_no_page_gave_is_no_cursor(client: SyncClient, cursor: str) -> None
         client.list_jobs(cursor=cursor)
 
 
+@pytest.mark.parametrize("limit", [0, -1])
+def test_pruning_nothing_at_all_is_refused(client: SyncClient, limit: int) -> None:
+    with pytest.raises(ValueError, match=f"limit must be at least 1, not {limit}"):
+        client.prune(limit=limit)
+
+
 @pytest.mark.parametrize("timeout", [float("nan"), -1])
 def test_a_wait_that_would_make_no_sense_is_refused(client: SyncClient, timeout: float) -> None:
     chain = client.start(resize.bind(1))
