@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from holdfast import Client, Fail, Jobs
+from holdfast import Attempt, Bound, Client, Fail, Jobs
 from holdfast.operations import Operation
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.clock import ManualClock
-from holdfast.wakeups import NoWakeups
+from holdfast.wakeups import ANYTHING, Hints, LocalWakeups, NoWakeups
 from tests.worker.faulty import FaultyStore
 from tests.worker.stage import PATIENCE, Stage, soon
 
@@ -126,6 +127,32 @@ async def test_a_worker_prunes_and_survives_an_outage_of_it(
 
     assert fault.met == 1
     assert await stage.client.get(chain) is None
+
+
+class NoisyWakeups(LocalWakeups):
+    """Delivers every hint three times, in between hints of everything and of what never was."""
+
+    def send(self, hints: Hints) -> None:
+        for each in (ANYTHING, hints, Hints(due={"nothing"}, finished={"nobody"}, lost={"no one"}), hints, hints):
+            super().send(each)
+
+
+async def test_hints_that_come_too_often_do_no_harm(clock: ManualClock) -> None:
+    stage = Stage(MemoryStore(clock=clock, wakeups=NoisyWakeups()), clock)
+    runs: Counter[str] = Counter()
+
+    @stage.jobs.job
+    async def count(attempt: Attempt) -> Bound[None] | None:
+        runs[attempt.job.id] += 1
+        return None if attempt.job.index == 2 else count.bind()
+
+    chains = await stage.client.start_many([count.bind() for _ in range(20)])
+    async with stage.worker(concurrency=3), stage.worker(concurrency=3):
+        for chain in chains:
+            await stage.client.wait(chain, timeout=PATIENCE)
+
+    assert (len(runs), set(runs.values())) == (60, {1})
+    assert not stage.ear.find("lost", "reaped", "retrying")
 
 
 def test_a_client_needs_no_jobs_to_look_around() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sqlite3
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,9 @@ from uuid import uuid4
 
 import aiosqlite
 import psycopg
+from sqlalchemy import create_engine, text
+from sqlalchemy.ext.asyncio import async_sessionmaker, create_async_engine
+from sqlalchemy.orm import sessionmaker
 
 from tests.conformance.client.faces import Mode
 from tests.servers.postgres import shared_postgres
@@ -60,15 +63,35 @@ class Application:
             return await psycopg.AsyncConnection.connect(dbname="postgres", autocommit=autocommit, **options)
         return psycopg.connect(dbname="postgres", autocommit=autocommit, **options)
 
-    async def note(self, connection: Any, text: str) -> None:
+    @asynccontextmanager
+    async def sessions(self) -> AsyncGenerator[Callable[[], Any]]:
+        """A factory of SQLAlchemy sessions, async or blocking by the mode."""
+        server = shared_postgres()
+        kind = "sqlite" if self._file is not None else "postgresql"
+        where = f"/{self._file}" if self._file is not None else f"postgres@:{server.port}/postgres?host={server.home}"
+        if self._mode is Mode.ASYNC:
+            driver = "aiosqlite" if self._file is not None else "psycopg"
+            engine = create_async_engine(f"{kind}+{driver}://{where}")
+            yield async_sessionmaker(engine)
+            await engine.dispose()
+        else:
+            blocking = create_engine(f"{kind}{'' if self._file is not None else '+psycopg'}://{where}")
+            yield sessionmaker(blocking)
+            blocking.dispose()
+
+    def insert(self, words: str) -> Any:
+        """A note as a statement of SQLAlchemy's."""
+        return text(f"insert into {self._table} values (:words)").bindparams(words=words)
+
+    async def note(self, connection: Any, words: str) -> None:
         """Write a note by this connection, blocking or not."""
-        await run(connection.execute(f"insert into {self._table} values ({self._placeholder})", (text,)))
+        await run(connection.execute(f"insert into {self._table} values ({self._placeholder})", (words,)))
 
     async def notes(self, connection: Any = None) -> list[str]:
         """The notes that are committed; or what this connection sees."""
         if connection is not None:
             cursor = await run(connection.execute(f"select text from {self._table} order by text"))
-            return [text for (text,) in await run(cursor.fetchall())]
+            return [words for (words,) in await run(cursor.fetchall())]
         async with self.transaction() as connection:
             return await self.notes(connection)
 

@@ -130,12 +130,12 @@ class AttemptFace:
                 yield tx
 
     @asynccontextmanager
-    async def complete(self) -> AsyncGenerator[DoneFace]:
+    async def complete(self, **options: Any) -> AsyncGenerator[DoneFace]:
         if isinstance(self.attempt, Attempt):
-            async with self.attempt.complete() as done:
+            async with self.attempt.complete(**options) as done:
                 yield DoneFace(done)
         else:
-            with self.attempt.complete() as done_too:
+            with self.attempt.complete(**options) as done_too:
                 yield DoneFace(done_too)
 
     async def progress(self, fraction: float, note: str | None = None) -> None:

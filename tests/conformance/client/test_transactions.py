@@ -413,3 +413,46 @@ async def test_what_a_handler_completes_after_its_timeout_is_undone(scene: Scene
     job = await scene.now(chain)
     assert (job.status, "took longer" in str(job.error)) == ("failed", True)
     assert await application.notes() == []
+
+
+@pytest.mark.parametrize("mode", [None, "staged", "atomic"])
+async def test_a_session_of_the_applications_own_carries_the_completion(
+    scene: Scene, application: Application, mode: str | None
+) -> None:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        if mode:
+            async with attempt.prepare(mode, session=sessions) as session:
+                await run(session.execute(application.insert(f"prepared {attempt.job.attempt}")))
+        async with attempt.complete(session=sessions) as done:
+            await run(done.tx.execute(application.insert(f"charged {attempt.job.attempt}")))
+            await done.start(double.bind(1), delay=1000)
+            output = done.output(attempt.job.attempt)
+        if attempt.job.attempt == 1:
+            raise ValueError
+        return output
+
+    double = scene.jobs.job(value)
+    async with application.sessions() as sessions:
+        chain = await scene.client.start(scene.job(charge).bind())
+        await scene.drain()
+        assert (await scene.client.list_chains(type=double)).items == []
+        assert await application.notes() == (["prepared 1"] if mode == "staged" else [])
+        await scene.client.run_now(chain)
+        await scene.drain()
+
+    prepared = {None: [], "staged": ["prepared 1", "prepared 2"], "atomic": ["prepared 2"]}[mode]
+    assert await scene.client.wait(chain, timeout=1) == 2
+    assert await application.notes() == ["charged 2", *prepared]
+    assert len((await scene.client.list_chains(type=double)).items) == 1
+
+
+async def test_a_session_of_the_wrong_kind_fails_the_attempt(scene: Scene, application: Application) -> None:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        async with attempt.complete(session=object) as done:
+            return done.output(1)
+
+    chain = await scene.client.start(scene.job(charge).bind(), max_attempts=1)
+    await scene.drain()
+
+    job = await scene.now(chain)
+    assert (job.status, "TypeError" in str(job.error)) == ("failed", True)
