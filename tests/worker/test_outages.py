@@ -123,10 +123,13 @@ async def test_an_attempts_own_transaction_that_breaks_happens_once_or_not_at_al
     faulty.fail("settle", when=when)
     chain = await stage.start(stage.jobs["careful"].bind())
     async with stage.worker():
-        await stage.ended(chain)
+        event = await stage.ended(chain)
         stage.clock.advance(100)
-        assert await stage.client.wait(chain, timeout=10) == (2 if when == "before" else 1)
+        await stage.ear.hear("completed", job_id=chain.id)
 
+    assert event.kind == ("retrying" if when == "before" else "completed")
+    assert (await stage.job(chain)).output == (2 if when == "before" else 1)
+    assert len(stage.ear.find("created", type="side")) == 1
     assert len((await stage.client.list_chains(type="side")).items) == 1
 
 

@@ -171,12 +171,10 @@ class Runner:
             try:
                 answer = await call.commit(settlement)
             except Exception as error:
-                # Whether a commit arrived is unknown if the connection broke. Written under the same token, this
-                # settles it: after a commit it changes nothing.
-                settlement = self._settle(holding, Raised(error))
+                self._settle_in_doubt(holding, settlement, error, call.work.started)
             else:
                 self._answered(holding, settlement, answer, call.work.started)
-                return
+            return
         if settlement is None:
             self._lose(holding)
         else:
@@ -190,6 +188,24 @@ class Runner:
 
     def _submit(self, holding: Holding, settlement: Settlement) -> None:
         self._settler.submit(settlement, lambda answer: self._answered(holding, settlement, answer))
+
+    def _settle_in_doubt(
+        self, holding: Holding, hoped: Settlement, error: Exception, started: list[Chain[Any]]
+    ) -> None:
+        """Settle an attempt whose commit broke: nobody knows whether it arrived.
+
+        That it failed, written under the same token, changes nothing after a commit. Where the job turns out to be
+        completed, what we hoped for is sent once more, since the store tells whether that is how it was.
+        """
+        failed = self._settle(holding, Raised(error))
+
+        def answered(answer: Settled) -> None:
+            if answer.lost == "already_completed":
+                self._settler.submit(hoped, lambda again: self._answered(holding, hoped, again, started))
+            else:
+                self._answered(holding, failed, answer)
+
+        self._settler.submit(failed, answered)
 
     def _answered(
         self, holding: Holding, settlement: Settlement, answer: Settled, started: list[Chain[Any]] | None = None
