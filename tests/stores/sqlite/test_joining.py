@@ -285,7 +285,7 @@ async def test_the_wrong_kind_says_where_it_belongs(path: Path, open_store: Sqli
 
 def test_anything_else_is_answered_with_what_is_taken(store: SqliteStore) -> None:
     with pytest.raises(TypeError, match=r"a sqlite3\.Connection, a SQLAlchemy Session or Connection, or Django"):
-        store.join_sync("default")
+        store.join_sync(object())
     with pytest.raises(TypeError, match=r"an aiosqlite\.Connection, or a SQLAlchemy AsyncSession"):
         store.join(object())
 
