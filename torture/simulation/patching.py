@@ -6,14 +6,16 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 from unittest.mock import patch
 
 from holdfast import ids
 from holdfast.worker import renewer
 from torture.simulation.loop import SimulatedLoop
+
+R = TypeVar("R")
 
 
 class TaskRenewer(renewer.Renewer):
@@ -46,6 +48,19 @@ class NoWatchdog:
     def stop(self) -> None: ...
 
 
+class NoThreads:
+    """Does at once what a thread would do: another thread would bring another clock in."""
+
+    def __init__(self, name: str) -> None: ...
+
+    def submit(self, function: Callable[[], R]) -> asyncio.Future[R]:
+        done: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        done.set_result(function())
+        return done
+
+    def close(self) -> None: ...
+
+
 @contextmanager
 def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]:
     """One thread, one clock, one source of randomness, for as long as the block lasts."""
@@ -57,6 +72,7 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
     replaced: dict[str, Any] = {
         "holdfast.worker.worker.Renewer": TaskRenewer,
         "holdfast.worker.worker.Watchdog": NoWatchdog,
+        "holdfast.worker.worker.Threads": NoThreads,
         "holdfast.worker.worker.REAP_EVERY": reap,
         "holdfast.worker.pruner.EVERY": 2.0,
         "holdfast.worker.worker.ticks": loop.time,

@@ -77,8 +77,10 @@ class Simulation:
 
     def run(self) -> Evidence:
         """Live through it."""
-        logging.getLogger("holdfast").setLevel(logging.CRITICAL + 1)
-        logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)
+        loggers = [logging.getLogger(name) for name in ("holdfast", "asyncio")]
+        levels = [logger.level for logger in loggers]
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL + 1)
         asyncio.set_event_loop(self.loop)
         quiet = False
         begun = self.loop.micros()
@@ -87,6 +89,8 @@ class Simulation:
                 quiet = self.loop.run_until_complete(self._live())
                 self._abandon()
         finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
             Stage.history = None
             asyncio.set_event_loop(None)
             self.loop.close()
