@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 JOBS, PAUSE = 800, 0.04
 WORKERS = 3
 KILL_EVERY, RESTART_EVERY = 1.0, 9.0
-PATIENCE = 60.0
+PATIENCE = 180.0
 STORES = {"procrastinate": "postgres", "saq": "redis"}
 
 
