@@ -39,7 +39,7 @@ lint: .venv/dev
 	$(BIN)/ruff check
 
 types: .venv/dev
-	$(BIN)/mypy --strict src tests torture
+	$(BIN)/mypy --strict src tests torture benchmarks
 	$(BIN)/pyright
 
 layers: .venv/dev

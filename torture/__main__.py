@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--check", type=Path, metavar="FOLDER", help="judge the evidence of an earlier run again")
     options = parser.parse_args(arguments)
     # Asked to stop, it leaves no server and no disk behind.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
     if options.store == "memory":
         return _simulate(options)
     with tempfile.TemporaryDirectory(prefix="torture-") as temporary:

@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=8.0, help="of load in each run")
     parser.add_argument("--report", type=Path)
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
     hunts: list[Hunt] = []
     for name, mutant in MUTANTS.items():
         if mutant.fits(options.store) and (not options.only or name in options.only):

@@ -19,7 +19,7 @@ async def mark_postgres(url: str, number: int) -> None:
 
 async def mark_redis(url: str, number: int) -> None:
     """Leave a mark in a list."""
-    async with Redis.from_url(url) as client:
+    async with Redis.from_url(url) as client:  # pyright: ignore[reportUnknownMemberType]
         await client.rpush(MARKS, number)
 
 
