@@ -270,6 +270,9 @@ MUTANTS: dict[str, Mutant] = {
         (5,),
         {"sqlite": (), "postgres": ()},
         everywhere=(
+            # Attempts that know of their loss end themselves: that would hide what is missing.
+            Edit("holdfast.worker.fencer", 'holding.abort("error")', "pass"),
+            Edit("holdfast.worker.renewer", "holding.abort(reason)", "pass"),
             Edit("holdfast.worker.attempt", "await tx.perform(Guard(self.claim))", "pass"),
             Edit(
                 "holdfast.worker.call", "await (tx.commit() if answer.written else tx.rollback())", "await tx.commit()"
