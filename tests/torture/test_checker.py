@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from msgspec.structs import replace
 
 from tests.torture.builders import Story
 from torture.checker import INVARIANTS, Word, check
@@ -323,6 +324,26 @@ def test_with_faults_about_what_falls_takes_the_whole_promise_with_it() -> None:
 
     assert judged[22] is Word.VIOLATED
     assert judged[27] is Word.VIOLATED
+
+
+def test_an_attempt_that_was_given_back_does_not_count_against_poison() -> None:
+    def given_back(story: Story) -> None:
+        story.job("a", type="poison", max_attempts=1)
+        story.claim("a", "t1")
+        story.end("a", "pending", attempt=0)
+        story.note("settled", job="a", token="t1", status="pending", written=True, released=True)
+        story.claim("a", "t2")
+        story.reap("a")
+        story.changes[-1] = replace(story.changes[-1], after="failed")
+        story.job("b")
+        story.claim("b", "t3")
+        story.end("b")
+
+    story = Story()
+    given_back(story)
+    evidence = story.evidence()
+
+    assert {verdict.number: verdict.word for verdict in check(evidence)}[11] is Word.OK
 
 
 def test_time_for_which_the_store_was_away_does_not_count() -> None:
