@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import suppress
 from typing import TypeVar
 
 from holdfast.errors import HoldfastError
@@ -62,10 +63,9 @@ class Pool:
         except BaseException:
             self.discard(link)
             raise
-        if self._closed:
-            link.close()
-        else:
-            self._idle.append(link)
+        self._idle.append(link)
+        if self._closed:  # looked at last: a pool that is closed just now, by another thread, keeps no connection
+            self.close()
         self._places.release()
 
     def discard(self, link: Link) -> None:
@@ -74,8 +74,9 @@ class Pool:
 
     def close(self) -> None:
         self._closed = True
-        while self._idle:
-            self._idle.pop().close()
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
 
 class AsyncPool:
@@ -128,10 +129,9 @@ class AsyncPool:
         except BaseException:
             self.discard(link)
             raise
-        if self._closed:
-            link.close()
-        else:
-            self._idle.append(link)
+        self._idle.append(link)
+        if self._closed:  # looked at last: a pool that is closed just now, by another thread, keeps no connection
+            self.close()
         self._places.release()
 
     def discard(self, link: AsyncLink) -> None:
@@ -140,5 +140,6 @@ class AsyncPool:
 
     def close(self) -> None:
         self._closed = True
-        while self._idle:
-            self._idle.pop().close()
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
