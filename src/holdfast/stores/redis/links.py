@@ -142,6 +142,7 @@ class AsyncLinks:
     def __init__(self, route: Route) -> None:
         self._route = route
         self._idle: list[Stream] = []
+        self._shut = False
 
     async def talk(self, conversation: Conversation) -> list[Any]:
         """Carry out a conversation within the address's timeout. Raises StoreUnavailable."""
@@ -188,13 +189,18 @@ class AsyncLinks:
         for stream in idle:
             stream.close()
 
+    def shut(self) -> None:
+        """Let go of every connection: those in use are closed when they are given back."""
+        self._shut = True
+        self.close()
+
     async def _connect(self, patience: _Patience) -> Stream:
         if not self._route.settled:
             await asyncio.to_thread(self._route.find)
         return await connect(self._route.address, self._route.node, patience.left)
 
     def _give(self, stream: Stream) -> None:
-        if stream.stands and len(self._idle) < IDLE_KEPT:
+        if stream.stands and not self._shut and len(self._idle) < IDLE_KEPT:
             self._idle.append(stream)
         else:
             stream.close()

@@ -54,7 +54,7 @@ class RedisStore(Store):
     async def close(self) -> None:
         links = self._async_links.pop(asyncio.get_running_loop(), None)
         if links is not None:
-            links.close()
+            links.shut()
         await asyncio.to_thread(self.close_sync)
 
     def close_sync(self) -> None:
