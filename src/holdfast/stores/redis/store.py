@@ -37,6 +37,7 @@ class RedisStore(Store):
         self._own_wakeups = RedisWakeups(self._route, self._keys.channel, self._dialect)
         self.wakeups = self._own_wakeups if wakeups is None else wakeups
         self._opened = False
+        self._closed = False
         self._links = Links(self._route)
         # Renewals have a connection to themselves: whatever else is going on, leases are kept.
         self._reserved = Links(self._route)
@@ -45,6 +46,8 @@ class RedisStore(Store):
     async def open(self) -> None:
         if not self._opened:
             questions = Questions(*checks.QUESTIONS)
+            self._closed = False
+            self._async_links.pop(asyncio.get_running_loop(), None)
             self._meet(await self._loop_links().talk(questions))
 
     def open_sync(self) -> None:
@@ -58,7 +61,7 @@ class RedisStore(Store):
         await asyncio.to_thread(self.close_sync)
 
     def close_sync(self) -> None:
-        self._opened = False
+        self._opened, self._closed = False, True
         self._own_wakeups.close()
         self._links.close()
         self._reserved.close()
@@ -130,6 +133,8 @@ class RedisStore(Store):
         links = self._async_links.get(loop)
         if links is None:
             links = self._async_links[loop] = AsyncLinks(self._route)
+            if self._closed:  # a last word after the farewell: no connection is kept for another
+                links.shut()
         return links
 
     def _meet(self, replies: list[Any]) -> None:
@@ -137,7 +142,7 @@ class RedisStore(Store):
         if (refusal := checks.refusal(server, self._address)) is not None:
             raise refusal
         self._dialect.flagged, self._dialect.publish = server.dialect.flagged, server.dialect.publish
-        self._opened = True
+        self._opened, self._closed = True, False
 
     def _findings(self, replies: list[Any]) -> list[Any]:
         return checks.findings(checks.read_server(replies), self._address)
