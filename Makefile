@@ -5,7 +5,7 @@ INSTALL := $(BIN)/python -m pip install -qq --no-input --disable-pip-version-che
 
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-.PHONY: demo test check again bench torture docs format lint types layers clean
+.PHONY: demo test check bench torture docs format lint types layers clean
 
 demo: .venv/runtime
 	@$(BIN)/holdfast demo
@@ -14,10 +14,6 @@ test: .venv/dev
 	$(BIN)/python -m pytest
 
 check: lint types layers test
-
-# Only what failed in the last run.
-again: .venv/dev
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 bench: .venv/dev
 	$(BIN)/python -m benchmarks
