@@ -6,7 +6,8 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import psycopg
 import pytest
@@ -222,13 +223,11 @@ async def test_a_cancelled_task_leaves_no_connection_in_use(
 def test_a_read_only_server_is_waited_for(own_server: Postgres) -> None:
     store = PostgresStore(own_server.address(notify="off"))
     store.migrate_sync()
-    store.open_sync()
-    with own_server.connect() as connection:
-        connection.execute("alter system set default_transaction_read_only = on")
-        connection.execute("select pg_reload_conf()")
-    threading.Timer(0.5, _make_writable, [own_server]).start()
+    store.close_sync()
+    _make_read_only(own_server)
 
-    (started,) = store.perform_sync(Start((new_job(),)))
+    with _soon(lambda: _make_writable(own_server)):
+        (started,) = store.perform_sync(Start((new_job(),)))
 
     assert not started.deduplicated
     store.close_sync()
@@ -261,17 +260,46 @@ def test_a_full_server_is_waited_for(own_server: Postgres) -> None:
         connection.execute("alter system set max_wal_senders = 0")
     own_server.restart(signal.SIGINT)
     others = [own_server.connect() for _ in range(8)]
-    threading.Timer(0.5, _close, [others]).start()
 
-    (started,) = store.perform_sync(Start((new_job(),)))
+    with _soon(lambda: _close(others)):
+        (started,) = store.perform_sync(Start((new_job(),)))
 
     assert not started.deduplicated
     store.close_sync()
 
 
+@contextmanager
+def _soon(mend: Callable[[], None]) -> Iterator[None]:
+    """Mend it while the block runs: the block must not end before, or it had nothing to wait for."""
+    mending = threading.Event()
+
+    def act() -> None:
+        mending.set()
+        mend()
+
+    timer = threading.Timer(0.5, act)
+    timer.start()
+    try:
+        yield
+        assert mending.is_set(), "it never waited"
+    finally:
+        timer.join()
+
+
 def _close(connections: list[psycopg.Connection]) -> None:
     for connection in connections:
         connection.close()
+
+
+def _make_read_only(server: Postgres) -> None:
+    """Every session from now on may only read: the setting is there once the server has taken it up."""
+    with server.connect() as connection:
+        connection.execute("alter system set default_transaction_read_only = on")
+        connection.execute("select pg_reload_conf()")
+    while True:
+        with server.connect() as connection:
+            if connection.execute("show default_transaction_read_only").fetchone() == ("on",):
+                return
 
 
 def _make_writable(server: Postgres) -> None:
