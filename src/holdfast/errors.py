@@ -23,6 +23,7 @@ Mistakes in a program are plain TypeErrors and ValueErrors.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 
 class HoldfastError(Exception):
@@ -93,6 +94,16 @@ class NotPending(HoldfastError):
         self.job_id = job_id
         self.status = status
         super().__init__(f"job {job_id!r} is {status}; this needs a job that is {wanted}")
+
+    @classmethod
+    def blocker_deleted(cls, job_id: str, status: str) -> Self:
+        """It cannot begin anew: it would wait for ever."""
+        return cls(job_id, status, "one whose blockers were not deleted: it would wait for ever")
+
+    @classmethod
+    def key_taken(cls, job_id: str, status: str, chain_id: str) -> Self:
+        """It cannot begin anew: two live chains would share one key."""
+        return cls(job_id, status, f"one whose key is free: chain {chain_id!r} is live under it")
 
 
 class StillReferenced(HoldfastError):

@@ -43,7 +43,8 @@ def retry(state: State, op: RetryJobs) -> list[Record]:
     jobs = _jobs(state, op.job_ids, wanted, "failed or cancelled")
     for job in jobs:
         if job.open_blockers > _open_blockers(state, job):
-            raise NotPending(job.id, job.status, "one whose blockers were not deleted: it would wait for ever")
+            raise NotPending.blocker_deleted(job.id, job.status)
+    _check_keys(state, jobs)
     now = state.now()
     for job in jobs:
         if state.jobs[job.id].status not in wanted:
@@ -51,6 +52,20 @@ def retry(state: State, op: RetryJobs) -> list[Record]:
         status = Status.BLOCKED if job.open_blockers else Status.PENDING
         state.change(job, "retried", status=status, attempt=0, scheduled_at=now, finished_at=None, token=None)
     return [state.jobs[job.id] for job in jobs]
+
+
+def _check_keys(state: State, jobs: list[Record]) -> None:
+    """A key has one live chain at a time, also when an old one begins anew."""
+    live: dict[tuple[str, str], str] = {}
+    for job in jobs:
+        first = state.need_chain(job.chain_id).first
+        if first.key is None:
+            continue
+        name = (first.type, first.key)
+        others = (chain for chain in reversed(state.keys[name]) if not state.need_chain(chain).last.status.finished)
+        holder = live.setdefault(name, next(others, first.id))
+        if holder != first.id:
+            raise NotPending.key_taken(job.id, job.status, holder)
 
 
 def run_now(state: State, op: RunNow) -> list[Record]:

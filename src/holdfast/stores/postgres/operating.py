@@ -17,6 +17,9 @@ _CANCEL = SQL["cancel"]
 _LOCK = SQL["lock_records"]
 _RECORDS = SQL["records"]
 _OPEN_BLOCKERS = SQL["retry_open_blockers"]
+_KEYS = SQL["retry_keys"]
+_LOCK_KEYS = SQL["lock_keys"]
+_FIND_KEYS = SQL["find_keys"]
 _RETRY = SQL["retry"]
 _RUN_NOW = SQL["run_now"]
 _PAUSE = SQL["pause"]
@@ -57,18 +60,52 @@ def cancel(turn: Turn, op: Cancel) -> Plan[list[ChainRecord]]:
 
 def retry(turn: Turn, op: RetryJobs) -> Plan[list[Record]]:
     yield from turn.begin()
+    keyed = yield from _hold_keys(turn, op.job_ids)
     jobs = yield from _hold(op.job_ids, ("failed", "cancelled"), "failed or cancelled")
     waiting = [job.id for job in jobs.values() if job.open_blockers]
     counted: dict[str, int] = dict((yield Statement(_OPEN_BLOCKERS, {"ids": waiting}))) if waiting else {}
     for job in jobs.values():
         if job.open_blockers > counted.get(job.id, 0):
-            raise NotPending(job.id, job.status, "one whose blockers were not deleted: it would wait for ever")
+            raise NotPending.blocker_deleted(job.id, job.status)
+    yield from _check_keys(turn, op.job_ids, jobs, keyed)
     yield Statement(_RETRY, {"seqs": [job.seq for job in jobs.values()], "now": turn.now})
     for job in jobs.values():
         turn.record("retried", job.id, job.chain_id, job.type, 0, job.worker)
         if not job.open_blockers:
             turn.hints.due.add(job.type)
     return (yield from _ended(turn, op.job_ids, jobs))
+
+
+def _hold_keys(turn: Turn, ids: Sequence[str]) -> Plan[dict[str, tuple[str, str]]]:
+    """The type and key of each chain that has one, by chain, held like those who start with it hold them."""
+    keyed: dict[str, tuple[str, str]] = {}
+    for chain_id, type, key in (yield Statement(_KEYS, {"ids": list(ids)})):
+        keyed[chain_id] = (type, key)
+    if keyed:
+        names = sorted(set(keyed.values()))
+        types, keys = [type for type, _ in names], [key for _, key in names]
+        yield Statement(_LOCK_KEYS, {"types": types, "keys": keys, "now": turn.now})
+    return keyed
+
+
+def _check_keys(
+    turn: Turn, ids: Sequence[str], jobs: dict[str, _Held], keyed: dict[str, tuple[str, str]]
+) -> Plan[None]:
+    """A key has one live chain at a time, also when an old one begins anew."""
+    live: dict[tuple[str, str], str] = {}
+    names = sorted(set(keyed.values()))
+    if names:
+        count = len(names)
+        types, keys = [type for type, _ in names], [key for _, key in names]
+        scope = {"sinces": [None] * count, "scopes": ["incomplete"] * count, "excludes": [None] * count}
+        rows = yield Statement(_FIND_KEYS, {"now": turn.now, "types": types, "keys": keys, **scope})
+        live = {names[place - 1]: chain_id for place, chain_id in rows}
+    for job_id in ids:
+        job = jobs[job_id]
+        if job.chain_id in keyed:
+            holder = live.setdefault(keyed[job.chain_id], job.chain_id)
+            if holder != job.chain_id:
+                raise NotPending.key_taken(job.id, job.status, holder)
 
 
 def run_now(turn: Turn, op: RunNow) -> Plan[list[Record]]:

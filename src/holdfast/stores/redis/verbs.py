@@ -396,8 +396,9 @@ def _refusal(reply: list[Any], *, wanted: str = "") -> HoldfastError:
         case "NotPending":
             return NotPending(values[0], wire.STATUSES[values[1]], wanted)
         case "BlockerDeleted":
-            gone = "one whose blockers were not deleted: it would wait for ever"
-            return NotPending(values[0], wire.STATUSES[values[1]], gone)
+            return NotPending.blocker_deleted(values[0], wire.STATUSES[values[1]])
+        case "KeyTaken":
+            return NotPending.key_taken(values[0], wire.STATUSES[values[1]], values[2])
         case "StillReferenced":
             return StillReferenced(list(zip(values[::2], values[1::2], strict=True)))
         case _:

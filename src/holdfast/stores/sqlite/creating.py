@@ -25,7 +25,7 @@ _INSERT_CHUNK = _INSERT + f", {_INSERT.partition(' values ')[2]}" * (_CHUNK - 1)
 _INSERT_BLOCKER = SQL["insert_blocker"]
 _COUNT_UP = SQL["count_up"]
 
-_EARLIEST = -(1 << 63)
+EARLIEST = -(1 << 63)
 """Before every creation time."""
 
 
@@ -148,7 +148,7 @@ def _find_key(turn: Turn, job: NewJob, made: list[str]) -> Plan[str | None]:
         {
             "key": job.key,
             "type": job.type,
-            "since": _EARLIEST if job.window is None else turn.now - job.window,
+            "since": EARLIEST if job.window is None else turn.now - job.window,
             "exclude": as_json(job.exclude),
             "scope": job.dedup,
             "now": turn.now,

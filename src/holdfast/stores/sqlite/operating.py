@@ -10,11 +10,13 @@ from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import Cancel, Keep, Pause, Resume, RetryJobs, RunNow
 from holdfast.sql.plan import Many, Plan, Statement, Turn
 from holdfast.stores.sqlite import chains
+from holdfast.stores.sqlite.creating import EARLIEST
 from holdfast.stores.sqlite.rows import SQL, as_json, record
 
 _CANCEL = SQL["cancel"]
 _KEPT = SQL["keep_current"]
 _KEEP = SQL["keep"]
+_FIND_KEY = SQL["find_key"]
 _RETRY = SQL["retry"]
 _OPEN_BLOCKERS = SQL["retry_open_blockers"]
 _RUN_NOW = SQL["run_now"]
@@ -46,7 +48,8 @@ def retry(turn: Turn, op: RetryJobs) -> Plan[list[Record]]:
         if job.open_blockers:
             [(open_blockers,)] = yield Statement(_OPEN_BLOCKERS, {"job_id": job.id})
             if job.open_blockers > open_blockers:
-                raise NotPending(job.id, job.status, "one whose blockers were not deleted: it would wait for ever")
+                raise NotPending.blocker_deleted(job.id, job.status)
+    yield from _check_keys(turn, jobs)
     for job in {job.id: job for job in jobs}.values():
         status = Status.BLOCKED if job.open_blockers else Status.PENDING
         yield Statement(_RETRY, {"seq": job.seq, "status": status.value, "now": turn.now})
@@ -54,6 +57,21 @@ def retry(turn: Turn, op: RetryJobs) -> Plan[list[Record]]:
             turn.hints.due.add(job.type)
         turn.record("retried", job.id, job.chain_id, job.type, 0, job.worker)
     return (yield from _get(op.job_ids))
+
+
+def _check_keys(turn: Turn, jobs: Sequence[Record]) -> Plan[None]:
+    """A key has one live chain at a time, also when an old one begins anew."""
+    live: dict[tuple[str, str], str] = {}
+    current = yield from chains.read({job.chain_id for job in jobs})
+    for job in jobs:
+        first = current[job.chain_id].first
+        if first.key is None:
+            continue
+        scope = {"since": EARLIEST, "exclude": "[]", "scope": "incomplete", "now": turn.now}
+        rows = yield Statement(_FIND_KEY, {"key": first.key, "type": first.type, **scope})
+        holder = live.setdefault((first.type, first.key), rows[0][0] if rows else first.id)
+        if holder != first.id:
+            raise NotPending.key_taken(job.id, job.status, holder)
 
 
 def run_now(turn: Turn, op: RunNow) -> Plan[list[Record]]:

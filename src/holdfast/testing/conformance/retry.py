@@ -103,6 +103,34 @@ async def a_job_that_would_wait_for_a_deleted_chain_is_refused(ground: Ground) -
     assert [job.status for job in await ground.perform(RetryJobs((free.id,)))] == [Status.PENDING]
 
 
+async def a_key_that_a_newer_chain_has_taken_keeps_the_old_one_from_being_retried(ground: Ground) -> None:
+    old = await ground.claimed(new_job(key="report"))
+    await ground.settled(continued(old, next_job(old)))
+    step = await ground.claim_one("publish")
+    await ground.settled(failed(step))
+    newer = await ground.started(new_job(key="report"))
+    before = await ground.everything()
+
+    error = await ground.refused(NotPending, RetryJobs((step.id,)))
+
+    assert (error.job_id, error.status) == (step.id, Status.FAILED)
+    assert newer.id in str(error)
+    assert await ground.everything() == before
+    await ground.perform(Cancel((newer.id,)))
+    assert [job.status for job in await ground.perform(RetryJobs((step.id,)))] == [Status.PENDING]
+
+
+async def two_chains_of_one_key_are_not_retried_together(ground: Ground) -> None:
+    older, newer = [await ground.started(new_job(key="report", dedup="any", window=0)) for _ in range(2)]
+    await ground.perform(Cancel((older.id, newer.id)))
+    before = await ground.everything()
+
+    error = await ground.refused(NotPending, RetryJobs((older.id, newer.id)))
+
+    assert error.job_id == newer.id
+    assert await ground.everything() == before
+
+
 async def a_step_that_the_chain_left_behind_is_refused(ground: Ground) -> None:
     job = await ground.claimed()
     await ground.settled(continued(job, next_job(job)))

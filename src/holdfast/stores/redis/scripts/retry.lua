@@ -22,6 +22,20 @@ for _, id in ipairs(op) do
   end
 end
 
+-- A key has one live chain at a time, also when an old one begins anew.
+local live = {}
+for _, id in ipairs(op) do
+  local job = load(id)
+  local first = load(chain_of(job))
+  if first.key then
+    local name = keyed_open(first.type, first.key)
+    live[name] = live[name] or redis.call('ZRANGE', name, -1, -1)[1] or first.id
+    if live[name] ~= first.id then
+      return { 'KeyTaken', id, job.status, live[name] }
+    end
+  end
+end
+
 for _, id in ipairs(op) do
   local job = load(id)
   if wanted[job.status] then
