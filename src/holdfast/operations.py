@@ -78,7 +78,8 @@ class ClaimJobs(Operation[list[Record]], frozen=True):
 
     Two callers never receive the same job; one that another caller is busy claiming is skipped, not waited for.
     Paused types give nothing. The claim, its lease and its token are one write. A job without a limit of attempts
-    of its own takes that of the terms.
+    of its own takes that of the terms. `again`: this was asked before, under this token, and not answered; what was
+    handed out then and is still held is the answer, and only where that is nothing are others handed out.
     """
 
     verb: ClassVar = "claim"
@@ -86,6 +87,7 @@ class ClaimJobs(Operation[list[Record]], frozen=True):
     limit: int
     worker: str
     token: str
+    again: bool = False
 
 
 class Renew(Operation[dict[Claim, LostReason]], frozen=True):
@@ -324,13 +326,17 @@ class Filter(msgspec.Struct, frozen=True):
 
 class ListChains(Operation[list[ChainRecord]], frozen=True):
     """Chains, newest first, after the row whose `seq` is `before`. The status is that of the last job; type, key and
-    creation time are those of the first."""
+    creation time are those of the first.
+
+    `may_lag`, here and below: it is only to be looked at, so a store may ask a replica, which lags a little behind.
+    """
 
     verb: ClassVar = "list_chains"
     writes: ClassVar = False
     filter: Filter
     limit: int
     before: int | None = None
+    may_lag: bool = False
 
 
 class ListJobs(Operation[list[Record]], frozen=True):
@@ -341,6 +347,7 @@ class ListJobs(Operation[list[Record]], frozen=True):
     filter: Filter
     limit: int
     before: int | None = None
+    may_lag: bool = False
 
 
 class PastAttempt(NamedTuple):
@@ -361,6 +368,7 @@ class GetHistory(Operation["tuple[Record, list[PastAttempt]] | None"], frozen=Tr
     verb: ClassVar = "get_history"
     writes: ClassVar = False
     job_id: str
+    may_lag: bool = False
 
 
 class TypeStats(NamedTuple):
@@ -379,6 +387,7 @@ class GetStats(Operation[list[TypeStats]], frozen=True):
 
     verb: ClassVar = "get_stats"
     writes: ClassVar = False
+    may_lag: bool = False
 
 
 class NextDue(Operation["Micros | None"], frozen=True):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 from holdfast.calls import Names
 from holdfast.client import Client
@@ -19,10 +19,11 @@ from holdfast.events import Event
 from holdfast.ids import new_token
 from holdfast.job import Record, Status, read_error
 from holdfast.observer import Observer, Observers, log
-from holdfast.operations import ClaimJobs, NextDue, Reap
+from holdfast.operations import NextDue, Reap
 from holdfast.options import check_duration
 from holdfast.retry import Retry, Seconds, seconds
 from holdfast.wakeups import Alarm, Hints
+from holdfast.worker.claimer import Claimer
 from holdfast.worker.fencer import Fencer
 from holdfast.worker.holdings import Holding, Holdings, ticks
 from holdfast.worker.middleware import Middleware
@@ -88,11 +89,14 @@ class Worker:
         self._grace = seconds(grace)
         self._job_delay = seconds(job_delay)
         self._recovery = recovery or Retry(initial=0.2, maximum=5, jitter=0.5, max_attempts=None)
-        self._terms = Terms(retry or Retry(), lease, timeout)
+        defaults = Terms(retry or Retry(), lease, timeout)
         self._middlewares = tuple(middlewares)
         self._observers = Observers([*client.observers.heard_by, *observers])
         self._types = chosen(client.jobs, types)
-        self._claim_terms = tuple(self._terms.of(job_type) for job_type in self._types.values())
+        self._terms = {name: defaults.of(job_type) for name, job_type in self._types.items()}
+        self._shortest_lease = min(terms.lease for terms in self._terms.values())
+        claim_terms = tuple(terms.claiming() for terms in self._terms.values())
+        self._claimer = Claimer(self._store, claim_terms, self.id, shortest=self._shortest_lease)
         self._threads = Threads(f"holdfast-{self.id}")
         self._processes = Processes(self._threads, memory_limit=memory_limit)
         for job_type in self._types.values():
@@ -163,8 +167,8 @@ class Worker:
         self._started = True
         loop = asyncio.get_running_loop()
         settler = Settler(self._store, self._observers, self._recovery, self.id)
-        renewer = Renewer(self._store, self._holdings, self._observers, self.id, shortest=self._shortest_lease())
-        watchdog = Watchdog(loop, self._holdings, patience=min(self._shortest_lease() / 4, 5.0))
+        renewer = Renewer(self._store, self._holdings, self._observers, self.id, shortest=self._shortest_lease)
+        watchdog = Watchdog(loop, self._holdings, patience=min(self._shortest_lease / 4, 5.0))
         self._runner = Runner(
             store=self._store, jobs=self._client.jobs, terms=self._terms, holdings=self._holdings, settler=settler,
             threads=self._threads, processes=self._processes, observers=self._observers, middlewares=self._middlewares,
@@ -175,7 +179,7 @@ class Worker:
         renewer.start()
         watchdog.start()
         settling = asyncio.create_task(settler.run(), name="holdfast-settler")
-        fencer = Fencer(self._holdings, shortest=self._shortest_lease())
+        fencer = Fencer(self._holdings, shortest=self._shortest_lease)
         fencing = asyncio.create_task(fencer.run(), name="holdfast-fencer")
         pruning = asyncio.create_task(Pruner(self._store, self._observers, self.id).run(), name="holdfast-pruner")
         self._observers.tell("worker_started", worker=self.id, detail=", ".join(sorted(self._types)))
@@ -223,42 +227,45 @@ class Worker:
 
     async def _fill(self) -> None:
         """Fill the free slots in one claim."""
-        free, sent = self._free(), ticks()
-        jobs = await self._store.perform(ClaimJobs(self._claim_terms, free, self.id, new_token()))
+        free = self._free()
+        jobs, sent = await self._claimer.claim(free)
         self._more = len(jobs) >= free
-        for record in jobs:
-            self._begin(record, sent)
+        self._begin(jobs, sent)
 
-    def _begin(self, record: Record, sent: float) -> None:
+    def _begin(self, records: Sequence[Record], sent: float) -> None:
         if self._observers.wants("claimed"):
-            waited = ((record.started_at or 0) - record.scheduled_at) / SECOND
-            self._observers.tell("claimed", record, waited=waited)
-        holding = self._runner.hold(record, sent)
-        self._unsettled += 1
+            for record in records:
+                waited = ((record.started_at or 0) - record.scheduled_at) / SECOND
+                self._observers.tell("claimed", record, waited=waited)
+        holdings = self._runner.hold(records, sent)
+        self._unsettled += len(holdings)
         if self._stopping.is_set():  # claimed while the order to stop came in
-            self._runner.give_back(holding)
+            for holding in holdings:
+                self._runner.give_back(holding)
             return
-        task = asyncio.create_task(self._occupy(holding))
-        self._tasks.add(task)
-        task.add_done_callback(self._vacate)
+        create_task = asyncio.get_running_loop().create_task
+        tasks = [create_task(self._occupy(holding)) for holding in holdings]
+        # One may be done already, where the application has its loop start tasks eagerly.
+        self._tasks.update(task for task in tasks if not task.done())
 
     async def _occupy(self, holding: Holding) -> None:
         try:
             await self._runner.run(holding)
-        except BaseException:
+        except BaseException as error:
             # Nobody will settle it. No longer renewed, its lease runs out and it is taken back.
             self._holdings.remove(holding)
             self._settled()
-            raise
-        if self._job_delay:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), self._job_delay)
-
-    def _vacate(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("an attempt broke in the engine itself", exc_info=error)
-        self._alarm.ring()
+            if not isinstance(error, Exception):
+                raise
+            log.exception("an attempt broke in the engine itself")
+        else:
+            if self._job_delay:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), self._job_delay)
+        finally:
+            # Here and not in a callback of the task, which would cost as much as starting it.
+            self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+            self._alarm.ring()
 
     def _settled(self) -> None:
         self._unsettled -= 1
@@ -314,9 +321,6 @@ class Worker:
         with suppress(TimeoutError):
             # Not written in time, the leases run out: nothing depends on it.
             await asyncio.wait_for(settler.flush(), timeout=LAST_WORDS)
-
-    def _shortest_lease(self) -> float:
-        return min(self._terms.lease(job_type) for job_type in self._types.values())
 
 
 def _stop_threads(renewer: Renewer, watchdog: Watchdog) -> None:

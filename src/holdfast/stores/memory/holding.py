@@ -29,6 +29,8 @@ from holdfast.stores.memory.state import State
 
 
 def claim(state: State, op: ClaimJobs) -> list[Record]:
+    if op.again and (taken := _claimed_before(state, op.token)):
+        return taken
     now = state.now()
     terms = {terms.type: terms for terms in op.types if terms.type not in state.paused}
     for name in terms:
@@ -59,6 +61,11 @@ def claim(state: State, op: ClaimJobs) -> list[Record]:
             )
         )
     return claimed
+
+
+def _claimed_before(state: State, token: str) -> list[Record]:
+    taken = [job for job in state.jobs.values() if job.status is Status.RUNNING and job.token == token]
+    return sorted(taken, key=lambda job: (-job.priority, job.scheduled_at, job.seq))
 
 
 def renew(state: State, op: Renew) -> dict[Claim, LostReason]:

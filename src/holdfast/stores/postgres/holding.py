@@ -34,6 +34,10 @@ def claim(turn: Turn, op: ClaimJobs) -> Plan[list[Record]]:
     terms = {terms.type: terms for terms in op.types}
     if not terms or op.limit < 1:
         return []
+    if op.again:
+        rows = yield Statement(_CLAIMED_BEFORE, {"types": list(terms), "token": op.token})
+        if rows:
+            return sorted(map(record, rows), key=_rank)
     parameters = {
         "now": turn.clock,
         "types": list(terms),
@@ -63,9 +67,7 @@ def claim(turn: Turn, op: ClaimJobs) -> Plan[list[Record]]:
 
 def claim_again(turn: Turn, op: ClaimJobs) -> Plan[list[Record]]:
     """A claim whose answer was lost: what it had taken, if it was written; else another try."""
-    types = [terms.type for terms in op.types]
-    taken = [record(row) for row in (yield Statement(_CLAIMED_BEFORE, {"types": types, "token": op.token}))]
-    return sorted(taken, key=_rank) or (yield from claim(turn, op))
+    return (yield from claim(turn, replace(op, again=True)))
 
 
 def renew(turn: Turn, op: Renew) -> Plan[dict[Claim, LostReason]]:

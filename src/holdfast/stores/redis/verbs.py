@@ -109,7 +109,8 @@ def claim(op: ops.ClaimJobs) -> Asking[list[Record]]:
     terms = [(each.type, wire.number(each.lease), wire.number(each.max_attempts)) for each in op.types]
     while len(claimed) < op.limit:
         size = min(STEP, op.limit - len(claimed))
-        (reply,) = yield [Call("claim", (terms, size, op.worker, op.token))]
+        fresh = not (op.again and claimed)
+        (reply,) = yield [Call("claim", (terms, size, op.worker, op.token, len(claimed), fresh))]
         records = list(_jobs(Answer(reply)))
         claimed += records
         if len(records) < size:

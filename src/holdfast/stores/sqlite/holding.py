@@ -16,6 +16,7 @@ _NEXT_HEAD = SQL["claim_next_head"]
 _DUE = SQL["claim_due"]
 _RECORDS = SQL["records"]
 _CLAIM = SQL["claim"]
+_CLAIMED_BEFORE = SQL["claimed_before"]
 _CLAIMS = SQL["claims"]
 _RENEW = SQL["renew"]
 _GET_JOBS = SQL["get_jobs"]
@@ -37,6 +38,10 @@ _PROGRESS_NOTE = FIELDS.index("progress_note")
 
 
 def claim(turn: Turn, op: ClaimJobs) -> Plan[list[Record]]:
+    if op.again:
+        types = as_json(terms.type for terms in op.types)
+        if rows := (yield Statement(_CLAIMED_BEFORE, {"types": types, "token": op.token})):
+            return [record(row) for row in rows]
     due = yield from _due(turn, op)
     if not due:
         return []

@@ -48,6 +48,35 @@ async def all_jobs_of_one_claim_share_its_token(ground: Ground) -> None:
     assert [job.token for job in jobs] == ["t", "t", "t"]
 
 
+async def a_claim_that_was_not_answered_is_made_again_and_hands_out_the_same_jobs(ground: Ground) -> None:
+    await ground.start(*[new_job(priority=n % 3) for n in range(250)])
+    unheard = await ground.claim(limit=201, token="t")
+
+    heard = await ground.claim(limit=240, token="t", again=True)
+
+    assert heard == unheard
+    assert len(await ground.claim(limit=100)) == 49
+
+
+async def a_claim_made_again_hands_out_only_what_is_still_held(ground: Ground) -> None:
+    await ground.start(new_job(), new_job())
+    kept, lost = await ground.claim(limit=2, token="t")
+    await ground.settled(released(lost))
+    await ground.claim_one(worker="other")
+
+    assert await ground.claim(limit=2, token="t", again=True) == [kept]
+
+
+async def a_claim_made_again_that_had_taken_nothing_takes_what_is_due(ground: Ground) -> None:
+    first = await ground.claimed(token="earlier")
+    job = await ground.started()
+
+    (heard,) = await ground.claim(limit=2, token="t", again=True)
+
+    assert (heard.id, heard.token) == (job.id, "t")
+    assert (await ground.job(first.id)).token == "earlier"
+
+
 async def other_types_are_left_alone(ground: Ground) -> None:
     await ground.start(new_job("resize"), new_job("publish"), new_job("ship"))
 

@@ -165,9 +165,10 @@ class Ground(Performing):
         token: str | None = None,
         lease: Seconds = LEASE,
         max_attempts: int = 25,
+        again: bool = False,
     ) -> list[Record]:
         terms = tuple(TypeTerms(type, duration(seconds(lease)), max_attempts) for type in types or ("resize",))
-        return await self.perform(ClaimJobs(terms, limit, worker, new_token() if token is None else token))
+        return await self.perform(ClaimJobs(terms, limit, worker, new_token() if token is None else token, again))
 
     async def claimed(
         self,

@@ -1,19 +1,24 @@
 -- claim: hand out due jobs, best first: higher priority, then earlier due, then earlier made.
 -- include: change
--- op: { terms, limit, worker, token }, each of the terms { type, lease, max_attempts }
-local terms, limit, worker, token = op[1], op[2], op[3], op[4]
+-- op: { terms, limit, worker, token, had, fresh }, each of the terms { type, lease, max_attempts }; `had` is how many
+-- jobs the caller was given under this token before, `fresh` whether it takes others than those it did not hear of.
+local terms, limit, worker, token, had, fresh = op[1], op[2], op[3], op[4], op[5], op[6]
 local answer = {}
 
--- What each worker claimed last, so that a claim whose answer was lost hands out the same jobs again.
+-- What each worker claimed last, after its token, so that a claim whose answer was lost hands out the same jobs again.
 local claimed_key = prefix .. 'claimed:' .. worker
-local claimed_before = resent and redis.call('LRANGE', claimed_key, 0, -1) or {}
-if '+' .. (claimed_before[1] or '') == ARGV[3] then
-  for n = 2, #claimed_before do
-    local job = load(claimed_before[n])
+local known = redis.call('LINDEX', claimed_key, 0) == token
+local unheard = known and redis.call('LRANGE', claimed_key, had + 1, had + limit) or {}
+if #unheard > 0 then
+  for _, id in ipairs(unheard) do
+    local job = load(id)
     if job and job.status == RUNNING and job.token == token then
-      show(answer, job.id)
+      show(answer, id)
     end
   end
+  return answer
+end
+if not fresh then
   return answer
 end
 
@@ -97,7 +102,7 @@ for _, priority in ipairs(priorities) do
   end
 end
 
-local ids = { (string.gsub(ARGV[3], '^+', '')) }
+local ids = known and {} or { token }
 for _, each in ipairs(taken) do
   local row = redis.call('HMGET', job_key(each.id), 's', 'i', 'o', 'e')
   local job = row[1] and unpack_job(each.id, row[1])
@@ -115,8 +120,10 @@ for _, each in ipairs(taken) do
     ids[#ids + 1] = each.id
   end
 end
-if #ids > 1 then
-  redis.call('DEL', claimed_key)
+if #answer > 0 then
+  if not known then
+    redis.call('DEL', claimed_key)
+  end
   redis.call('RPUSH', claimed_key, unpack(ids))
   redis.call('PEXPIRE', claimed_key, 60000)
   finish()
