@@ -6,7 +6,6 @@ if, and only if, the claim is still good.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -68,8 +67,7 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
     """Per start, the chain id the handler was told; another answer at commit time is a Conflict."""
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(msgspec.Struct, frozen=True, gc=False):
     """The handler finished with a value, already encoded."""
 
     output: bytes
@@ -77,8 +75,7 @@ class Returned:
     expected: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Continued:
+class Continued(msgspec.Struct, frozen=True, gc=False):
     """The handler finished by handing over to the chain's next job."""
 
     job: NewJob
@@ -86,15 +83,13 @@ class Continued:
     expected: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Raised:
+class Raised(msgspec.Struct, frozen=True):
     """The handler, a middleware or the engine around it raised."""
 
     error: BaseException
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+class Released(msgspec.Struct, frozen=True):
     """The worker gives the job back untouched: its attempt does not count."""
 
 

@@ -34,7 +34,9 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 def suspect(payload: bytes) -> bool:
     """Whether the text may hold a NUL or a too large integer. Cheap, and wrong only by suspecting too much."""
-    return b"\\u0000" in payload or _LONG_RUN in payload.translate(_DIGITS_TO_ZERO)
+    if b"\\u0000" in payload:
+        return True
+    return len(payload) >= len(_LONG_RUN) and _LONG_RUN in payload.translate(_DIGITS_TO_ZERO)
 
 
 def maybe_naive(payload: bytes) -> bool:

@@ -9,6 +9,7 @@ from inspect import Parameter
 from typing import Any, cast, get_args, get_origin
 
 import msgspec
+from msgspec.structs import astuple
 
 from holdfast.annotation import members, name_of, resolve, union
 from holdfast.choice import ChoiceCodec
@@ -43,6 +44,7 @@ class Signature:
         self.output = self._output_codec()
         self._bound = inspect.Signature(list(self.parameters.values()))
         self._positional = sum(each.kind is not Parameter.KEYWORD_ONLY for each in self.parameters.values())
+        self._keyword_only = tuple(self.parameters)[self._positional :]
         self._positional_only = frozenset(
             each.name for each in self.parameters.values() if each.kind is Parameter.POSITIONAL_ONLY
         )
@@ -72,20 +74,15 @@ class Signature:
 
     def arguments(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What to call the function with. PayloadRefused if the payload does not fit its parameters."""
-        values = list(self.values(payload).items())
-        return tuple(value for _, value in values[: self._positional]), dict(values[self._positional :])
+        values = self._in_order(payload)
+        if not self._keyword_only:
+            return values, {}
+        by_name = dict(zip(self._keyword_only, values[self._positional :], strict=True))
+        return values[: self._positional], by_name
 
     def values(self, payload: bytes) -> dict[str, Any]:
         """A payload by parameter name."""
-        try:
-            decoded = self._input.decode(payload)
-            read = {each: getattr(decoded, each) for each in self.parameters}
-            for each in self._choices:
-                if isinstance(read[each], msgspec.Raw):
-                    read[each] = self.codecs[each].decode(bytes(read[each]))
-        except PayloadRefused as refusal:
-            raise type(refusal)(f"{self.name}: the input {refusal}") from refusal
-        return read
+        return dict(zip(self.parameters, self._in_order(payload), strict=True))
 
     def differences(self, other: Signature, annotated: Mapping[str, Any]) -> list[str]:
         """In what `other`, whose written annotations are given, is not this signature. One without any agrees."""
@@ -106,6 +103,21 @@ class Signature:
         if "return" in annotated and other.returns != self.returns:
             found.append(f"it returns {name_of(other.returns)}, declared is {name_of(self.returns)}")
         return found
+
+    def _in_order(self, payload: bytes) -> tuple[Any, ...]:
+        """The values of a payload, as the parameters are ordered."""
+        try:
+            values = astuple(self._input.decode(payload))
+            if not self._choices:
+                return values
+            return tuple(map(self._chosen, self.parameters, values))
+        except PayloadRefused as refusal:
+            raise type(refusal)(f"{self.name}: the input {refusal}") from refusal
+
+    def _chosen(self, parameter: str, value: Any) -> Any:
+        # A default comes as it is.
+        raw = parameter in self._choices and isinstance(value, msgspec.Raw)
+        return self.codecs[parameter].decode(bytes(value)) if raw else value
 
     def _bind_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
         try:
@@ -157,10 +169,8 @@ class Signature:
 
     def _struct(self) -> type[msgspec.Struct]:
         """One struct of all parameters: made, compared and read back by msgspec at its speed."""
-        names = list(self.parameters)
-        keyword_only = names[self._positional :]
-        struct = self._fields(names[: self._positional], bases=())
-        return self._fields(keyword_only, bases=(struct,)) if keyword_only else struct
+        struct = self._fields(tuple(self.parameters)[: self._positional], bases=())
+        return self._fields(self._keyword_only, bases=(struct,)) if self._keyword_only else struct
 
     def _fields(self, names: Sequence[str], *, bases: tuple[type[msgspec.Struct], ...]) -> type[msgspec.Struct]:
         return msgspec.defstruct(

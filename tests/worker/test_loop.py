@@ -287,7 +287,7 @@ async def test_a_lost_job_is_taken_back_also_by_a_worker_that_always_has_work(st
 async def _crash(stage: Stage, *types: str) -> None:
     """Claim what is due, as a worker that then dies."""
     doomed = Worker(stage.client, types=types, lease=LEASE, worker_id="doomed")
-    terms = tuple(doomed._terms.of(stage.jobs[name]) for name in types)  # pyright: ignore[reportPrivateUsage]
+    terms = tuple(doomed._terms[name].claiming() for name in types)  # pyright: ignore[reportPrivateUsage]
     await stage.store.perform(ClaimJobs(terms, 100, "doomed", "a token"))
 
 

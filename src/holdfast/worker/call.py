@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Awaitable
 from contextvars import copy_context
 from functools import partial
 from typing import Any, Protocol
@@ -26,10 +27,14 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 class Call(Protocol):
     """What the runner needs of a call, whatever runs it."""
 
-    work: Work[Any]
     attempt: Any
 
-    async def run(self) -> Any:
+    @property
+    def work(self) -> Work[Any] | None:
+        """What the handler does with its transactions; None where it cannot have any."""
+        ...
+
+    def run(self) -> Awaitable[Any]:
         """Call the handler and await its value."""
         ...
 
@@ -40,6 +45,22 @@ class Call(Protocol):
     async def roll_back(self) -> None:
         """Undo the attempt's open transaction, if there is one."""
         ...
+
+
+class BareCall:
+    """An async handler that takes no attempt, and no middleware around it sees one: its value is all there is to it."""
+
+    work = None
+    attempt = None
+
+    def __init__(self, holding: Holding, arguments: Arguments) -> None:
+        self.run = partial(holding.terms.type.call, None, arguments)
+
+    async def commit(self, settlement: Settlement) -> Settled:
+        raise AssertionError("a handler without an attempt opens no transaction")
+
+    async def roll_back(self) -> None:
+        """There is none."""
 
 
 class AsyncCall:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Sequence
 
 from holdfast.job import Claim, Record
 from holdfast.jobs import AnyJobType
 from holdfast.worker.signal import AbortReason, Signal
+from holdfast.worker.terms import RunTerms
 
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)
 
@@ -21,14 +23,12 @@ def ticks() -> float:
 class Holding:
     """A claim that this worker holds, with the task that runs its handler."""
 
-    __slots__ = ("begun", "ended", "lease", "record", "renewed", "signal", "task", "type")
+    __slots__ = ("begun", "ended", "record", "renewed", "signal", "task", "terms")
 
-    def __init__(self, record: Record, type: AnyJobType, lease: float, renewed: float) -> None:
+    def __init__(self, record: Record, terms: RunTerms, begun: float, renewed: float) -> None:
         self.record = record
-        self.type = type
-        self.lease = lease
-        """Seconds."""
-        self.begun = ticks()
+        self.terms = terms
+        self.begun = begun
         self.renewed = renewed
         """When the claim, or the last renewal that succeeded, was sent: the lease may count from then."""
         self.signal = Signal()
@@ -40,6 +40,14 @@ class Holding:
     @property
     def claim(self) -> Claim:
         return self.record.claim
+
+    @property
+    def type(self) -> AnyJobType:
+        return self.terms.type
+
+    @property
+    def lease(self) -> float:
+        return self.terms.lease
 
     @property
     def given_up(self) -> bool:
@@ -75,13 +83,14 @@ class Holdings:
         self._lock = threading.Lock()
         self._by_id: dict[str, Holding] = {}
 
-    def add(self, holding: Holding) -> None:
-        """Hold a claim. An older one of the same job, lost without our noticing, is aborted."""
+    def add(self, holdings: Sequence[Holding]) -> None:
+        """Hold claims. An older one of the same job, lost without our noticing, is aborted."""
         with self._lock:
-            older = self._by_id.get(holding.record.id)
-            self._by_id[holding.record.id] = holding
-        if older is not None:
-            older.abort("taken_by_another_worker")
+            older = [self._by_id.get(holding.record.id) for holding in holdings]
+            self._by_id.update((holding.record.id, holding) for holding in holdings)
+        for each in older:
+            if each is not None:
+                each.abort("taken_by_another_worker")
 
     def remove(self, holding: Holding) -> None:
         with self._lock:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, cast, get_args
 
 from msgspec.structs import replace
@@ -16,16 +17,16 @@ from holdfast.lifecycle import Outcome, Raised, Released, Settlement, settle
 from holdfast.observer import Observers
 from holdfast.operations import GetBlockers, LostReason, Settled
 from holdfast.store import Store
-from holdfast.worker.call import AsyncCall, Call, ThreadCall
-from holdfast.worker.holdings import Holding, Holdings
+from holdfast.worker.call import AsyncCall, BareCall, Call, ThreadCall
+from holdfast.worker.holdings import Holding, Holdings, ticks
 from holdfast.worker.middleware import Middleware, onion
 from holdfast.worker.process_call import ProcessCall
 from holdfast.worker.processes import Processes
 from holdfast.worker.settler import Settler
 from holdfast.worker.telling import tell_end
-from holdfast.worker.terms import Terms
+from holdfast.worker.terms import RunTerms
 from holdfast.worker.threads import Threads
-from holdfast.worker.work import blocker_outputs
+from holdfast.worker.work import blocker_outputs, outcome_of
 
 
 class AttemptTimeout(Exception):
@@ -44,7 +45,7 @@ class Runner:
         *,
         store: Store,
         jobs: Jobs,
-        terms: Terms,
+        terms: Mapping[str, RunTerms],
         holdings: Holdings,
         settler: Settler,
         threads: Threads,
@@ -64,12 +65,12 @@ class Runner:
         self._middlewares = middlewares
         self._settled = settled
 
-    def hold(self, record: Record, sent: float) -> Holding:
-        """Take note of a job, claimed by a request sent at that time, so that its lease is renewed from now on."""
-        job_type = self._jobs[record.type]
-        holding = Holding(record, job_type, self._terms.lease(job_type), sent)
-        self._holdings.add(holding)
-        return holding
+    def hold(self, records: Sequence[Record], sent: float) -> list[Holding]:
+        """Take note of jobs, claimed by a request sent at that time, so that their leases are renewed from now on."""
+        now, terms = ticks(), self._terms
+        holdings = [Holding(record, terms[record.type], now, sent) for record in records]
+        self._holdings.add(holdings)
+        return holdings
 
     def give_back(self, holding: Holding) -> None:
         """Release a job whose handler was not even called."""
@@ -78,33 +79,37 @@ class Runner:
 
     async def run(self, holding: Holding) -> None:
         """Run the handler; when this returns its slot is free. Once the outcome is written, `settled` is called."""
-        self._observers.tell("started", holding.record)
+        if self._observers.wants("started"):
+            self._observers.tell("started", holding.record)
         call: Call | None = None
         outcome: Outcome | None
         try:
-            call = await self._prepare(holding)
+            blockers = (await self._blockers(holding)) if holding.record.blockers else ()
+            call = self._call(holding, blockers)
             outcome = await self._outcome(holding, call)
         except Exception as error:
             outcome = Raised(error)
         finally:
             holding.ended = True
         settlement = None if outcome is None else self._settle(holding, outcome, call)
-        conclude = holding.type.conclude
+        conclude = holding.terms.type.conclude
         if conclude is not None and outcome is not None and settlement is not None and _is_final(settlement):
             settlement = await conclude(holding.record, outcome, settlement)
-        if call is not None and call.work.tx is not None:
-            await self._end_transaction(holding, call, settlement)
+        if call is not None and call.work is not None and call.work.tx is not None:
+            await self._end_transaction(holding, call, settlement, call.work.started)
         elif settlement is None:  # the claim is gone, and with it the right to write
             self._lose(holding)
         else:
             self._submit(holding, settlement)
 
-    async def _prepare(self, holding: Holding) -> Call:
-        record, job_type = holding.record, holding.type
-        arguments = job_type.arguments(record.input)
-        blockers: tuple[Any, ...] = ()
-        if record.blockers:
-            blockers = blocker_outputs(await self._store.perform(GetBlockers(record.id)), self._jobs)
+    async def _blockers(self, holding: Holding) -> tuple[Any, ...]:
+        return blocker_outputs(await self._store.perform(GetBlockers(holding.record.id)), self._jobs)
+
+    def _call(self, holding: Holding, blockers: tuple[Any, ...]) -> Call:
+        job_type = holding.terms.type
+        arguments = job_type.arguments(holding.record.input)
+        if job_type.is_async and not job_type.takes_attempt and not self._middlewares:
+            return BareCall(holding, arguments)
         if job_type.is_async:
             return AsyncCall(
                 holding, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares
@@ -124,12 +129,14 @@ class Runner:
         task = cast("asyncio.Task[None]", asyncio.current_task())
         if not holding.enter(task):
             return self._aborted(holding, Released(), None)
-        timeout = self._terms.timeout(holding.type, holding.record)
+        timeout = holding.terms.timeout(holding.record)
         timer = None if timeout is None else task.get_loop().call_later(timeout, holding.abort, "timeout")
         outcome: Outcome
         try:
             run = onion(self._middlewares, call.attempt, call.run) if self._middlewares else call.run
-            outcome = call.work.outcome(await run())
+            value = await run()
+            work = call.work
+            outcome = outcome_of(value, holding.record, holding.terms.type) if work is None else work.outcome(value)
         except asyncio.CancelledError as error:
             # Unless we did it, the handler awaited something that was cancelled: an error like any other.
             outcome = Released() if holding.signal.aborted else Raised(error)
@@ -160,7 +167,9 @@ class Runner:
             case _:
                 return None
 
-    async def _end_transaction(self, holding: Holding, call: Call, settlement: Settlement | None) -> None:
+    async def _end_transaction(
+        self, holding: Holding, call: Call, settlement: Settlement | None, started: list[Chain[Any]]
+    ) -> None:
         """Commit the attempt's own transaction with its settlement in it, or roll it back and settle without it."""
         if settlement is None or settlement.status is not Status.COMPLETED:
             try:
@@ -171,9 +180,9 @@ class Runner:
             try:
                 answer = await call.commit(settlement)
             except Exception as error:
-                self._settle_in_doubt(holding, settlement, error, call.work.started)
+                self._settle_in_doubt(holding, settlement, error, started)
             else:
-                self._answered(holding, settlement, answer, call.work.started)
+                self._answered(holding, settlement, answer, started=started)
             return
         if settlement is None:
             self._lose(holding)
@@ -181,13 +190,13 @@ class Runner:
             self._submit(holding, settlement)
 
     def _settle(self, holding: Holding, outcome: Outcome, call: Call | None = None) -> Settlement:
-        settlement = settle(holding.record, outcome, self._terms.retry(holding.type))
-        if call is not None and call.work.keep is not None:
+        settlement = settle(holding.record, outcome, holding.terms.retry)
+        if call is not None and call.work is not None and call.work.keep is not None:
             settlement = replace(settlement, keep=call.work.keep)
         return settlement
 
     def _submit(self, holding: Holding, settlement: Settlement) -> None:
-        self._settler.submit(settlement, lambda answer: self._answered(holding, settlement, answer))
+        self._settler.submit(settlement, partial(self._answered, holding, settlement))
 
     def _settle_in_doubt(
         self, holding: Holding, hoped: Settlement, error: Exception, started: list[Chain[Any]]
@@ -201,28 +210,28 @@ class Runner:
 
         def answered(answer: Settled) -> None:
             if answer.lost == "already_completed":
-                self._settler.submit(hoped, lambda again: self._answered(holding, hoped, again, started))
+                self._settler.submit(hoped, partial(self._answered, holding, hoped, started=started))
             else:
                 self._answered(holding, failed, answer)
 
         self._settler.submit(failed, answered)
 
     def _answered(
-        self, holding: Holding, settlement: Settlement, answer: Settled, started: list[Chain[Any]] | None = None
+        self, holding: Holding, settlement: Settlement, answer: Settled, *, started: Sequence[Chain[Any]] = ()
     ) -> None:
         if answer.refused is not None and settlement.status is Status.COMPLETED:
             # It cannot be written as the handler wanted: that is a failed attempt.
             self._submit(holding, self._settle(holding, Raised(answer.refused)))
             return
         self._holdings.remove(holding)
-        tell_end(self._observers, holding, settlement, answer, started or [])
+        tell_end(self._observers, holding, settlement, answer, started)
         self._settled()
 
     def _lose(self, holding: Holding) -> None:
         reason = holding.signal.reason
         lost = cast("LostReason", reason) if reason in get_args(LostReason) else "taken_by_another_worker"
         self._holdings.remove(holding)
-        tell_end(self._observers, holding, None, Settled(lost=lost), [])
+        tell_end(self._observers, holding, None, Settled(lost=lost))
         self._settled()
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from holdfast.errors import HoldfastError, StoreUnavailable
 from holdfast.lifecycle import Settlement
@@ -21,8 +21,7 @@ PATIENCE = 10
 """How often one settlement is sent where the store fails at it without saying why."""
 
 
-@dataclass(slots=True)
-class Unsettled:
+class Unsettled(NamedTuple):
     """An outcome waiting to be written, and whom to tell."""
 
     settlement: Settlement
@@ -44,9 +43,10 @@ class Settler:
 
     def submit(self, settlement: Settlement, done: Callable[[Settled], None]) -> None:
         """Have a settlement written; `done` hears what became of it."""
+        if not self._waiting:
+            self._idle.clear()
+            self._more.set()
         self._waiting.append(Unsettled(settlement, done))
-        self._idle.clear()
-        self._more.set()
 
     async def flush(self) -> None:
         """Wait until everything submitted is written."""

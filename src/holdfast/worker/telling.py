@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from holdfast.clock import SECOND
@@ -17,7 +18,7 @@ def tell_end(
     holding: Holding,
     settlement: Settlement | None,
     answer: Settled,
-    started: list[Chain[Any]],
+    started: Sequence[Chain[Any]] = (),
 ) -> None:
     """Tell how the attempt ended and what came of it: called when it is committed, or known to be lost."""
     record = holding.record

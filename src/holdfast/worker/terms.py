@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from holdfast.calls import Names, type_names
 from holdfast.clock import SECOND, duration
@@ -13,6 +14,25 @@ from holdfast.operations import TypeTerms
 from holdfast.retry import Retry, Seconds, seconds
 
 
+class RunTerms(NamedTuple):
+    """On what terms a worker runs jobs of one type, found out once."""
+
+    type: AnyJobType
+    retry: Retry
+    lease: float
+    """Seconds."""
+    default_timeout: float | None
+
+    def timeout(self, record: Record) -> float | None:
+        """How long an attempt of this job may take, in seconds."""
+        return self.default_timeout if record.timeout is None else record.timeout / SECOND
+
+    def claiming(self) -> TypeTerms:
+        """What a claim of this type needs to know."""
+        limit = self.retry.max_attempts
+        return TypeTerms(self.type.name, duration(self.lease), FOR_EVER if limit is None else limit)
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """A worker's defaults."""
@@ -21,22 +41,15 @@ class Terms:
     default_lease: Seconds
     default_timeout: Seconds | None
 
-    def retry(self, job_type: AnyJobType) -> Retry:
-        return job_type.retry or self.default_retry
-
-    def lease(self, job_type: AnyJobType) -> float:
-        return seconds(self.default_lease if job_type.lease is None else job_type.lease)
-
-    def timeout(self, job_type: AnyJobType, record: Record) -> float | None:
-        if record.timeout is not None:
-            return record.timeout / SECOND
+    def of(self, job_type: AnyJobType) -> RunTerms:
+        lease = self.default_lease if job_type.lease is None else job_type.lease
         timeout = self.default_timeout if job_type.timeout is None else job_type.timeout
-        return None if timeout is None else seconds(timeout)
-
-    def of(self, job_type: AnyJobType) -> TypeTerms:
-        """What a claim of this type needs to know."""
-        limit = self.retry(job_type).max_attempts
-        return TypeTerms(job_type.name, duration(self.lease(job_type)), FOR_EVER if limit is None else limit)
+        return RunTerms(
+            job_type,
+            job_type.retry or self.default_retry,
+            seconds(lease),
+            None if timeout is None else seconds(timeout),
+        )
 
 
 def chosen(jobs: Jobs, types: Names | None) -> dict[str, AnyJobType]:

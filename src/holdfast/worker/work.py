@@ -121,15 +121,23 @@ class Work(Generic[Tx]):
             if self._completing:
                 assert self._output is not None
                 return Returned(self._output)
-            if isinstance(value, Bound):
-                return Continued(continuation(value, self.record))  # pyright: ignore[reportUnknownArgumentType]
-            return Returned(self._type.encode_output(value))
         except Exception as error:
             return Raised(error)
+        return outcome_of(value, self.record, self._type)
 
     def _check_undecided(self) -> None:
         if self._returned is not _NOTHING:
             raise RuntimeError("the attempt's end is decided already: one output() or continue_with(), once")
+
+
+def outcome_of(value: Any, record: Record, job_type: AnyJobType) -> Outcome:
+    """What a handler's value makes of its job."""
+    try:
+        if isinstance(value, Bound):
+            return Continued(continuation(value, record))  # pyright: ignore[reportUnknownArgumentType]
+        return Returned(job_type.encode_output(value))
+    except Exception as error:
+        return Raised(error)
 
 
 def blocker_outputs(chains: list[Any], jobs: Jobs) -> tuple[Any, ...]:
