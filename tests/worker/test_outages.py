@@ -41,6 +41,22 @@ async def test_the_main_loop_survives_an_outage(stage: Stage, faulty: FaultyStor
     assert (await stage.job(chain)).output == "hello"
 
 
+async def test_what_a_claim_without_an_answer_took_runs_without_waiting_for_its_lease(
+    stage: Stage, faulty: FaultyStore
+) -> None:
+    @stage.jobs.job
+    async def count(attempt: Attempt) -> int:
+        return attempt.job.attempt
+
+    fault = faulty.fail("claim", when="after", times=2)
+    chains = await stage.client.start_many([count.bind() for _ in range(20)])
+    async with stage.worker():
+        outputs = [await stage.client.wait(chain, timeout=10) for chain in chains]
+
+    assert fault.met == 2
+    assert outputs == [1] * 20
+
+
 @pytest.mark.parametrize("error", [StoreUnavailable("x", "gone"), ZeroDivisionError("a bug")], ids=["named", "unnamed"])
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_an_outcome_that_could_not_be_written_is_written_later_once(
