@@ -149,24 +149,6 @@ async def test_an_attempts_own_transaction_that_breaks_happens_once_or_not_at_al
     assert len((await stage.client.list_chains(type="side")).items) == 1
 
 
-async def test_jobs_whose_claim_got_lost_on_the_way_are_taken_back(stage: Stage, faulty: FaultyStore) -> None:
-    """The store handed them out; the answer never came. They wait for the lease, and count as an attempt."""
-
-    @stage.jobs.job
-    async def hello(attempt: Attempt) -> int:
-        return attempt.job.attempt
-
-    fault = faulty.fail("claim", when="after")
-    chain = await stage.start(hello.bind())
-    async with stage.worker():
-        await stage.ear.hear("store_error")
-        stage.clock.advance(LEASE + 1)
-        await stage.ended(chain)
-
-    assert fault.met == 1
-    assert (await stage.job(chain)).output == 2
-
-
 async def test_a_long_outage_ends_and_everything_is_done_once(stage: Stage, faulty: FaultyStore) -> None:
     runs: Counter[str] = Counter()
     halfway = asyncio.Event()
