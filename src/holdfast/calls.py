@@ -92,18 +92,18 @@ class Calls:
 
     def list_chains(self, wanted: Filter, cursor: str | None, limit: int) -> Steps[Page[Chain[Any]]]:
         _check_limit(limit)
-        records: list[ChainRecord] = yield ListChains(wanted, limit + 1, _before(cursor))
+        records: list[ChainRecord] = yield ListChains(wanted, limit + 1, _before(cursor), may_lag=True)
         more = str(records[limit - 1].first.seq) if len(records) > limit else None
         return Page([self.chain(record) for record in records[:limit]], more)
 
     def list_jobs(self, wanted: Filter, cursor: str | None, limit: int) -> Steps[Page[Job]]:
         _check_limit(limit)
-        records: list[Record] = yield ListJobs(wanted, limit + 1, _before(cursor))
+        records: list[Record] = yield ListJobs(wanted, limit + 1, _before(cursor), may_lag=True)
         more = str(records[limit - 1].seq) if len(records) > limit else None
         return Page([self.job(record) for record in records[:limit]], more)
 
     def report(self, job_id: str) -> Steps[Report | None]:
-        history = yield GetHistory(job_id)
+        history = yield GetHistory(job_id, may_lag=True)
         if history is None:
             return None
         record, past = history
@@ -157,7 +157,7 @@ class Calls:
         return pruned
 
     def stats(self) -> Steps[Stats]:
-        rows: list[TypeStats] = yield GetStats()
+        rows: list[TypeStats] = yield GetStats(may_lag=True)
         counts = {status: sum(row.counts.get(status, 0) for row in rows) for status in Status}
         return Stats(counts, {row.type: row for row in rows})
 

@@ -57,6 +57,11 @@ class Postgres:
     def data(self) -> Path:
         return self.home / "data"
 
+    @property
+    def pid(self) -> int | None:
+        """The process that all others of the server follow; None once it has ended."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
     def address(self, *, database: str = "postgres", user: str = "postgres", **options: str) -> str:
         """Where it listens, as a store's address."""
         query = "&".join(f"{name}={value}" for name, value in {"host": str(self.home), **options}.items())
@@ -79,6 +84,17 @@ class Postgres:
         lines = [f"{name} = '{value}'" for name, value in {**SETTINGS, **settings}.items()]
         with (self.data / "postgresql.conf").open("a") as file:
             file.write("\n".join(lines) + "\n")
+
+    def copy(self, primary: Postgres) -> None:
+        """Become a standby that streams from this server; it is there once started."""
+        source = f"host={primary.home} port={primary.port} user=postgres"
+        arguments = ["-D", str(self.data), "-d", source, "-R", "-c", "fast", "-X", "stream", "--no-sync"]
+        subprocess.run([self._binary("pg_basebackup"), *arguments], check=True, **self._identity())
+
+    def promote(self) -> None:
+        """Make a standby the primary; it takes writes when this returns."""
+        with self.connect() as connection:
+            connection.execute("select pg_promote(true, 30)")
 
     def start(self) -> None:
         where = ["-p", str(self.port), "-k", str(self.home), "-h", "127.0.0.1"]
@@ -125,15 +141,31 @@ class Postgres:
 @contextmanager
 def running_postgres(binaries: Path | None = None, **settings: str) -> Generator[Postgres]:
     """A server for as long as the block lasts."""
+    with _placed(binaries or find_binaries()) as server:
+        server.create(**settings)
+        server.start()
+        yield server
+
+
+@contextmanager
+def running_standby(primary: Postgres) -> Generator[Postgres]:
+    """A standby of this server, which it streams from, for as long as the block lasts."""
+    with _placed(primary.binaries) as server:
+        server.copy(primary)
+        server.start()
+        yield server
+
+
+@contextmanager
+def _placed(binaries: Path) -> Generator[Postgres]:
+    """A server with a folder and a port, and no data yet; stopped and removed at the end."""
     home = Path(tempfile.mkdtemp(prefix="hf-pg-"))
     owner = _owner()
     if owner is not None:
         os.chown(home, owner.pw_uid, owner.pw_gid)
     home.chmod(0o755)
-    server = Postgres(home, binaries or find_binaries(), free_port(), owner)
+    server = Postgres(home, binaries, free_port(), owner)
     try:
-        server.create(**settings)
-        server.start()
         yield server
     finally:
         server.stop()

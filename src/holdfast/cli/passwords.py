@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 _NAMES = re.compile(r"pass(word|wd|phrase)?|secret|token|api[_-]?key|credential", re.IGNORECASE)
 
@@ -16,7 +16,11 @@ def passwords_in(address: str) -> list[str]:
     try:
         parts = urlsplit(address)
         found = [parts.password] if parts.password else []
-        found += [value for name, value in parse_qsl(parts.query) if _NAMES.search(name)]
+        query = parse_qsl(parts.query)
+        found += [value for name, value in query if _NAMES.search(name)]
+        # A replica's address, or that of the wake-ups, within the store's, where it is written with yet more escapes.
+        inner = [secret for _, value in query if "://" in value for secret in passwords_in(value)]
+        found += [text for secret in inner for text in (secret, quote(secret, safe=""))]
     except ValueError:
         # Not an address that can be taken apart; what stands between the scheme and the host is hidden all the same.
         userinfo = re.search(r"://([^@]*)@", address)

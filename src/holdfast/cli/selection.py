@@ -9,12 +9,14 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from holdfast.calls import wanted
 from holdfast.cli.command import check_text, checked
 from holdfast.cli.documents import Document
 from holdfast.cli.exits import Exit, Mistake, exit_of
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.times import since as since_moment
 from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.operations import ListChains
 from holdfast.sync_client import SyncClient
 
 Ids = Annotated[
@@ -52,17 +54,14 @@ def select(
     if ids:
         return typed_ids(ids)
     found: list[str] = []
-    # A page is listed again and again, since "scheduled" stands alone and the others may be combined.
     with checked():
-        cursor: str | None = None
-        while True:
-            page = client.list_chains(
-                status=status or list(default), type=type, since=since_moment(since), limit=1000, cursor=cursor
-            )
-            found += [chain.id for chain in page.items]
-            cursor = page.next_cursor
-            if cursor is None:
-                return found
+        shown = wanted(status=status or list(default), type=type, since=since_moment(since))
+    before: int | None = None
+    # Not the client's list, which a replica may answer: something will be done to these.
+    while page := client.store.perform_sync(ListChains(shown, 1000, before)):
+        found += [chain.first.id for chain in page]
+        before = page[-1].first.seq
+    return found
 
 
 def each(run: Invocation, ids: Sequence[str], act: Callable[[str], Document]) -> tuple[list[Document], Exit]:

@@ -14,6 +14,7 @@ from holdfast.cli.passwords import hide, passwords_in
         ("postgresql://db/x?user=app&password=s3cret", ["s3cret"]),
         ("redis://h?sslkey=k&auth_token=t0ken", ["t0ken"]),
         ("postgresql://app:s3cret@[broken/x", ["s3cret"]),
+        ("postgresql://app:one@db/x?replica=postgresql%3A%2F%2Freader%3Atwo%40copy%2Fx", ["one", "two"]),
         ("postgresql://app@db/x", []),
         ("sqlite:///jobs.db", []),
         ("memory://", []),

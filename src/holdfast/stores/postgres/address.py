@@ -1,13 +1,15 @@
 """The address of a PostgreSQL store.
 
-`postgresql://user:password@host:port/database?schema=NAME&pool=N&deadline=SECONDS&notify=off`; everything else in it
-is libpq's. A list of hosts is tried in order, and `target_session_attrs=read-write` finds the primary.
+`postgresql://user:password@host:port/database?schema=NAME&pool=N&deadline=SECONDS&notify=off&replica=ADDRESS`;
+everything else in it is libpq's. A list of hosts is tried in order, and `target_session_attrs=read-write` finds the
+primary. The replica's address is one of the same kind, its `&` written as `%26`; what it leaves out (user, password,
+database, ...) is as the primary's.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -15,7 +17,10 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 _SCHEMA = re.compile(r"^[a-z_][a-z0-9_]{0,30}$")
-_OURS = {"schema": "holdfast", "pool": "10", "deadline": "30", "notify": "on"}
+_OURS = {"schema": "holdfast", "pool": "10", "deadline": "30", "notify": "on", "replica": "", "wakeups": ""}
+_ITS_OWN = {"host", "hostaddr", "port", "target_session_attrs"}
+"""What a replica never has from its primary."""
+_REPLICA_CONNECT_SECONDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,10 @@ class PostgresAddress:
     """Seconds after which a statement that has no answer is given up, and its connection closed."""
     notify: bool
     """Whether wake-ups go by LISTEN and NOTIFY."""
+    replica: PostgresAddress | None = None
+    """Where lists and counts may be read."""
+    wakeups: str | None = field(default=None, repr=False)
+    """Where wake-ups go instead."""
 
 
 def parse(url: str) -> PostgresAddress:
@@ -41,12 +50,7 @@ def parse(url: str) -> PostgresAddress:
     query = parse_qsl(parts.query, keep_blank_values=True)
     ours = {**_OURS, **{name: value for name, value in query if name in _OURS}}
     rest = [(name, value) for name, value in query if name not in _OURS]
-    try:
-        connection = conninfo_to_dict(urlunsplit(parts._replace(scheme="postgresql", query=urlencode(rest))))
-    except ProgrammingError:
-        raise ValueError(
-            "the address of the store cannot be read; it is like postgresql://user@host/database"
-        ) from None
+    connection = _read(urlunsplit(parts._replace(query=urlencode(rest))), "store")
     if not _SCHEMA.match(ours["schema"]):
         raise ValueError(f"schema={ours['schema']!r}: use small letters, digits and _, at most 31, not a digit first")
     if not ours["pool"].isdigit() or not 1 <= int(ours["pool"]) <= 1000:
@@ -59,14 +63,35 @@ def parse(url: str) -> PostgresAddress:
         raise ValueError(f"deadline={ours['deadline']!r}: seconds, more than 0 and at most 3600")
     if ours["notify"] not in ("on", "off"):
         raise ValueError(f"notify={ours['notify']!r}: on or off")
-    return PostgresAddress(
+    address = PostgresAddress(
         name=_for_people(connection, ours["schema"]),
         connection=connection,
         schema=ours["schema"],
         pool=int(ours["pool"]),
         deadline=deadline,
         notify=ours["notify"] == "on",
+        wakeups=ours["wakeups"] or None,
     )
+    return replace(address, replica=_replica(address, ours["replica"])) if ours["replica"] else address
+
+
+def _replica(primary: PostgresAddress, url: str) -> PostgresAddress:
+    shared = {name: value for name, value in primary.connection.items() if name not in _ITS_OWN}
+    connection = {"connect_timeout": _REPLICA_CONNECT_SECONDS, **shared, **_read(url, "replica")}
+    return replace(primary, name=_for_people(connection, primary.schema), connection=connection)
+
+
+def _read(url: str, whose: str) -> dict[str, Any]:
+    """What an address tells libpq."""
+    parts = urlsplit(url)
+    try:
+        if parts.scheme not in ("postgresql", "postgres"):
+            raise ProgrammingError(parts.scheme)
+        return conninfo_to_dict(urlunsplit(parts._replace(scheme="postgresql")))
+    except ProgrammingError:
+        raise ValueError(
+            f"the address of the {whose} cannot be read; it is like postgresql://user@host/database"
+        ) from None
 
 
 def _for_people(connection: dict[str, Any], schema: str) -> str:

@@ -1,0 +1,89 @@
+"""A store that was open when its process forked: parent and child go on, each over sessions of its own."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+
+import psycopg
+
+from holdfast import Jobs, SyncClient
+from holdfast.lifecycle import NewJob
+from holdfast.operations import GetJobs, Start
+from holdfast.stores.postgres import PostgresStore
+from holdfast.testing.builders import new_job
+
+
+def in_child(act: Callable[[], None]) -> int:
+    """Run something in a forked child; answers its exit code."""
+    with warnings.catch_warnings():
+        # The store has a thread, which newer Pythons warn of; that is what is tried here.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            act()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def sessions(connection: psycopg.Connection) -> set[int]:
+    rows = connection.execute("select pid from pg_stat_activity where application_name = 'holdfast'")
+    return {row[0] for row in rows}
+
+
+def test_a_child_shares_no_session_with_its_parent(store: PostgresStore, connection: psycopg.Connection) -> None:
+    before, meanwhile, after = new_job(), new_job(), new_job()
+    store.perform_sync(Start((before,)))
+    tx = store.begin_sync()
+    tx.perform(Start((after,)))
+    own = sessions(connection)
+    heard: list[object] = []
+    store.wakeups.subscribe(heard.append)
+
+    def work() -> None:
+        store.perform_sync(Start((meanwhile,)))
+        assert store.perform_sync(GetJobs((before.id, after.id)))[1] is None
+        assert len(sessions_of_child() - own) == 2, "one for verbs, one that listens"
+        store.close_sync()
+
+    def sessions_of_child() -> set[int]:
+        with psycopg.connect(connection.info.dsn) as look:
+            return sessions(look)
+
+    assert in_child(work) == 0
+
+    # Nothing that the child did, its end included, ended a session of ours, or took an answer from one.
+    tx.commit()
+    assert own <= sessions(connection)
+    found = store.perform_sync(GetJobs((before.id, meanwhile.id, after.id)))
+    assert [job is not None for job in found] == [True, True, True]
+
+
+def test_a_client_that_a_child_leaves_stays_open_for_its_parent(address: str) -> None:
+    with SyncClient(address, Jobs()) as client:
+        job = new_job()
+
+        assert in_child(client.close) == 0
+
+        client.store.perform_sync(Start((job,)))
+        assert client.get(job.id) is not None
+
+
+def test_a_childs_child_begins_anew_too(store: PostgresStore) -> None:
+    first, second = new_job(), new_job()
+
+    def work() -> None:
+        store.perform_sync(Start((first,)))
+        assert in_child(lambda: start(second)) == 0
+        start(new_job())
+
+    def start(job: NewJob) -> None:
+        store.perform_sync(Start((job,)))
+
+    assert in_child(work) == 0
+    assert None not in store.perform_sync(GetJobs((first.id, second.id)))
