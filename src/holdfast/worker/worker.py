@@ -249,22 +249,22 @@ class Worker:
         self._tasks.update(task for task in tasks if not task.done())
 
     async def _occupy(self, holding: Holding) -> None:
+        task = cast("asyncio.Task[None]", asyncio.current_task())
         try:
             await self._runner.run(holding)
-        except BaseException as error:
+        except BaseException:
             # Nobody will settle it. No longer renewed, its lease runs out and it is taken back.
             self._holdings.remove(holding)
             self._settled()
-            if not isinstance(error, Exception):
-                raise
-            log.exception("an attempt broke in the engine itself")
+            task.add_done_callback(_mourn)
+            raise
         else:
             if self._job_delay:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stopping.wait(), self._job_delay)
         finally:
-            # Here and not in a callback of the task, which would cost as much as starting it.
-            self._tasks.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+            # Here and not in a callback, which for every job would cost as much as its task.
+            self._tasks.discard(task)
             self._alarm.ring()
 
     def _settled(self) -> None:
@@ -321,6 +321,11 @@ class Worker:
         with suppress(TimeoutError):
             # Not written in time, the leases run out: nothing depends on it.
             await asyncio.wait_for(settler.flush(), timeout=LAST_WORDS)
+
+
+def _mourn(task: asyncio.Task[None]) -> None:
+    if not task.cancelled():
+        log.error("an attempt broke in the engine itself", exc_info=task.exception())
 
 
 def _stop_threads(renewer: Renewer, watchdog: Watchdog) -> None:
