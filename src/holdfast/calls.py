@@ -42,7 +42,7 @@ from holdfast.operations import (
     Start,
     TypeStats,
 )
-from holdfast.options import StartKeywords, StartOptions, check_duration
+from holdfast.options import StartKeywords, StartOptions, check_duration, check_text
 from holdfast.retry import Seconds, seconds
 from holdfast.steps import Steps
 
@@ -87,7 +87,7 @@ class Calls:
         return None if record is None else self.chain(record)
 
     def get_job(self, job_id: str) -> Steps[Job | None]:
-        (record,) = yield GetJobs((job_id,))
+        (record,) = yield GetJobs((_named("job", job_id),))
         return None if record is None else self.job(record)
 
     def list_chains(self, wanted: Filter, cursor: str | None, limit: int) -> Steps[Page[Chain[Any]]]:
@@ -103,7 +103,7 @@ class Calls:
         return Page([self.job(record) for record in records[:limit]], more)
 
     def report(self, job_id: str) -> Steps[Report | None]:
-        history = yield GetHistory(job_id, may_lag=True)
+        history = yield GetHistory(_named("job", job_id), may_lag=True)
         if history is None:
             return None
         record, past = history
@@ -165,7 +165,7 @@ class Calls:
         """The job that is meant: a chain's id, being that of its first job, stands for its current one."""
         if isinstance(subject, Job):
             return subject.id
-        identifier = subject if isinstance(subject, str) else subject.id
+        identifier = _named("job", subject) if isinstance(subject, str) else subject.id
         (chain,) = yield GetChains((identifier,))
         return identifier if chain is None else chain.last.id
 
@@ -236,8 +236,14 @@ def patience(timeout: Seconds | None) -> float | None:
 def chain_id(chain: Chain[Any] | Job | str) -> str:
     """The id of a chain, from a chain, one of its jobs, or the id itself."""
     if isinstance(chain, str):
-        return chain
+        return _named("chain", chain)
     return chain.chain_id if isinstance(chain, Job) else chain.id
+
+
+def _named(what: str, text: str) -> str:
+    """A name that somebody looks for. What no store could keep is a mistake, not a name of nothing."""
+    check_text(what, text)
+    return text
 
 
 def type_names(names: Names | None) -> tuple[str, ...]:
@@ -246,7 +252,7 @@ def type_names(names: Names | None) -> tuple[str, ...]:
         return ()
     if isinstance(names, str | JobType):
         names = [names]
-    return tuple(name if isinstance(name, str) else name.name for name in names)
+    return tuple(_named("type", name) if isinstance(name, str) else name.name for name in names)
 
 
 def wanted(
@@ -268,7 +274,7 @@ def wanted(
         scheduled=scheduled or None,
         types=type_names(type),
         chain_id=None if chain is None else chain_id(chain),
-        key=key,
+        key=None if key is None else _named("key", key),
         since=None if since is None else to_micros(since),
         until=None if until is None else to_micros(until),
     )

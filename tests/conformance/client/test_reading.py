@@ -27,6 +27,22 @@ async def test_none_where_there_is_none(scene: Scene) -> None:
     assert await scene.client.report("nothing") is None
 
 
+@pytest.mark.parametrize("name", ["", "a\0b", "a\ud800"], ids=["empty", "NUL", "lone surrogate"])
+async def test_a_name_that_no_store_could_keep_is_refused_everywhere_alike(scene: Scene, name: str) -> None:
+    client = scene.client
+    calls = [client.get, client.get_job, client.report, client.cancel, client.retry, client.run_now, client.pause]
+
+    for call in calls:
+        with pytest.raises(ValueError, match="chain|job|type"):
+            await call(name)
+    with pytest.raises(ValueError, match="chain"):
+        await client.delete([name])
+    with pytest.raises(ValueError, match="key"):
+        await client.list_chains(key=name)
+    with pytest.raises(ValueError, match="type"):
+        await client.list_jobs(type=name)
+
+
 async def test_a_chain_shows_its_last_job(scene: Scene) -> None:
     @scene.jobs.job
     async def first() -> Bound[int]:
