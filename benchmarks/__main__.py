@@ -1,81 +1,62 @@
-"""Measure, and print a table: medians of several rounds on fresh storage, in alternating order."""
+"""``make bench``: measure what was chosen, and write RESULTS.md, results.svg and results.json of all figures so far."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import platform
-import sqlite3
-import statistics
-import tempfile
-from collections.abc import Callable
+import time
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
+from benchmarks.chart import chart
+from benchmarks.contenders import peers
+from benchmarks.report import report
+from benchmarks.results import Results
+from benchmarks.runner import LIBRARY, Choice, run
+from benchmarks.scenarios import SCENARIOS
+from benchmarks.storage import STORES
 
-from benchmarks import limits, measured
-
-Round = Callable[[Path], float]
-
-
-def sqlite(folder: Path) -> str:
-    return f"sqlite:///{folder}/holdfast.db"
-
-
-def scenarios(scale: float) -> dict[str, tuple[Round, Round]]:
-    """By name: Holdfast's round, and the limit's."""
-    jobs, singles = int(10_000 * scale), int(500 * scale)
-    loop: Round = lambda folder: asyncio.run(limits.tasks(10 * jobs))  # noqa: E731 - a round, like the others
-    found: dict[str, tuple[Round, Round]] = {
-        "sqlite: one start at a time": (
-            lambda folder: asyncio.run(measured.starts_one_by_one(sqlite(folder), singles)),
-            lambda folder: limits.starts_one_by_one(folder / "limit.db", singles),
-        ),
-        "sqlite: bulk start": (
-            lambda folder: asyncio.run(measured.starts_together(sqlite(folder), jobs)),
-            lambda folder: limits.starts_together(folder / "limit.db", jobs),
-        ),
-        "sqlite: start and wait": (
-            lambda folder: asyncio.run(measured.round_trip(sqlite(folder), singles)),
-            lambda folder: limits.starts_one_by_one(folder / "limit.db", singles),
-        ),
-    }
-    for concurrency in (10, 100):
-        found[f"sqlite: drain, concurrency {concurrency}"] = (
-            lambda folder, slots=concurrency: asyncio.run(measured.drain(sqlite(folder), jobs, slots)),  # type: ignore[misc]
-            lambda folder, slots=concurrency: limits.drain(folder / "limit.db", jobs, slots),  # type: ignore[misc]
-        )
-    found["memory: drain, concurrency 100"] = (lambda folder: asyncio.run(measured.drain("memory://", jobs, 100)), loop)
-    return found
+FOLDER = Path(__file__).parent
+QUICK = 0.1
 
 
-def measure(ours: Round, limit: Round, rounds: int) -> tuple[list[float], list[float]]:
-    """Every round on fresh storage, now one first, now the other."""
-    mine: list[float] = []
-    theirs: list[float] = []
-    for number in range(rounds):
-        pairs = [(ours, mine), (limit, theirs)]
-        for run, figures in pairs if number % 2 else reversed(pairs):
-            with tempfile.TemporaryDirectory(prefix="holdfast-bench-") as folder:
-                figures.append(run(Path(folder)))
-    return mine, theirs
+def main(arguments: list[str] | None = None) -> None:
+    options = _parser().parse_args(arguments)
+    names = {each.name.lower(): each.name for each in peers()}
+    chosen = [each for each in options.peers.lower().split(",") if each]
+    wrong = [each for each in chosen if each not in names and each not in ("all", "none")]
+    if wrong:
+        raise SystemExit(f"no such peer: {', '.join(wrong)}; there are {', '.join(names.values())}, all and none")
+    choice = Choice(
+        stores=options.only.split(",") if options.only else (*STORES, LIBRARY),
+        scenarios=options.scenarios.split(",") if options.scenarios else (),
+        peers=None if "all" in chosen else [names[each] for each in chosen if each != "none"],
+        rounds=options.rounds or (1 if options.quick else 3),
+        scale=options.scale or (QUICK if options.quick else 1.0),
+    )
+    folder: Path = options.output
+    folder.mkdir(parents=True, exist_ok=True)
+    results = Results(None if options.afresh else folder / "results.json")
+    begun = time.monotonic()
+    if not options.report:
+        run(choice, results, lambda line: print(f"[{time.monotonic() - begun:5.0f} s] {line}", flush=True))
+    results.write(folder / "results.json")
+    (folder / "RESULTS.md").write_text(report(results))
+    (folder / "results.svg").write_text(chart(results))
+    print(f"wrote RESULTS.md, results.svg and results.json to {folder} in {time.monotonic() - begun:.0f} s")
 
 
-def main() -> None:
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=1.0, help="how many jobs, as a part of the usual")
-    options = parser.parse_args()
-    table = Table(title=f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, synchronous=FULL")
-    for heading in ("scenario", "Holdfast /s", "limit /s", "ratio", "spread"):
-        table.add_column(heading, justify="left" if heading == "scenario" else "right")
-    for name, (ours, limit) in scenarios(options.scale).items():
-        mine, theirs = measure(ours, limit, options.rounds)
-        middle, top = statistics.median(mine), statistics.median(theirs)
-        spread = (max(mine) - min(mine)) / middle
-        table.add_row(name, f"{middle:,.0f}", f"{top:,.0f}", f"{middle / top:.0%}", f"±{spread / 2:.0%}")
-    Console().print(table)
+    ideas = ", ".join(dict.fromkeys(each.idea for each in SCENARIOS))
+    parser.add_argument("--only", metavar="STORES", help=f"some of {', '.join((*STORES, LIBRARY))}, with commas between")
+    parser.add_argument("--scenarios", metavar="IDEAS", help=f"some of {ideas}, or how they begin")
+    parser.add_argument("--peers", default="all", metavar="NAMES", help="peers to run beside: names, all or none")
+    parser.add_argument("--quick", action="store_true", help="one round with a tenth of the jobs")
+    parser.add_argument("--rounds", type=int, help="3, or 1 when quick")
+    parser.add_argument("--scale", type=float, help="how many jobs, as a part of the usual")
+    parser.add_argument("--output", type=Path, default=FOLDER, help="the folder to write to, and to add to")
+    parser.add_argument("--afresh", action="store_true", help="forget older figures instead of adding to them")
+    parser.add_argument("--report", action="store_true", help="measure nothing: write the report and the chart again")
+    return parser
 
 
 if __name__ == "__main__":

@@ -1,0 +1,107 @@
+"""The bars: what Holdfast has to reach beside its peers and the limit, measured in the same run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.contenders import contender
+from benchmarks.metrics import METRICS
+from benchmarks.results import Results
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A figure of ours, and the multiple of another's that it must reach."""
+
+    store: str
+    metric: str
+    times: float
+    of: str
+    """A contender's name, `best peer`, or `limit`."""
+    ours: str = "Holdfast"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a bar stands. Without the figures that it needs, nothing is known."""
+
+    bar: Bar
+    value: float | None
+    other: tuple[str, float] | None
+
+    @property
+    def needed(self) -> float | None:
+        return None if self.other is None else self.bar.times * self.other[1]
+
+    @property
+    def reached(self) -> bool | None:
+        if self.value is None or self.needed is None:
+            return None
+        return self.value >= self.needed if METRICS[self.bar.metric].higher else self.value <= self.needed
+
+
+BARS = (
+    Bar("postgres", "drain, concurrency 10", 3, "best peer"),
+    Bar("postgres", "drain, best settings", 2, "best peer"),
+    Bar("postgres", "drain, best settings", 0.6, "limit"),
+    Bar("postgres", "one start at a time", 0.75, "limit"),
+    Bar("postgres", "bulk start", 1, "best peer"),
+    Bar("postgres", "bulk start", 0.5, "limit"),
+    Bar("postgres", "pick-up p50", 1.6, "limit"),
+    Bar("postgres", "round trip p50", 1 / 3, "best peer"),
+    Bar("redis", "drain, best settings", 4, "best peer"),
+    Bar("redis", "one start at a time", 0.75, "limit"),
+    Bar("redis", "one start at a time", 0.75, "Huey", ours="Holdfast, SyncClient"),
+    Bar("redis", "bulk start", 1.2, "best peer"),
+    Bar("redis", "pick-up p50", 2.2, "limit"),
+    Bar("redis", "round trip p50", 0.6, "Celery"),
+    Bar("sqlite", "drain, best settings", 5, "best peer"),
+    Bar("sqlite", "one start at a time", 0.7, "limit"),
+    Bar("sqlite", "one start at a time", 1, "FlexiQ", ours="Holdfast, synchronous=normal"),
+    Bar("sqlite", "bulk start", 1.2, "best peer"),
+    Bar("sqlite", "pick-up p50", 0.5, "best peer"),
+    Bar("sqlite", "round trip p50", 0.5, "best peer"),
+    Bar("memory", "drain, best settings", 0.2, "limit"),
+)
+
+
+def verdicts(results: Results) -> list[Verdict]:
+    """Every bar, with the figures of these results."""
+    found: list[Verdict] = []
+    for bar in BARS:
+        figure = results.figure(bar.store, bar.metric, bar.ours)
+        found.append(Verdict(bar, None if figure is None else figure.value, _other(bar, results)))
+    return found
+
+
+def best_peer(results: Results, store: str, metric: str) -> tuple[str, float] | None:
+    """The peer that does best, and its figure."""
+    names = {entry.contender for entry in results.entries.values() if entry.store == store}
+    figures = {
+        name: figure.value
+        for name in sorted(names)
+        if contender(name).requirements and (figure := results.figure(store, metric, name)) is not None
+    }
+    if not figures:
+        return None
+    best = (max if METRICS[metric].higher else min)(figures, key=lambda name: figures[name])
+    return best, figures[best]
+
+
+def limit(results: Results, store: str, metric: str) -> tuple[str, float] | None:
+    """The figure of the script without a library."""
+    for entry in results.entries.values():
+        if entry.store == store and entry.contender.startswith("limit") and "normal" not in entry.contender:
+            figure = results.figure(store, metric, entry.contender)
+            if figure is not None:
+                return entry.contender, figure.value
+    return None
+
+
+def _other(bar: Bar, results: Results) -> tuple[str, float] | None:
+    if bar.of == "best peer":
+        return best_peer(results, bar.store, bar.metric)
+    if bar.of == "limit":
+        return limit(results, bar.store, bar.metric)
+    figure = results.figure(bar.store, bar.metric, bar.of)
+    return None if figure is None else (bar.of, figure.value)

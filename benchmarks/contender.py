@@ -1,0 +1,98 @@
+"""The contract of a contender: Holdfast, a peer, or the limit written by hand, all measured by the same loops.
+
+A module of a contender must be importable where its library is not installed: the library is imported when a contender
+is made. Methods may be plain or async. Every handler calls `tick` (or `lap`) first and returns a value where the
+library keeps values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+
+class Unsupported(Exception):  # noqa: N818 - told in the report as a reason
+    """A contender has no such feature; the reason goes into the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Fresh storage for one run."""
+
+    store: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a figure of a contender is worth: what it promises, and what is left of a job afterwards."""
+
+    guarantee: str
+    retention: str
+    best: str
+    """The settings of the rows called best."""
+
+
+class Contender:
+    """One queue on one store."""
+
+    name: ClassVar[str]
+    about: ClassVar[dict[str, About]]
+    """By store."""
+    requirements: ClassVar[Sequence[str]] = ()
+    """What pip installs into its own environment; nothing for those that run in ours."""
+    module: ClassVar[str] = ""
+    """Whose import is timed."""
+    distributions: ClassVar[Sequence[str]] = ()
+    """Whose versions are told."""
+    drains: ClassVar[tuple[int, int]] = (1000, 1000)
+    """How many jobs fill a few seconds at concurrency 10, and with the best settings."""
+    starts: ClassVar[tuple[int, int]] = (300, 5000)
+    """How many starts one at a time, and how many in bulk."""
+    only: ClassVar[frozenset[str] | None] = None
+    """The scenarios it takes part in; None is all that fit."""
+    blocking: ClassVar[bool] = False
+    """Whether `start` blocks: compared with SyncClient."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+    def setup(self) -> Any:
+        """Make tables. Once per fresh storage, in a process of its own."""
+
+    def open(self) -> Any:
+        """Connect, to start jobs."""
+
+    def close(self) -> Any:
+        """Let go."""
+
+    def start(self, number: int) -> Any:
+        """Start the job that adds 1 to a number."""
+        raise NotImplementedError
+
+    def start_many(self, numbers: Sequence[int]) -> Any:
+        """Start many in the way the library documents for it."""
+        raise NotImplementedError
+
+    def load(self, kind: str, numbers: Sequence[int]) -> Any:
+        """Start many of a kind: `plain` is all that peers know. Answers how many handlers will run for it."""
+        if kind != "plain":
+            raise Unsupported(f"no {kind} jobs")
+        return self.start_many(numbers)
+
+    def touch(self, sent: int) -> Any:
+        """Start the job whose handler calls `lap(sent)`."""
+        raise NotImplementedError
+
+    def call(self, number: int) -> Any:
+        """Start the adding job, and wait for its result as the library documents it."""
+        raise NotImplementedError
+
+    def left(self) -> Any:
+        """How many jobs are not yet settled in the store."""
+        raise NotImplementedError
+
+    def work(self, slots: int | None) -> Any:
+        """Run jobs until killed: so many at a time, or with the best settings."""
+        raise NotImplementedError

@@ -1,0 +1,49 @@
+"""Who is measured, and on what."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from benchmarks.contender import Contender
+
+_CLASSES = {
+    "Holdfast": "benchmarks.ours:Ours",
+    "Holdfast, SyncClient": "benchmarks.ours:OursBlocking",
+    "Holdfast, synchronous=normal": "benchmarks.ours:OursNormal",
+    "limit: asyncpg": "benchmarks.limits.postgres:PostgresLimit",
+    "limit: Lua": "benchmarks.limits.redis:RedisLimit",
+    "limit: sqlite3": "benchmarks.limits.sqlite:SqliteLimit",
+    "limit: sqlite3, synchronous=normal": "benchmarks.limits.sqlite:SqliteNormalLimit",
+    "limit: event loop": "benchmarks.limits.memory:MemoryLimit",
+    "PgQueuer": "benchmarks.peers.pgqueuer:PgQueuer",
+    "Procrastinate": "benchmarks.peers.procrastinate:Procrastinate",
+    "Chancy": "benchmarks.peers.chancy:Chancy",
+    "SAQ": "benchmarks.peers.saq:Saq",
+    "DBOS": "benchmarks.peers.dbos:Dbos",
+    "awa-pg": "benchmarks.peers.awa:Awa",
+    "FlexiQ": "benchmarks.peers.flexiq:FlexiQ",
+    "Dramatiq": "benchmarks.peers.dramatiq:Dramatiq",
+    "taskiq": "benchmarks.peers.taskiq:Taskiq",
+    "Huey": "benchmarks.peers.huey:Huey",
+    "Celery": "benchmarks.peers.celery:Celery",
+    "RQ": "benchmarks.peers.rq:Rq",
+    "streaQ": "benchmarks.peers.streaq:Streaq",
+}
+"""By name; imported when asked for, since not every interpreter has what each needs."""
+
+
+def contender(name: str) -> type[Contender]:
+    """The contender of a name."""
+    module, _, attribute = _CLASSES[name].partition(":")
+    found: type[Contender] = getattr(import_module(module), attribute)
+    return found
+
+
+def contenders(store: str) -> list[type[Contender]]:
+    """Everybody on a store: Holdfast first, then the limit, then peers."""
+    return [each for each in map(contender, _CLASSES) if store in each.about]
+
+
+def peers() -> list[type[Contender]]:
+    """Those that need an environment of their own."""
+    return [each for each in map(contender, _CLASSES) if each.requirements]

@@ -1,0 +1,153 @@
+"""PostgreSQL's limit: asyncpg, one connection, claims and completions in batches, every write fenced by a token."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+from uuid import uuid4
+
+from benchmarks.contender import About, Contender, Place
+from benchmarks.ticks import lap, tick
+
+BATCH = 100
+SCHEMA = """
+create table job (
+    seq bigint generated always as identity primary key, id text not null unique, type text not null,
+    status text not null default 'pending', priority int not null default 0,
+    scheduled_at timestamptz not null default now(), token text, leased_until timestamptz, attempt int not null default 0,
+    finished_at timestamptz, input bytea not null, output bytea
+) with (fillfactor = 85);
+create index job_due on job (type, priority desc, scheduled_at, seq) where status = 'pending';
+create table benchmark_write (number bigint);
+"""
+INSERT = "insert into job (id, type, input) values ($1, $2, $3)"
+INSERT_AND_TELL = "with told as (select pg_notify('due', '')) insert into job (id, type, input) select $1, $2, $3 from told"
+INSERT_MANY = "insert into job (id, type, input) select * from unnest($1::text[], $2::text[], $3::bytea[])"
+CLAIM = """
+update job set status = 'running', token = $1, attempt = attempt + 1, leased_until = now() + interval '60 s'
+ where id = any(array(
+    select id from job where type = $2 and status = 'pending' and scheduled_at <= now()
+     order by priority desc, scheduled_at, seq limit $3 for update skip locked))
+returning seq, id, input
+"""
+COMPLETE = """
+update job set status = 'completed', output = done.output, finished_at = now(), token = null, leased_until = null
+  from unnest($1::bigint[], $2::bytea[]) as done (seq, output)
+ where job.seq = done.seq and job.status = 'running' and job.token = $3
+"""
+
+
+class PostgresLimit(Contender):
+    name = "limit: asyncpg"
+    about = {  # noqa: RUF012
+        "postgres": About(
+            "a table, SKIP LOCKED, fenced by a token", "rows are kept", f"one connection, batches of {BATCH}"
+        )
+    }
+    distributions = ("asyncpg",)
+    drains = (10_000, 50_000)
+    starts = (1500, 50_000)
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self._library: Any = import_module("asyncpg")
+
+    async def setup(self) -> None:
+        await self.open()
+        await self._connection.execute(SCHEMA)
+        await self.close()
+
+    async def open(self) -> None:
+        self._connection = await self._library.connect(self.place.url)
+        self._listening = False
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    async def start(self, number: int) -> None:
+        await self._connection.execute(INSERT, str(uuid4()), "add", _payload(number))
+
+    async def start_many(self, numbers: Sequence[int]) -> None:
+        ids = [str(uuid4()) for _ in numbers]
+        await self._connection.execute(INSERT_MANY, ids, ["add"] * len(ids), [_payload(number) for number in numbers])
+
+    async def load(self, kind: str, numbers: Sequence[int]) -> None:
+        if kind == "transactional":
+            ids = [str(uuid4()) for _ in numbers]
+            payloads = [_payload(number) for number in numbers]
+            await self._connection.execute(INSERT_MANY, ids, ["write"] * len(ids), payloads)
+        else:
+            await super().load(kind, numbers)
+
+    async def touch(self, sent: int) -> None:
+        await self._connection.execute(INSERT_AND_TELL, str(uuid4()), "touch", _payload(sent))
+
+    async def call(self, number: int) -> int:
+        if not self._listening:
+            self._answers: dict[str, asyncio.Future[int]] = {}
+            listener = self._listener = await self._library.connect(self.place.url)
+            await listener.add_listener("done", self._hear)
+            self._listening = True
+        id = str(uuid4())
+        answer = self._answers[id] = asyncio.get_running_loop().create_future()
+        await self._connection.execute(INSERT_AND_TELL, id, "call", _payload(number))
+        return await answer
+
+    def _hear(self, connection: Any, process: int, channel: str, payload: str) -> None:
+        id, _, value = payload.partition(" ")
+        if waiting := self._answers.pop(id, None):
+            waiting.set_result(int(value))
+
+    async def left(self) -> int:
+        return int(await self._connection.fetchval("select count(*) from job where status in ('pending', 'running')"))
+
+    async def work(self, slots: int | None) -> None:
+        await self.open()
+        listener = await self._library.connect(self.place.url)
+        due = asyncio.Event()
+        await listener.add_listener("due", lambda *_: due.set())
+        while True:
+            due.clear()
+            busy = False
+            for type in ("add", "touch", "call", "write"):
+                busy |= await self._batch(type, slots or BATCH)
+            if not busy:
+                await due.wait()
+
+    async def _batch(self, type: str, size: int) -> bool:
+        token = uuid4().hex
+        rows = await self._connection.fetch(CLAIM, token, type, size)
+        if not rows:
+            return False
+        if type == "write":
+            for row in rows:
+                await self._write(row, token)
+            return True
+        outputs = [_handle(type, row["input"]) for row in rows]
+        await self._connection.execute(COMPLETE, [row["seq"] for row in rows], outputs, token)
+        if type == "call":
+            for row, output in zip(rows, outputs, strict=True):
+                await self._connection.execute("select pg_notify('done', $1)", f"{row['id']} {output.decode()}")
+        return True
+
+    async def _write(self, row: Any, token: str) -> None:
+        """A write of the application's and the completion in one transaction, one job at a time."""
+        async with self._connection.transaction():
+            await self._connection.execute("insert into benchmark_write values ($1)", row["seq"])
+            await self._connection.execute(COMPLETE, [row["seq"]], [_handle("write", row["input"])], token)
+
+
+def _payload(number: int) -> bytes:
+    return json.dumps({"number": number}).encode()
+
+
+def _handle(type: str, payload: bytes) -> bytes:
+    number = json.loads(payload)["number"]
+    if type == "touch":
+        lap(number)
+        return b"null"
+    tick()
+    return str(number + 1).encode()

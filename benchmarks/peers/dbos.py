@@ -1,0 +1,89 @@
+"""DBOS on PostgreSQL: workflows of one function on a queue."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from benchmarks.contender import About, Contender, Place
+from benchmarks.ticks import lap, tick
+
+POLL = 0.01
+
+
+class Dbos(Contender):
+    name = "DBOS"
+    about = {  # noqa: RUF012
+        "postgres": About(
+            guarantee="at least once; workflows of a dead executor are recovered when it comes back; not fenced",
+            retention="workflows with inputs and results are kept",
+            best="no limit of concurrency, polling_interval_sec=0.01",
+        )
+    }
+    requirements = ("dbos==3.3.0", "psycopg[binary]")
+    module = "dbos"
+    distributions = ("dbos", "psycopg")
+    drains = (600, 1000)
+    starts = (300, 1000)
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self._library: Any = import_module("dbos")
+        self._sqlalchemy: Any = import_module("sqlalchemy")
+        self._url = place.url
+
+    def setup(self) -> None:
+        self._launch()
+        self._library.DBOS.destroy()
+
+    def open(self) -> None:
+        self._client = self._library.DBOSClient(system_database_url=self._url)
+        self._engine = self._sqlalchemy.create_engine(self._url.replace("postgresql://", "postgresql+psycopg://"))
+
+    def close(self) -> None:
+        self._client.destroy()
+        self._engine.dispose()
+
+    async def start(self, number: int) -> None:
+        await self._client.enqueue_async({"queue_name": "benchmark", "workflow_name": "add"}, number)
+
+    def start_many(self, numbers: Sequence[int]) -> None:
+        """There is no bulk verb: one call after the other."""
+        for number in numbers:
+            self._client.enqueue({"queue_name": "benchmark", "workflow_name": "add"}, number)
+
+    async def touch(self, sent: int) -> None:
+        await self._client.enqueue_async({"queue_name": "benchmark", "workflow_name": "touch"}, sent)
+
+    async def call(self, number: int) -> int:
+        handle = await self._client.enqueue_async({"queue_name": "benchmark", "workflow_name": "add"}, number)
+        return int(await handle.get_result(polling_interval_sec=POLL))
+
+    def left(self) -> int:
+        query = "select count(*) from dbos.workflow_status where status in ('ENQUEUED', 'PENDING')"
+        with self._engine.connect() as connection:
+            return int(connection.execute(self._sqlalchemy.text(query)).scalar())
+
+    def work(self, slots: int | None) -> None:
+        self._launch(slots)
+        signal.pause()
+
+    def _launch(self, slots: int | None = None) -> None:
+        dbos = self._library.DBOS
+        dbos(config={"name": "benchmark", "system_database_url": self._url, "log_level": "ERROR"})
+
+        @dbos.workflow(name="add")
+        async def add(number: int) -> int:
+            tick()
+            return number + 1
+
+        @dbos.workflow(name="touch")
+        async def touch(sent: int) -> None:
+            lap(sent)
+
+        dbos.launch()
+        dbos.register_queue(
+            "benchmark", worker_concurrency=slots, polling_interval_sec=POLL, on_conflict="always_update"
+        )

@@ -1,0 +1,79 @@
+"""FlexiQ on PostgreSQL, Redis and SQLite: a queue in Rust with handlers in Python's threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from benchmarks.contender import About, Contender, Place
+from benchmarks.ticks import lap, tick
+
+_GUARANTEE = "at least once, stale jobs are reaped after their timeout; not fenced"
+_BEST = "4 threads, scheduler_batch_size=100, polling every millisecond or pushed"
+
+
+class FlexiQ(Contender):
+    name = "FlexiQ"
+    about = {  # noqa: RUF012
+        "postgres": About(_GUARANTEE, "jobs and results are kept", _BEST),
+        "redis": About(_GUARANTEE, "jobs and results are kept", _BEST),
+        "sqlite": About(
+            _GUARANTEE + "; synchronous=NORMAL, a power failure may undo commits", "jobs and results are kept", _BEST
+        ),
+    }
+    requirements = ("flexiq==2.1.0",)
+    module = "flexiq"
+    distributions = ("flexiq",)
+    drains = (1000, 3000)
+    starts = (500, 10000)
+    blocking = True
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place)
+        self._open(4, batch=100)
+
+    def start(self, number: int) -> None:
+        self._add.delay(number)
+
+    def start_many(self, numbers: Sequence[int]) -> None:
+        self._add.map([(number,) for number in numbers])
+
+    def touch(self, sent: int) -> None:
+        self._touch.delay(sent)
+
+    def call(self, number: int) -> int:
+        return int(self._add.delay(number).result(timeout=30, poll_interval=0.001, max_poll_interval=0.005))
+
+    def left(self) -> int:
+        stats = self._queue.stats()
+        return int(stats["pending"] + stats["running"])
+
+    def work(self, slots: int | None) -> None:
+        if slots is not None:
+            self._open(slots, batch=None)
+        self._queue.run_worker()
+
+    def _open(self, threads: int, *, batch: int | None) -> None:
+        library: Any = import_module("flexiq")
+        place = self.place
+        where: dict[str, Any] = {"backend": place.store}
+        if place.store == "sqlite":
+            where["db_path"] = place.url
+        else:
+            where["db_url"] = place.url
+        queue = library.Queue(
+            workers=threads, scheduler_batch_size=batch, scheduler_poll_interval_ms=1 if batch else 50,
+            push_dispatch=True if batch else None, **where,
+        )  # fmt: skip
+
+        @queue.task(name="add")
+        def add(number: int) -> int:
+            tick()
+            return number + 1
+
+        @queue.task(name="touch")
+        def touch(sent: int) -> None:
+            lap(sent)
+
+        self._queue, self._add, self._touch = queue, add, touch

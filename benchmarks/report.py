@@ -1,0 +1,109 @@
+"""RESULTS.md: the bars, a table per store and figure, what each contender promises, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from benchmarks.bars import Verdict, verdicts
+from benchmarks.contenders import contender
+from benchmarks.metrics import METRICS
+from benchmarks.results import Results
+
+TITLES = {
+    "postgres": "PostgreSQL", "redis": "Redis", "sqlite": "SQLite", "memory": "Memory", "library": "Any store",
+}  # fmt: skip
+HEAD = """# How fast it is
+
+Measured by `make bench`: Holdfast, its peers and the same work written by hand (the limit), in one run, each in processes of
+its own, on fresh storage each time, in alternating order. A figure is the median of the rounds; ± is half of the way from the
+least to the most. Every handler adds one to a number. A drain counts until the last job is settled in the store; its clock
+begins with the first handler. Pick-up is from just before the start to the handler's first line, in a worker that was
+idle, in another process. All servers run on this one machine, beside the workers, and everybody has the same.
+"""
+
+
+def report(results: Results) -> str:
+    """The whole page."""
+    parts = [HEAD, _machine(results), "## The bars\n", _bars(verdicts(results))]
+    for store, title in TITLES.items():
+        if section := _store(results, store):
+            parts += [f"## {title}\n", section]
+    if troubles := _troubles(results):
+        parts += ["## Not measured\n", troubles]
+    return "\n".join(parts)
+
+
+def _machine(results: Results) -> str:
+    facts = {**results.machine, **results.facts}
+    versions: dict[str, str] = {}
+    for found in results.versions.values():
+        versions |= found
+    lines = [f"- {name}: {value}" for name, value in facts.items()]
+    lines.append(f"- versions: {', '.join(f'{name} {version}' for name, version in sorted(versions.items()))}")
+    if any(entry.scale != 1 for entry in results.entries.values()):
+        lines.append("- **some figures come from a quick run with fewer jobs**")
+    return "\n".join(lines) + "\n"
+
+
+def _bars(found: Sequence[Verdict]) -> str:
+    rows: list[list[str]] = []
+    for verdict in found:
+        bar, metric = verdict.bar, METRICS[verdict.bar.metric]
+        ours = "-" if verdict.value is None else metric.show(verdict.value)
+        other = "-" if verdict.other is None else f"{verdict.other[0]} {metric.show(verdict.other[1])}"
+        needed = "-" if verdict.needed is None else metric.show(verdict.needed)
+        if bar.ours != "Holdfast":
+            ours = f"{bar.ours}: {ours}"
+        asked = f"{bar.times:.2g} x {bar.of}"
+        reached = {True: "reached", False: "**not reached**", None: "not measured"}[verdict.reached]
+        rows.append([TITLES[bar.store], bar.metric, ours, other, f"{asked}: {needed}", reached])
+    return _table(["store", "figure", "Holdfast", "beside", "must reach", ""], rows)
+
+
+def _store(results: Results, store: str) -> str:
+    names = _names(results, store)
+    parts: list[str] = []
+    for metric in METRICS:
+        rows = _rows(results, store, metric, names)
+        if rows:
+            parts += [f"### {metric}\n", _table(["", "", "±", "Holdfast is"], rows)]
+    about = [_promise(name, store) for name in names if store in contender(name).about]
+    if parts and about:
+        parts += ["### What is promised, and what is kept\n", _table(["", "guarantee", "kept", "best settings"], about)]
+    return "\n".join(parts)
+
+
+def _rows(results: Results, store: str, metric: str, names: Sequence[str]) -> list[list[str]]:
+    """Best first, each with how much better or worse Holdfast is."""
+    higher = METRICS[metric].higher
+    figures = {name: figure for name in names if (figure := results.figure(store, metric, name)) is not None}
+    ours = figures.get("Holdfast")
+    rows: list[list[str]] = []
+    for name in sorted(figures, key=lambda name: figures[name].value, reverse=higher):
+        value = figures[name].value
+        ratio = ""
+        if ours is not None and not name.startswith("Holdfast") and value and ours.value:
+            times = ours.value / value if higher else value / ours.value
+            ratio = f"{times:.2f} x as good" if times < 10 else f"{times:.0f} x as good"
+        shown = f"**{name}**" if name.startswith("Holdfast") else name
+        rows.append([shown, METRICS[metric].show(value), f"{figures[name].noise:.0%}", ratio])
+    return rows
+
+
+def _promise(name: str, store: str) -> list[str]:
+    about = contender(name).about[store]
+    return [name, about.guarantee, about.retention, about.best]
+
+
+def _troubles(results: Results) -> str:
+    rows = [[TITLES[each.store], each.scenario, each.contender, each.trouble or ""] for each in results.troubles()]
+    return _table(["store", "scenario", "", "reason"], rows) if rows else ""
+
+
+def _names(results: Results, store: str) -> list[str]:
+    return list(dict.fromkeys(entry.contender for entry in results.entries.values() if entry.store == store))
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(each.replace("|", "\\|").replace("\n", " ") for each in line) + " |" for line in lines) + "\n"

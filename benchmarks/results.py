@@ -1,0 +1,82 @@
+"""Raw figures, kept as JSON, so that partial runs add up to a whole one."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+@dataclass(slots=True)
+class Entry:
+    """All rounds of one contender in one scenario on one store."""
+
+    store: str
+    scenario: str
+    contender: str
+    scale: float = 1.0
+    at: str = ""
+    rounds: list[dict[str, float]] = field(default_factory=list[dict[str, float]])
+    trouble: str | None = None
+    """Why there are no figures, or fewer than there should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """The median of the rounds, and half of the way from the least to the most as a part of it."""
+
+    value: float
+    noise: float
+    rounds: int
+
+
+class Results:
+    """Everything measured so far."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.machine: dict[str, str] = {}
+        self.facts: dict[str, str] = {}
+        self.versions: dict[str, dict[str, str]] = {}
+        self.entries: dict[tuple[str, str, str], Entry] = {}
+        if file is not None and file.exists():
+            self._read(json.loads(file.read_text()))
+
+    def begin(self, store: str, scenario: str, contender: str, *, scale: float) -> Entry:
+        """An entry without figures, in place of an older one."""
+        entry = Entry(store, scenario, contender, scale, f"{datetime.now(UTC):%Y-%m-%d %H:%M}")
+        self.entries[store, scenario, contender] = entry
+        return entry
+
+    def figure(self, store: str, metric: str, contender: str) -> Figure | None:
+        """A contender's figure, if it has one."""
+        for entry in self.entries.values():
+            if (entry.store, entry.contender) == (store, contender):
+                values = [each[metric] for each in entry.rounds if metric in each]
+                if values:
+                    middle = statistics.median(values)
+                    noise = (max(values) - min(values)) / 2 / middle if middle else 0.0
+                    return Figure(middle, noise, len(values))
+        return None
+
+    def troubles(self) -> list[Entry]:
+        """Entries with something to tell."""
+        return [entry for entry in self.entries.values() if entry.trouble]
+
+    def write(self, file: Path) -> None:
+        document = {
+            "machine": self.machine,
+            "facts": self.facts,
+            "versions": self.versions,
+            "entries": [asdict(entry) for entry in self.entries.values()],
+        }
+        file.write_text(json.dumps(document, indent=1) + "\n")
+
+    def _read(self, document: dict[str, object]) -> None:
+        self.machine = document["machine"]  # type: ignore[assignment]
+        self.facts = document["facts"]  # type: ignore[assignment]
+        self.versions = document["versions"]  # type: ignore[assignment]
+        for given in document["entries"]:  # type: ignore[attr-defined]
+            entry = Entry(**given)
+            self.entries[entry.store, entry.scenario, entry.contender] = entry
