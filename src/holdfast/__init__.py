@@ -43,6 +43,7 @@ from holdfast.retry import Retry
 from holdfast.store import Store
 from holdfast.supervisor import Supervisor
 from holdfast.sync_client import SyncClient
+from holdfast.wakeups import ConnectedWakeups, Hints, Wakeups
 from holdfast.worker import Attempt, Middleware, SyncAttempt, Worker
 
 __all__ = [
@@ -59,11 +60,13 @@ __all__ = [
     "Client",
     "Completed",
     "Conflict",
+    "ConnectedWakeups",
     "Duplicate",
     "DuplicateJobType",
     "ErrorText",
     "Event",
     "Fail",
+    "Hints",
     "HoldfastError",
     "Job",
     "JobCancelled",
@@ -95,6 +98,7 @@ __all__ = [
     "SyncQueue",
     "UnknownJobType",
     "WaitTimeout",
+    "Wakeups",
     "Worker",
     "WrongArguments",
     "content_id",

@@ -24,6 +24,7 @@ from holdfast.calls import (
 from holdfast.completing import Completing
 from holdfast.events import Event
 from holdfast.following import follow
+from holdfast.hearing import hearing
 from holdfast.job import Chain, Job, Page, Report
 from holdfast.jobs import Bound, Jobs
 from holdfast.observer import Observer, Observers
@@ -33,6 +34,7 @@ from holdfast.retry import Seconds
 from holdfast.store import Store
 from holdfast.stores.address import open_store
 from holdfast.waiting import Watcher
+from holdfast.wakeups import Wakeups
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -42,7 +44,8 @@ class Client:
     """Starts and follows jobs on a store. SyncClient has the same methods without await.
 
     One client may be shared by any number of tasks. `tx=` takes the application's own open transaction: what is
-    started or changed then commits, or rolls back, with it.
+    started or changed then commits, or rolls back, with it. `wakeups=` has a SQL store wake workers by other means than
+    its own: `redis://...`, or an object that follows `Wakeups`.
     """
 
     def __init__(
@@ -51,10 +54,11 @@ class Client:
         jobs: Jobs | None = None,
         *,
         migrate: bool = False,
+        wakeups: str | Wakeups | None = None,
         observers: Iterable[Observer | Callable[[Event], None]] = (),
         trace: Callable[[], str | None] | None = None,
     ) -> None:
-        self.store = open_store(store)
+        self.store = open_store(store, wakeups)
         self.jobs = Jobs() if jobs is None else jobs
         self.observers = Observers(observers)
         self._owns_store = isinstance(store, str)
@@ -182,7 +186,7 @@ class Client:
 
     async def examine(self) -> Sequence[Finding]:
         """What is wrong with the store, if anything: what `holdfast doctor` shows."""
-        return await self.store.perform(Examine())
+        return [*await self.store.perform(Examine()), *hearing(self.store.wakeups)]
 
     # Operating
 

@@ -24,6 +24,7 @@ from holdfast.calls import (
 from holdfast.completing import SyncCompleting
 from holdfast.events import Event
 from holdfast.following import follow_sync
+from holdfast.hearing import hearing
 from holdfast.job import Chain, Job, Page, Report
 from holdfast.jobs import Bound, Jobs
 from holdfast.observer import Observer, Observers
@@ -33,6 +34,7 @@ from holdfast.retry import Seconds
 from holdfast.store import Store
 from holdfast.stores.address import open_store
 from holdfast.waiting import Watcher
+from holdfast.wakeups import Wakeups
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -41,7 +43,8 @@ R = TypeVar("R")
 class SyncClient:
     """Starts and follows jobs on a store, blocking. It may be shared by any number of threads.
 
-    `tx=` takes the application's own open transaction, on a blocking connection or session.
+    `tx=` takes the application's own open transaction, on a blocking connection or session; `wakeups=` other wake-ups
+    than a SQL store's own.
     """
 
     def __init__(
@@ -50,10 +53,11 @@ class SyncClient:
         jobs: Jobs | None = None,
         *,
         migrate: bool = False,
+        wakeups: str | Wakeups | None = None,
         observers: Iterable[Observer | Callable[[Event], None]] = (),
         trace: Callable[[], str | None] | None = None,
     ) -> None:
-        self.store = open_store(store)
+        self.store = open_store(store, wakeups)
         self.jobs = Jobs() if jobs is None else jobs
         self.observers = Observers(observers)
         self._owns_store = isinstance(store, str)
@@ -181,7 +185,7 @@ class SyncClient:
 
     def examine(self) -> Sequence[Finding]:
         """What is wrong with the store, if anything: what `holdfast doctor` shows."""
-        return self.store.perform_sync(Examine())
+        return [*self.store.perform_sync(Examine()), *hearing(self.store.wakeups)]
 
     # Operating
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+log = logging.getLogger("holdfast")
 
 
 @dataclass(slots=True)
@@ -26,6 +29,14 @@ class Hints:
     def __bool__(self) -> bool:
         return bool(self.due or self.finished or self.lost or self.recorded or self.anything)
 
+    def add(self, other: Hints) -> None:
+        """Tell what the other tells, too."""
+        self.due |= other.due
+        self.finished |= other.finished
+        self.lost |= other.lost
+        self.recorded |= other.recorded
+        self.anything |= other.anything
+
 
 ANYTHING = Hints(anything=True)
 
@@ -33,9 +44,11 @@ Listener = Callable[[Hints], None]
 
 
 class Wakeups(Protocol):
-    """Carries hints between everyone who uses a store.
+    """Carries hints between everyone who uses a store. Whoever writes one runs `holdfast.testing.wakeups` against it.
 
-    Neither method may raise for a broken connection: a sender has committed already, and whoever hears nothing polls.
+    A hint may come late, twice, together with others, or as `anything`, and may be lost. Nothing here raises for a
+    broken connection: a sender has committed already, and whoever hears nothing polls. Any thread may call anything,
+    an event loop's too, so nothing waits for a network either.
     """
 
     @property
@@ -44,11 +57,42 @@ class Wakeups(Protocol):
         ...
 
     def send(self, hints: Hints) -> None:
-        """Tell all listeners, here and elsewhere. Called after the commit; must not block for long."""
+        """Tell all listeners, here and elsewhere. Called after the commit; the hints stay the caller's."""
         ...
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Have `listener` called, from any thread, until the returned function is called."""
+        """Have `listener` called, from any thread, until the returned function is called, once or more often.
+
+        Once hints could have been missed, because a connection was away or has only just been made, every listener is
+        told `ANYTHING`.
+        """
+        ...
+
+
+@runtime_checkable
+class ConnectedWakeups(Wakeups, Protocol):
+    """Wake-ups with a connection: what an address stands for. A store opens and closes those that it made."""
+
+    name: str
+    """The address, for people: without any password."""
+
+    @property
+    def trouble(self) -> str | None:
+        """Why hints do not arrive, for people. None while they do, and while nobody has opened it."""
+        ...
+
+    def open(self, patience: float = 2.0) -> None:
+        """Begin to listen, and wait at most this many seconds until it is known whether that works.
+
+        Does not raise where it does not: wake-ups come back by themselves.
+        """
+        ...
+
+    def close(self) -> None:
+        """Send what is left, if that is quickly done, and let go of every connection and thread.
+
+        Listeners stay, and hear again when it is opened again. Closing what is closed does nothing.
+        """
         ...
 
 
@@ -66,7 +110,11 @@ class LocalWakeups:
 
     def send(self, hints: Hints) -> None:
         for listener in list(self._listeners.values()):
-            listener(hints)
+            try:
+                listener(hints)
+            except Exception:
+                # Whoever sends has committed: neither they nor the other listeners pay for it.
+                log.exception("a listener raised on a wake-up")
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         with self._lock:

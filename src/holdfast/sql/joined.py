@@ -38,6 +38,10 @@ class Joins(Protocol):
         """Wake whoever has something to do after a commit."""
         ...
 
+    def send_soon(self, hints: Hints, /) -> None:
+        """The same for a commit that nobody will tell us of: it happens soon, or never."""
+        ...
+
 
 class _Telling:
     """Gathers hints, to be sent once after the commit, where the driver tells of it."""
@@ -52,7 +56,10 @@ class _Telling:
             return
         if self._hints is None:
             self._hints = Hints()
-            self._after_commit(self._tell)
+            if not self._after_commit(self._tell):
+                self._hints = None
+                self._store.send_soon(hints)
+                return
         gather(self._hints, hints)
 
     def _tell(self) -> None:

@@ -56,11 +56,7 @@ class Turn:
 
 def gather(into: Hints, hints: Hints) -> None:
     """Add what one turn tells to what its transaction tells."""
-    into.due |= hints.due
-    into.finished |= hints.finished
-    into.lost |= hints.lost
-    into.recorded |= hints.recorded
-    into.anything |= hints.anything
+    into.add(hints)
 
 
 def run(plan: Plan[R], execute: Callable[[Statement | Many], list[Row]]) -> R:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from importlib import import_module
+from urllib.parse import quote
 
 from holdfast.store import Store
 from holdfast.stores.memory import MemoryStore
+from holdfast.wakeups import Wakeups
 
 LOADERS: dict[str, str] = {
     "redis": "holdfast.stores.redis:RedisStore",
@@ -20,28 +22,37 @@ LOADERS: dict[str, str] = {
 }
 """Scheme to the class of its store, which takes the address. Imported when first met: each brings a driver along."""
 
+SQL = {"postgres", "postgresql", "sqlite"}
+"""Those whose wake-ups can be others than their own."""
+
 _shared: dict[str, MemoryStore] = {}
 _lock = threading.Lock()
 
 
-def open_store(address: str | Store) -> Store:
+def open_store(address: str | Store, wakeups: str | Wakeups | None = None) -> Store:
     """The store at an address, not yet connected; a store object as it is.
 
+    A SQL store takes other wake-ups than its own, by their address or as an object, which stays the caller's.
     `memory://NAME` is one store per process, bare `memory://` a new one each time. A ValueError says what is wrong
     with an address, and never repeats it: there may be a password in it.
     """
     if isinstance(address, Store):
+        if wakeups is not None:
+            raise ValueError("a Store object has its wake-ups already: give them to it when it is made")
         return address
     if not isinstance(address, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         raise TypeError(f"a store is given by its address or as a Store object, not as {type(address).__name__}")
     scheme, separator, rest = address.partition("://")
     if not separator:
         raise ValueError(f"the address of a store begins with one of {_schemes()}")
+    if wakeups is not None and scheme not in SQL:
+        raise ValueError(f"wakeups= is for a SQL store; one of {scheme}:// brings its own")
     if scheme == "memory":
         return _memory(rest)
     if scheme not in LOADERS:
         raise ValueError(f"there is no store for {scheme}://; the address of a store begins with one of {_schemes()}")
-    return _load(LOADERS[scheme])(address)
+    make = _load(LOADERS[scheme])
+    return make(address) if wakeups is None else make(address, wakeups=wakeups)
 
 
 def _memory(name: str) -> MemoryStore:
@@ -53,9 +64,14 @@ def _memory(name: str) -> MemoryStore:
         return _shared[name]
 
 
-def _load(where: str) -> Callable[[str], Store]:
+def with_wakeups(address: str, wakeups: str) -> str:
+    """A store's address that names its wake-ups, too."""
+    return f"{address}{'&' if '?' in address else '?'}wakeups={quote(wakeups, safe='')}"
+
+
+def _load(where: str) -> Callable[..., Store]:
     module, _, name = where.partition(":")
-    make: Callable[[str], Store] = getattr(import_module(module), name)
+    make: Callable[..., Store] = getattr(import_module(module), name)
     return make
 
 

@@ -7,9 +7,11 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from typer.testing import CliRunner
 
+from holdfast.cli.app import app
 from holdfast.operations import ClaimJobs, GetChains, Settle, Start, TypeTerms
-from holdfast.stores.postgres import PostgresStore, wakeups
+from holdfast.stores.postgres import PostgresStore, self_test
 from holdfast.testing.builders import completed, new_job
 from tests.servers.pgbouncer import find_pgbouncer, running_pgbouncer
 from tests.servers.postgres import Postgres
@@ -56,7 +58,7 @@ async def test_every_session_may_change_hands_between_two_statements(pooled: Pos
 def test_a_pooler_that_swallows_listen_is_noticed_and_said(
     server: Postgres, store: PostgresStore, port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(wakeups, "TEST_PATIENCE", 0.5)
+    monkeypatch.setattr(self_test, "PATIENCE", 0.5)
     caplog.set_level(logging.WARNING, "holdfast")
     listening = PostgresStore(server.tcp_address(port=port, schema=store.schema))
 
@@ -67,3 +69,17 @@ def test_a_pooler_that_swallows_listen_is_noticed_and_said(
         assert "polling" in caplog.text
     finally:
         listening.close_sync()
+
+
+def test_the_doctor_says_that_listen_is_swallowed(
+    server: Postgres, store: PostgresStore, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(self_test, "PATIENCE", 0.5)
+
+    pooled, direct = (
+        CliRunner().invoke(app, ["doctor", "--store", address], env={"COLUMNS": "500"}).stdout
+        for address in (server.tcp_address(port=port, schema=store.schema), server.address(schema=store.schema))
+    )
+
+    assert "a pooler in transaction mode swallows LISTEN; workers poll every second" in pooled
+    assert "they arrive" in direct

@@ -10,11 +10,11 @@ from holdfast.operations import Operation
 from holdfast.sql import plan
 from holdfast.sql.driver import AsyncDriver, Driver
 from holdfast.sql.plan import Plan, Row, Statement
+from holdfast.stores.postgres.notification import channel, payloads
 from holdfast.stores.postgres.outage import NotMigrated, is_missing
 from holdfast.stores.postgres.rendering import Renderer, Style
 from holdfast.stores.postgres.turn import BEGIN, COMMIT, Turn
 from holdfast.stores.postgres.verbs import plan as plan_of
-from holdfast.stores.postgres.wakeups import channel, payloads
 from holdfast.wakeups import Hints
 
 R = TypeVar("R")
@@ -38,6 +38,8 @@ class Joined(Protocol):
     def turn(self) -> Turn: ...
 
     def send(self, hints: Hints, /) -> None: ...
+
+    def send_soon(self, hints: Hints, /) -> None: ...
 
 
 def blocking_driver(tx: Any) -> Driver:
@@ -100,8 +102,10 @@ class Joining:
     def _whole(self, operation: Operation[R], turn: Turn, connection: Any) -> Plan[R]:
         yield from _refuse_autocommit(connection)
         answer = yield from plan_of(turn, operation)
+        if not self._store.notify:
+            return answer  # the transaction tells of what is left in the turn
         hints, turn.hints = turn.hints, Hints()
-        if hints and self._store.notify and not self._after_commit(lambda: self._store.send(hints)):
+        if hints and not self._after_commit(lambda: self._store.send(hints)):
             # Sent with the commit. Equal ones are one: a transaction that starts a thousand jobs tells of them once.
             hints.finished, hints.lost = set(hints.finished), set(hints.lost)
             for payload in payloads(hints):
@@ -123,6 +127,9 @@ class Joining:
 
     def send(self, hints: Hints, /) -> None:
         self._store.send(hints)
+
+    def send_soon(self, hints: Hints, /) -> None:
+        self._store.send_soon(hints)
 
 
 def _rendered(steps: Plan[R], render: Renderer, style: Style) -> Plan[R]:

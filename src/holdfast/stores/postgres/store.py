@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable
-from functools import partial
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 from holdfast.clock import Clock
 from holdfast.errors import Conflict, HoldfastError
 from holdfast.operations import ClaimJobs, Operation
+from holdfast.sql.echo import Echo
 from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
 from holdfast.sql.plan import Plan
 from holdfast.store import Store, SyncTransaction, Transaction
 from holdfast.stores.postgres import joining, migrating
 from holdfast.stores.postgres.address import PostgresAddress, parse
+from holdfast.stores.postgres.forking import forget_in_children
 from holdfast.stores.postgres.holding import claim_again
-from holdfast.stores.postgres.link import connect, connect_async
+from holdfast.stores.postgres.link import connect
 from holdfast.stores.postgres.outage import Patience, Written, translated, verdict
-from holdfast.stores.postgres.pool import AsyncPool, Pool
+from holdfast.stores.postgres.pools import Pools
 from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.stores.postgres.replica import Replica, ReplicaAway, may_ask
 from holdfast.stores.postgres.transaction import PostgresTransaction, SyncPostgresTransaction, Telling
 from holdfast.stores.postgres.turn import Turn
 from holdfast.stores.postgres.verbs import plan
 from holdfast.stores.postgres.wakeups import PostgresWakeups
 from holdfast.stores.postgres.watermark import Watermarks
-from holdfast.wakeups import Hints, NoWakeups, Wakeups
+from holdfast.stores.wakeups import wakeups_at
+from holdfast.wakeups import ConnectedWakeups, Hints, NoWakeups, Wakeups
 
 R = TypeVar("R")
 
@@ -36,22 +39,27 @@ class PostgresStore(Store):
     """Jobs in a PostgreSQL database, in a schema of their own."""
 
     def __init__(
-        self, url: str | PostgresAddress, *, clock: Clock | None = None, wakeups: Wakeups | None = None
+        self, url: str | PostgresAddress, *, clock: Clock | None = None, wakeups: str | Wakeups | None = None
     ) -> None:
         self.address = url if isinstance(url, PostgresAddress) else parse(url)
         self.name = self.address.name
         self.schema = self.address.schema
-        self.notify = self.address.notify
         self.clock = clock
-        self._listening = PostgresWakeups(self.address) if wakeups is None and self.address.notify else None
-        self.wakeups = wakeups or self._listening or NoWakeups()
+        self._given_wakeups = self.address.wakeups if wakeups is None else wakeups
+        self._choose_wakeups()
         self._render = Renderer.of(self.schema, Style.NAMED)
         self._marks = Watermarks()
-        self._pools = _Pools(self.address, self._render)
+        self._pools = Pools(self.address, self._render)
+        self._replica = None if self.address.replica is None else Replica(self.address.replica, self._render)
+        self._opened = self._listens_again = False
+        forget_in_children(self)
 
     # Performing
 
     async def perform(self, operation: Operation[R], /) -> R:
+        if self._replica is not None and may_ask(operation):
+            with suppress(ReplicaAway):
+                return await self._replica.run_async(plan(self.turn(), operation))
         patience = Patience()
         pool = self._pools.verbs_async()
         make: Callable[[Turn, Operation[R]], Plan[R]] = plan
@@ -68,6 +76,9 @@ class PostgresStore(Store):
                 return answer
 
     def perform_sync(self, operation: Operation[R], /) -> R:
+        if self._replica is not None and may_ask(operation):
+            with suppress(ReplicaAway):
+                return self._replica.run(plan(self.turn(), operation))
         patience = Patience()
         pool = self._pools.renewals if operation.verb == "renew" else self._pools.verbs
         make: Callable[[Turn, Operation[R]], Plan[R]] = plan
@@ -99,12 +110,20 @@ class PostgresStore(Store):
 
     def turn(self) -> Turn:
         """A new performance, by the server's clock or a test's."""
+        if self._listens_again and self._listening is not None:
+            self._listens_again = False
+            self._listening.open(0)
         return Turn(clock=None if self.clock is None else self.clock(), marks=self._marks)
 
     def send(self, hints: Hints, /) -> None:
         """Wake whoever has something to do after a commit."""
         if hints:
             self.wakeups.send(hints)
+
+    def send_soon(self, hints: Hints, /) -> None:
+        """Wake whoever has something to do after a commit that nobody tells us of."""
+        if not isinstance(self.wakeups, NoWakeups):
+            self._echo.add(hints)
 
     # Transactions
 
@@ -149,29 +168,67 @@ class PostgresStore(Store):
 
     async def open(self) -> None:
         """Connect, so that a wrong address is told now and not with the first job."""
-        await asyncio.to_thread(self.open_sync)
+        pool = self._pools.verbs_async()
+        try:
+            await pool.give_back(await pool.take())
+        except Exception as error:
+            raise translated(error, self.name, self.schema) from error
+        await asyncio.to_thread(self._start_listening)
 
     def open_sync(self) -> None:
         try:
             self._pools.verbs.give_back(self._pools.verbs.take())
         except Exception as error:
             raise translated(error, self.name, self.schema) from error
-        if self._listening is not None:
-            self._listening.start()
-            # Subscribed before the caller looks: what is said from here on is heard.
-            self._listening.wait_until_healthy(2.0)
+        self._start_listening()
 
     async def close(self) -> None:
         await asyncio.to_thread(self._stop_listening)
-        self._pools.close()
+        self._close_pools()
 
     def close_sync(self) -> None:
         self._stop_listening()
-        self._pools.close()
+        self._close_pools()
+
+    def _start_listening(self) -> None:
+        self._opened = True
+        if self._listening is not None:
+            # Subscribed before the caller looks: what is said from here on is heard.
+            self._listening.open()
 
     def _stop_listening(self) -> None:
+        self._opened = self._listens_again = False
+        self._echo.close()
         if self._listening is not None:
-            self._listening.stop()
+            self._listening.close()
+
+    def _choose_wakeups(self) -> None:
+        """Those that were given, those at the address that was given, else LISTEN and NOTIFY."""
+        given = self._given_wakeups
+        self._listening: ConnectedWakeups | None = None
+        self._echo = Echo(self.send)
+        self.notify = given is None and self.address.notify
+        """Whether the application's own transactions tell of themselves, by NOTIFY."""
+        if isinstance(given, str):
+            self._listening = wakeups_at(given)
+        elif self.notify:
+            self._listening = PostgresWakeups(self.address)
+        self.wakeups = self._listening or (NoWakeups() if given is None or isinstance(given, str) else given)
+
+    def _close_pools(self) -> None:
+        self._pools.close()
+        if self._replica is not None:
+            self._replica.close()
+
+    def forget_parent(self) -> None:
+        """In a forked child: begin anew. What was open in the parent opens here again when it is first used."""
+        self._marks = Watermarks()
+        self._pools = Pools(self.address, self._render)
+        if self._replica is not None and self.address.replica is not None:
+            self._replica = Replica(self.address.replica, self._render)
+        # Their threads did not come along, and their subscribers are the parent's.
+        self._choose_wakeups()
+        self._listens_again = self._opened
 
     async def migrate(self) -> list[str]:
         return await asyncio.to_thread(self.migrate_sync)
@@ -183,53 +240,6 @@ class PostgresStore(Store):
                 return migrating.migrate(connection, self.schema)
         except Exception as error:
             raise translated(error, self.name, self.schema) from error
-
-
-class _Pools:
-    """Every connection of a store: for verbs, for transactions, and one for renewals, which must not wait."""
-
-    def __init__(self, address: PostgresAddress, render: Renderer) -> None:
-        self._address = address
-        self._render = render
-        self._lock = threading.Lock()
-        self._async: dict[asyncio.AbstractEventLoop, tuple[AsyncPool, AsyncPool]] = {}
-        self._make()
-
-    def _make(self) -> None:
-        size, patience = self._address.pool, self._address.deadline
-        verb = partial(connect, self._address, self._render, limited=True)
-        free = partial(connect, self._address, self._render, limited=False)
-        self.verbs = Pool(verb, size, patience)
-        self.transactions = Pool(free, size, patience)
-        self.renewals = Pool(verb, 1, patience)
-
-    def verbs_async(self) -> AsyncPool:
-        return self._of_loop()[0]
-
-    def transactions_async(self) -> AsyncPool:
-        return self._of_loop()[1]
-
-    def _of_loop(self) -> tuple[AsyncPool, AsyncPool]:
-        """An async connection belongs to the event loop it was made in."""
-        loop = asyncio.get_running_loop()
-        pools = self._async.get(loop)
-        if pools is None:
-            with self._lock:
-                size, patience = self._address.pool, self._address.deadline
-                verb = partial(connect_async, self._address, self._render, limited=True)
-                free = partial(connect_async, self._address, self._render, limited=False)
-                pools = self._async[loop] = AsyncPool(verb, size, patience), AsyncPool(free, size, patience)
-        return pools
-
-    def close(self) -> None:
-        with self._lock:
-            for verbs, transactions in self._async.values():
-                verbs.close()
-                transactions.close()
-            self._async.clear()
-            for pool in (self.verbs, self.transactions, self.renewals):
-                pool.close()
-            self._make()
 
 
 def _again(

@@ -20,47 +20,37 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-import msgspec
 import psycopg
 
+from holdfast.coalescing import Gap, Gathered
+from holdfast.stores.postgres import notification
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.deadline import deadlines
 from holdfast.stores.postgres.link import connection_parameters
+from holdfast.stores.postgres.notification import Message
+from holdfast.stores.postgres.self_test import SelfTest
 from holdfast.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 
 log = logging.getLogger("holdfast")
 
-LONGEST: Final = 7900
-"""Bytes of a notification; the server takes 7,999."""
-MOST: Final = 8
-"""Notifications sent at a time. What needs more is told as: look for yourselves."""
-LONGEST_PAUSE: Final = 0.025
-TEST_EVERY: Final = 60.0
-TEST_PATIENCE: Final = 5.0
+SHORTEST_RECONNECT: Final = 0.05
 LONGEST_RECONNECT: Final = 5.0
-
-
-class Message(msgspec.Struct, omit_defaults=True, array_like=False):
-    """Hints as they travel. Short names: a notification is small."""
-
-    d: list[str] = []
-    f: list[str] = []
-    l: list[str] = []  # noqa: E741  (it stands on the wire, not in prose)
-    r: bool = False
-    a: bool = False
-    test: str | None = None
+SWALLOWED: Final = "no notification arrives: a pooler in transaction mode swallows LISTEN"
 
 
 class PostgresWakeups:
     """Carries hints between the processes that use one schema; within this one they go straight."""
 
     def __init__(self, address: PostgresAddress) -> None:
+        self.name = address.name
         self._address = address
-        self._channel = channel(address.schema)
         self._here = LocalWakeups()
         self._lock = threading.Lock()
-        self._waiting = Hints()
-        self._heard = threading.Event()
+        self._waiting = Gathered()
+        self._hears = False
+        self._known = threading.Event()
+        """Whether a self-test has ended, either way."""
+        self._trouble: str | None = None
         self._thread: threading.Thread | None = None
         self._stopping = False
         self._bell: tuple[int, int] | None = None
@@ -69,23 +59,15 @@ class PostgresWakeups:
 
     @property
     def healthy(self) -> bool:
-        return self._heard.is_set()
+        return self._hears
 
-    def wait_until_healthy(self, timeout: float) -> bool:
-        """Whether hints arrive, after giving them a moment to."""
-        return self._heard.wait(timeout)
+    @property
+    def trouble(self) -> str | None:
+        return None if self._hears else self._trouble
 
     def send(self, hints: Hints) -> None:
         self._here.send(hints)
-        with self._lock:
-            waiting = self._waiting
-            idle = not waiting
-            waiting.due |= hints.due
-            waiting.finished |= hints.finished
-            waiting.lost |= hints.lost
-            waiting.recorded |= hints.recorded
-            waiting.anything |= hints.anything
-        if idle and not self._resting:
+        if self._waiting.add(hints) and not self._resting:
             self._ring()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -93,15 +75,19 @@ class PostgresWakeups:
 
     # The thread
 
-    def start(self) -> None:
+    def open(self, patience: float = 2.0) -> None:
+        """Listen. Whoever subscribed before it returns and then looks, misses nothing."""
         with self._lock:
             if self._thread is None:
                 self._stopping = False
+                self._known.clear()
+                self._trouble = "no notification has arrived so far; a pooler in transaction mode swallows LISTEN"
                 self._bell = os.pipe()
                 self._thread = threading.Thread(target=self._run, name="holdfast-wakeups", daemon=True)
                 self._thread.start()
+        self._known.wait(patience)
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """End the thread, after what was sent before has gone out."""
         thread = self._thread
         if thread is None:
@@ -114,6 +100,7 @@ class PostgresWakeups:
             bell, self._bell = self._bell, None
         for end in bell or ():
             os.close(end)
+        self._trouble = None
 
     def _ring(self) -> None:
         bell = self._bell
@@ -121,17 +108,18 @@ class PostgresWakeups:
             os.write(bell[1], b"!")
 
     def _run(self) -> None:
-        pause = 0.05
+        pause = SHORTEST_RECONNECT
         while not self._stopping:
             try:
                 with psycopg.connect(**connection_parameters(self._address)) as connection:
                     self._serve(connection)
             except (psycopg.Error, OSError) as error:
-                if self._heard.is_set() or pause == 0.05:
-                    log.warning("wake-ups of %s are down, polling meanwhile: %s", self._address.name, error)
-            if self._heard.is_set():
-                pause = 0.05
-            self._heard.clear()
+                self._trouble = f"the listening connection is down: {str(error).strip()}"
+                if self._hears or pause == SHORTEST_RECONNECT:
+                    log.warning("wake-ups of %s are down, polling meanwhile: %s", self.name, error)
+            if self._hears:
+                pause = SHORTEST_RECONNECT
+            self._hears = False
             if not self._stopping:
                 self._sleep(random.uniform(0.5, 1) * pause)
                 pause = min(LONGEST_RECONNECT, pause * 2)
@@ -139,29 +127,29 @@ class PostgresWakeups:
     def _serve(self, connection: psycopg.Connection) -> None:
         """Listen and send until the connection breaks or the store closes."""
         assert self._bell is not None
-        self._execute(connection, f'listen "{self._channel}"')
+        self._execute(connection, f'listen "{notification.channel(self._address.schema)}"')
         row = connection.execute("select pg_backend_pid()").fetchone()
         direct = row is not None and row[0] == connection.info.backend_pid
-        test = _Test()
-        gap = _Gap()
+        test = SelfTest()
+        gap = Gap()
         poll = select.poll()
         poll.register(connection.pgconn.socket, select.POLLIN)
         poll.register(self._bell[0], select.POLLIN)
         while not self._stopping or self._waiting:
             if test.due():
-                self._say(connection if direct else None, Message(test=test.begin()))
+                self._say(connection if direct else None, notification.testing(test.begin()))
             if self._waiting and gap.over():
-                self._notify(connection, payloads(self._take()))
+                self._tell(connection, self._waiting.take())
                 gap.sent()
                 if self._stopping:
                     return
             for message in self._received(connection):
-                if message.test is not None:
-                    self._tested(test.answered(message.test))
-                else:
-                    self._here.send(_hints(message))
+                if message.test is None:
+                    self._here.send(message.hints)
+                elif test.heard(message.test):
+                    self._passed()
             if test.failed():
-                self._tested(False)
+                self._failed()
             if (pause := gap.wait()) > 0 and not self._stopping:
                 self._resting = True
                 select.select([connection.pgconn.socket], [], [], pause)
@@ -169,37 +157,34 @@ class PostgresWakeups:
             elif poll.poll(test.wait() * 1000 + 1 if not self._waiting else 0):
                 self._silence()
 
-    def _say(self, connection: psycopg.Connection | None, message: Message) -> None:
-        """Send one message, on a connection of its own where none is given."""
-        texts = [msgspec.json.encode(message).decode()]
+    def _tell(self, connection: psycopg.Connection, hints: Hints) -> None:
+        try:
+            self._say(connection, notification.payloads(hints))
+        except BaseException:
+            self._waiting.add(hints)  # for the next connection
+            raise
+
+    def _passed(self) -> None:
+        if not self._hears:
+            # Whatever was said before we listened is lost: everybody looks for themselves once.
+            self._hears = True
+            self._here.send(ANYTHING)
+        self._known.set()
+
+    def _failed(self) -> None:
+        self._hears = False
+        self._trouble = SWALLOWED
+        log.warning("wake-ups of %s: %s; polling instead", self.name, SWALLOWED)
+        self._known.set()
+
+    def _say(self, connection: psycopg.Connection | None, texts: Iterable[str]) -> None:
+        """Send notifications, on a connection of their own where none is given."""
+        script = notification.script(self._address.schema, texts)
         if connection is not None:
-            self._notify(connection, texts)
+            self._execute(connection, script)
             return
         with psycopg.connect(**connection_parameters(self._address)) as other:
-            self._notify(other, texts)
-
-    def _tested(self, passed: bool) -> None:
-        if passed and not self._heard.is_set():
-            # Whatever was said before we listened is lost: everybody looks for themselves once.
-            self._heard.set()
-            self._here.send(ANYTHING)
-        elif not passed and self._heard.is_set():
-            self._heard.clear()
-        if not passed:
-            log.warning(
-                "wake-ups of %s do not arrive, polling instead; a pooler in transaction mode swallows LISTEN",
-                self._address.name,
-            )
-
-    def _take(self) -> Hints:
-        with self._lock:
-            hints, self._waiting = self._waiting, Hints()
-        return hints
-
-    def _notify(self, connection: psycopg.Connection, texts: Iterable[str]) -> None:
-        # One round trip, and no wait for the disk: losing it costs time, never a job.
-        notifications = "; ".join(f"select pg_notify('{self._channel}', {_quoted(text)})" for text in texts)
-        self._execute(connection, f"begin; set local synchronous_commit = off; {notifications}; commit")
+            self._execute(other, script)
 
     def _execute(self, connection: psycopg.Connection, query: str) -> None:
         descriptor = connection.pgconn.socket
@@ -213,10 +198,7 @@ class PostgresWakeups:
         """What others said. Our own words come back, too, and were heard here already."""
         own = connection.info.backend_pid
         for notify in connection.notifies(timeout=0):
-            try:
-                message = msgspec.json.decode(notify.payload, type=Message)
-            except msgspec.DecodeError:
-                message = Message(a=True)
+            message = notification.read(notify.payload)
             if notify.pid != own or message.test is not None:
                 yield message
 
@@ -230,88 +212,3 @@ class PostgresWakeups:
         if select.select([self._bell[0]], [], [], seconds)[0] and not self._stopping:
             self._silence()
             time.sleep(min(seconds, 0.05))
-
-
-class _Test:
-    """Whether we hear ourselves."""
-
-    def __init__(self) -> None:
-        self._next = 0.0
-        self._sent: str | None = None
-        self._deadline = 0.0
-
-    def due(self) -> bool:
-        return self._sent is None and time.monotonic() >= self._next
-
-    def begin(self) -> str:
-        self._sent = os.urandom(8).hex()
-        self._deadline = time.monotonic() + TEST_PATIENCE
-        return self._sent
-
-    def answered(self, word: str) -> bool:
-        if word == self._sent:
-            self._sent = None
-            self._next = time.monotonic() + TEST_EVERY
-        return True
-
-    def failed(self) -> bool:
-        if self._sent is None or time.monotonic() < self._deadline:
-            return False
-        self._sent = None
-        self._next = time.monotonic() + TEST_EVERY
-        return True
-
-    def wait(self) -> float:
-        return max(0.0, (self._next if self._sent is None else self._deadline) - time.monotonic())
-
-
-class _Gap:
-    """The pause between two notifications: none at first, growing while they follow each other closely."""
-
-    def __init__(self) -> None:
-        self._pause = 0.0
-        self._sent = 0.0
-
-    def over(self) -> bool:
-        return self.wait() <= 0
-
-    def sent(self) -> None:
-        now = time.monotonic()
-        if now - self._sent > max(2 * self._pause, 0.002):
-            self._pause = 0.0
-        else:
-            self._pause = min(LONGEST_PAUSE, max(0.001, self._pause * 2))
-        self._sent = now
-
-    def wait(self) -> float:
-        return max(0.0, self._sent + self._pause - time.monotonic())
-
-
-def channel(schema: str) -> str:
-    """The channel of a schema's wake-ups."""
-    return f"holdfast_{schema}"
-
-
-def payloads(hints: Hints) -> list[str]:
-    """Hints as the texts of notifications, each small enough."""
-    whole = Message(sorted(hints.due), sorted(hints.finished), sorted(hints.lost), hints.recorded, hints.anything)
-    if len(text := msgspec.json.encode(whole)) <= LONGEST:
-        return [text.decode()]
-    texts = [Message(r=hints.recorded, a=hints.anything)]
-    for name, words in (("d", whole.d), ("f", whole.f), ("l", whole.l)):
-        for word in words:
-            kept: list[str] = getattr(texts[-1], name)
-            kept.append(word)
-            if len(msgspec.json.encode(texts[-1])) > LONGEST - 300:
-                texts.append(Message())
-                if len(texts) > MOST:
-                    return [msgspec.json.encode(Message(whole.d[:50], r=hints.recorded, a=True)).decode()]
-    return [msgspec.json.encode(text).decode() for text in texts]
-
-
-def _hints(message: Message) -> Hints:
-    return Hints(set(message.d), set(message.f), set(message.l), message.r, message.a)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import hiredis
@@ -41,6 +42,11 @@ class Line:
     def read(self, timeout: float) -> Any:
         """The next answer or message. TimeoutError when there is none in time: the connection is still good then."""
         return self._read(time.monotonic() + timeout)
+
+    def cut(self) -> None:
+        """Break the connection from any thread: whoever reads it is told at once."""
+        with suppress(OSError):  # it is gone already
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._socket.close()

@@ -1,168 +1,129 @@
-"""Wake-ups by pub/sub: the scripts publish, a thread listens."""
+"""Wake-ups by pub/sub: the store's scripts publish, or a thread for a store of another kind; a thread listens."""
 
 from __future__ import annotations
 
-import logging
+import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Self
 
 import msgspec
 
-from holdfast.errors import StoreUnavailable
-from holdfast.stores.redis.exchange import CUT, Cut, Dialect, Moved, Questions, Refused
-from holdfast.stores.redis.line import Line
-from holdfast.stores.redis.links import Links
+from holdfast.coalescing import Gathered
+from holdfast.ids import new_token
+from holdfast.stores.redis.address import read_address
+from holdfast.stores.redis.ear import Ear
+from holdfast.stores.redis.exchange import Dialect
+from holdfast.stores.redis.keys import Keys
+from holdfast.stores.redis.mouth import Mouth
 from holdfast.stores.redis.route import Route
-from holdfast.stores.redis.wire import encode, hinted
+from holdfast.stores.redis.wire import hinted
 from holdfast.wakeups import ANYTHING, Hints, Listener, LocalWakeups
-
-QUIET = 5.0
-"""Seconds of silence after which the connection is asked whether it still stands."""
-RECONNECT = (0.05, 0.1, 0.25, 0.5, 1.0)
-"""Seconds before each further try to connect; the last for all that follow."""
-
-_log = logging.getLogger("holdfast.redis.wakeups")
 
 
 class RedisWakeups:
     """Hints between everyone who uses a namespace.
 
-    The first subscriber starts a thread with a connection of its own. Whenever it has connected, all are told to look
-    for themselves, since hints may have passed meanwhile. It also serves as the wake-ups of another kind of store.
+    Opening it, or the first subscriber, starts a thread that listens on a connection of its own; the first hint sent
+    starts one that publishes. Whenever the first has connected, all are told to look for themselves, since hints may
+    have passed meanwhile. Sending gathers, and never waits: a server that is slow or away only costs the hints.
     """
 
+    _ear: Ear | None
+    _mouth: Mouth | None
+
     def __init__(self, route: Route, channel: str, dialect: Dialect) -> None:
+        self.name = route.address.shown
         self._route = route
         self._channel = channel
         self._dialect = dialect
         self._local = LocalWakeups()
-        self._lock = threading.Lock()
-        self._thread: _Ear | None = None
-        self._links = Links(route)
+        self._source = new_token()
+        """Who we are in what we publish: it comes back, and was heard here already."""
+        self._begin()
+
+    @classmethod
+    def at(cls, address: str) -> Self:
+        """The wake-ups of another kind of store, by way of the Redis at this address."""
+        read = read_address(address)
+        keys = Keys(read.namespace)
+        # The plain commands, also in a cluster: every server there is knows them.
+        return cls(Route(read, keys.slot), keys.channel, Dialect())
 
     @property
     def healthy(self) -> bool:
-        ear = self._thread
+        ear = self._ear
         return ear is not None and ear.hears and ear.is_alive()
 
+    @property
+    def trouble(self) -> str | None:
+        ear = self._ear
+        return None if ear is None or ear.hears else ear.trouble
+
     def send(self, hints: Hints) -> None:
-        """Publish hints of a store whose commits are made elsewhere. The scripts of this one publish by themselves."""
-        message = encode(
-            {"due": list(hints.due), "finished": list(hints.finished), "lost": list(hints.lost)}
-            | {"recorded": hints.recorded, "anything": hints.anything}
-        )
-        try:
-            self._links.talk(Questions((self._dialect.publish, self._channel, message)))
-        except (StoreUnavailable, Moved):
-            _log.warning("a wake-up could not be sent; whoever waits for it polls")
+        self._local.send(hints)
+        if self._pid != os.getpid():
+            self._begin()
+        if self._waiting.add(hints):
+            with self._lock:
+                if self._mouth is None and not self._closed:
+                    self._mouth = self._make_mouth()
+                    self._mouth.start()
+                if self._mouth is not None:
+                    self._mouth.ring()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         unsubscribe = self._local.subscribe(listener)
-        with self._lock:
-            # In a forked child the parent's thread is not alive.
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = _Ear(self._route, self._channel, dialect=self._dialect, tell=self._local.send)
-                self._thread.start()
+        self._listen()
         return unsubscribe
 
+    def open(self, patience: float = 2.0) -> None:
+        self._listen().known.wait(patience)
+
     def close(self) -> None:
-        """End the thread. Subscribers stay, and hear again after the next subscription."""
+        """End the threads. Subscribers stay, and hear again after the next subscription, or when it is opened."""
+        if self._pid != os.getpid():
+            self._begin()
         with self._lock:
-            ear, self._thread = self._thread, None
+            self._closed = True
+            ear, self._ear = self._ear, None
+            mouth, self._mouth = self._mouth, None
+        if mouth is not None:
+            mouth.stop()
         if ear is not None:
             ear.stop()
-        self._links.close()
 
+    def _begin(self) -> None:
+        """Nothing runs yet, or nothing any more: a forked child has none of its parent's threads."""
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._waiting = Gathered()
+        self._ear = self._mouth = None
+        self._closed = False
 
-class _Ear(threading.Thread):
-    """Listens to the channel, over one connection after another."""
+    def _listen(self) -> Ear:
+        if self._pid != os.getpid():
+            self._begin()
+        with self._lock:
+            self._closed = False
+            if self._ear is None:
+                self._ear = Ear(self._route, self._channel, dialect=self._dialect, tell=self._hear)
+                self._ear.start()
+            return self._ear
 
-    def __init__(self, route: Route, channel: str, *, dialect: Dialect, tell: Callable[[Hints], None]) -> None:
-        super().__init__(name="holdfast-redis-wakeups", daemon=True)
-        self.hears = False
-        self._route = route
-        self._channel = channel
-        self._dialect = dialect
-        self._tell = tell
-        self._stopping = threading.Event()
-        self._line: Line | None = None
+    def _make_mouth(self) -> Mouth:
+        return Mouth(
+            self._route, self._channel, dialect=self._dialect, source=self._source, waiting=self._waiting
+        )  # fmt: skip
 
-    def stop(self) -> None:
-        self._stopping.set()
-        line = self._line
-        if line is not None and self.hears:
-            try:
-                # Any answer wakes the thread, which then sees that it is over.
-                line.send(("PING", "stop"))
-            except CUT:
-                _log.debug("the connection was gone already")
-        if threading.current_thread() is not self:
-            self.join()
-
-    def run(self) -> None:
-        failures = 0
-        while not self._stopping.is_set():
-            try:
-                self._listen()
-            except CUT as error:
-                if self.hears:
-                    failures = 0
-                    _log.info("listening again after: %s", error)
-                self._route.lose()
-            finally:
-                self.hears = False
-                if self._line is not None:
-                    self._line.close()
-                    self._line = None
-            self._stopping.wait(RECONNECT[min(failures, len(RECONNECT) - 1)])
-            failures += 1
-
-    def _listen(self) -> None:
-        line = self._line = self._route.connect(self._route.address.timeout)
-        sharded = self._dialect.publish == "SPUBLISH"
-        line.send(("SSUBSCRIBE" if sharded else "SUBSCRIBE", self._channel))
-        asked = False
-        while not self._stopping.is_set():
-            try:
-                message = line.read(QUIET)
-            except TimeoutError:
-                if asked:
-                    raise
-                asked = True
-                line.send(("PING",))
-                continue
-            asked = False
-            self._hear(message)
-
-    def _hear(self, message: Any) -> None:
-        if isinstance(message, Refused):
-            raise Cut(str(message))
-        if not isinstance(message, list):
+    def _hear(self, message: bytes | None) -> None:
+        if message is None:
+            self._local.send(ANYTHING)
             return
-        values: list[Any] = message  # pyright: ignore[reportUnknownVariableType]
-        match values[0]:
-            case b"message" | b"smessage":
-                self._pass_on(values[2])
-            case b"subscribe" | b"ssubscribe":
-                self.hears = True
-                self._pass_on(None)
-            case b"sunsubscribe":
-                raise Cut("the channel's slot moved to another node")
-            case _:
-                pass
-
-    def _pass_on(self, message: bytes | None) -> None:
-        hints = ANYTHING if message is None else _read(message)
         try:
-            self._tell(hints)
-        except Exception:
-            _log.exception("a listener raised on a wake-up")
-
-
-def _read(message: bytes) -> Hints:
-    try:
-        told = hinted(message)
-    except msgspec.MsgspecError:
-        return ANYTHING
-    return Hints(set(told.due), set(told.finished), set(told.lost), told.recorded, told.anything)
+            told = hinted(message)
+        except msgspec.MsgspecError:
+            self._local.send(ANYTHING)
+            return
+        if told.source != self._source:
+            self._local.send(Hints(set(told.due), set(told.finished), set(told.lost), told.recorded, told.anything))

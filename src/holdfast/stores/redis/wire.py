@@ -67,6 +67,8 @@ class Hinted(msgspec.Struct):
     lost: list[str] = []
     recorded: bool = False
     anything: bool = False
+    source: str = ""
+    """Who published it, if not a script."""
 
 
 class _Past(NamedTuple):

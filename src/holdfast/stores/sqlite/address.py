@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -12,13 +12,15 @@ Synchronous = Literal["full", "normal"]
 
 @dataclass(frozen=True, slots=True)
 class SqliteAddress:
-    """A file and two options."""
+    """A file and its options."""
 
     path: Path
     synchronous: Synchronous = "full"
     """With `normal` a power failure may undo the last commits; a crash of the process does not."""
     timeout: float = 30.0
     """How long a write waits for those of others, in seconds."""
+    wakeups: str | None = field(default=None, repr=False)
+    """Where wake-ups go instead of the file's own."""
 
     @property
     def name(self) -> str:
@@ -64,5 +66,7 @@ def _with_option(address: SqliteAddress, name: str, value: str) -> SqliteAddress
             if not 0 < timeout <= 3600:
                 raise ValueError(f"timeout is a number of seconds, such as 30, not {value!r}")
             return replace(address, timeout=timeout)
+        case "wakeups":
+            return replace(address, wakeups=value or None)
         case _:
-            raise ValueError(f"a SQLite address has no option {name!r}; there are synchronous and timeout")
+            raise ValueError(f"a SQLite address has no option {name!r}; there are synchronous, timeout and wakeups")

@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 from holdfast.clock import Clock, Micros, system_clock
 from holdfast.operations import Operation
+from holdfast.sql.echo import Echo
 from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
 from holdfast.sql.plan import Plan, Turn
 from holdfast.store import Store, SyncTransaction, Transaction
@@ -23,7 +24,8 @@ from holdfast.stores.sqlite.transaction import Lender
 from holdfast.stores.sqlite.translating import translated
 from holdfast.stores.sqlite.wakeups import SqliteWakeups
 from holdfast.stores.sqlite.writer import Writer
-from holdfast.wakeups import Hints, Wakeups
+from holdfast.stores.wakeups import wakeups_at
+from holdfast.wakeups import Hints, NoWakeups, Wakeups
 
 R = TypeVar("R")
 
@@ -59,12 +61,17 @@ class _Parts:
 class SqliteStore(Store):
     """Jobs in a SQLite file. The tables are made when it is opened."""
 
-    def __init__(self, url: str | SqliteAddress, *, clock: Clock | None = None, wakeups: Wakeups | None = None) -> None:
+    def __init__(
+        self, url: str | SqliteAddress, *, clock: Clock | None = None, wakeups: str | Wakeups | None = None
+    ) -> None:
         self.address = url if isinstance(url, SqliteAddress) else address.parse(url)
         self.name = self.address.name
         self.clock = clock
         self._files = SqliteWakeups()
-        self.wakeups = self._files if wakeups is None else wakeups
+        wakeups = self.address.wakeups if wakeups is None else wakeups
+        self._made = wakeups_at(wakeups) if isinstance(wakeups, str) else None
+        self.wakeups = self._made or (self._files if wakeups is None or isinstance(wakeups, str) else wakeups)
+        self._echo = Echo(self.send)
         self._parts: _Parts | None = None
         self._opening = threading.Lock()
         _stores.add(self)
@@ -78,10 +85,13 @@ class SqliteStore(Store):
                 self._parts.file.check_process()
                 return
             self._parts = _Parts(self)
-            self._files.open(self._parts.file.path, self._parts.reader)
+            if self.wakeups is self._files:
+                self._files.open(self._parts.file.path, self._parts.reader)
+            elif self._made is not None:
+                self._made.open()
 
     async def close(self) -> None:
-        parts = self._let_go()
+        parts = await asyncio.to_thread(self._let_go)
         if parts is not None:
             await parts.lender.close_facades()
             await asyncio.to_thread(parts.close)
@@ -136,6 +146,11 @@ class SqliteStore(Store):
         """Wake whoever has something to do after a commit."""
         self.wakeups.send(hints)
 
+    def send_soon(self, hints: Hints, /) -> None:
+        """Wake whoever has something to do after a commit that nobody tells us of; a watched file does."""
+        if self.wakeups is not self._files and not isinstance(self.wakeups, NoWakeups):
+            self._echo.add(hints)
+
     def tell(self, hints: Hints) -> Plan[None]:
         """What a transaction writes for other processes before its commit."""
         if self.wakeups is self._files:
@@ -144,7 +159,8 @@ class SqliteStore(Store):
     def plan_joined(self, operation: Operation[R], turn: Turn, connection: Any, /) -> Plan[R]:
         answer = yield from joining.joined(operation, turn, connection, self._open_parts().file.path)
         # Under nobody's name: we ourselves may hear of this commit by the file alone.
-        yield from hinting.write("", turn.hints)
+        if self.wakeups is self._files:
+            yield from hinting.write("", turn.hints)
         return answer
 
     def translated(self) -> AbstractContextManager[None]:
@@ -163,7 +179,10 @@ class SqliteStore(Store):
             if parts is None:
                 return None
             parts.file.check_process()
+            self._echo.close()
             self._files.close()
+            if self._made is not None:
+                self._made.close()
             return parts
 
 

@@ -1,0 +1,49 @@
+"""A store's wake-ups as the store uses them: what is sent is told by a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from holdfast import Hints, Store
+from holdfast.sql.plan import run
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.executing import executor
+from holdfast.wakeups import Listener
+
+
+class StoreWakeups:
+    """Opens and closes with its store."""
+
+    trouble = None
+
+    def __init__(self, store: Store) -> None:
+        self.name = store.name
+        self._store = store
+        self._open = False
+
+    @property
+    def healthy(self) -> bool:
+        return self._store.wakeups.healthy
+
+    def send(self, hints: Hints) -> None:
+        if isinstance(self._store, SqliteStore) and self._open:
+            self._write(self._store, hints)
+        self._store.wakeups.send(hints)
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        return self._store.wakeups.subscribe(listener)
+
+    def open(self, patience: float = 2.0) -> None:
+        self._store.open_sync()
+        self._open = True
+
+    def close(self) -> None:
+        self._open = False
+        self._store.close_sync()
+
+    @staticmethod
+    def _write(store: SqliteStore, hints: Hints) -> None:
+        """Other processes read what a transaction says of itself."""
+        tx = store.begin_sync()
+        run(store.tell(hints), executor(tx.native))
+        tx.commit()

@@ -1,0 +1,144 @@
+"""Wake-ups that are not the store's own: as an object, by their address, in the file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from holdfast import Attempt, Client, ConnectedWakeups, Jobs, Store, SyncClient, Wakeups, Worker
+from holdfast.cli.app import app
+from holdfast.config import read_settings
+from holdfast.stores.memory import MemoryStore
+from holdfast.stores.sqlite import SqliteStore
+from tests.servers.postgres import fresh_address
+from tests.servers.redis import shared_redis
+from tests.wakeups.bus import BusWakeups, new_bus
+
+PATIENCE = 20.0
+NEVER = 10_000
+"""A poll interval that nobody waits for."""
+
+jobs = Jobs()
+
+
+@jobs.job
+async def hello(attempt: Attempt) -> int:
+    return attempt.job.attempt
+
+
+def sqlite(folder: Path) -> str:
+    return f"sqlite:///{folder}/jobs.db"
+
+
+def postgres(folder: Path) -> str:
+    return fresh_address()
+
+
+@pytest.fixture(params=[sqlite, postgres], ids=lambda make: make.__name__)
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return str(request.param(tmp_path))
+
+
+async def test_an_object_that_follows_the_protocol_wakes_workers(address: str) -> None:
+    wakeups = BusWakeups(f"bus://{new_bus()}")
+    wakeups.open()
+
+    async with (
+        Client(address, jobs, wakeups=wakeups) as there,
+        Worker(there, poll_interval=NEVER),
+        Client(address, jobs, wakeups=wakeups) as here,
+    ):
+        assert await here.run(hello.bind(), timeout=PATIENCE) == 1
+
+    assert any("hello" in hints.due for hints in wakeups.sent)
+    assert wakeups.healthy  # what was handed in is not ours to close
+
+
+async def test_redis_wakes_the_workers_of_a_sql_store(address: str) -> None:
+    wakeups = shared_redis().address()
+
+    async with Client(address, jobs, wakeups=wakeups) as there, Worker(there, poll_interval=NEVER):
+        with SyncClient(address, jobs, wakeups=wakeups) as here:
+            for _ in range(3):
+                chain = here.start(hello.bind())
+                assert await there.wait(chain, timeout=PATIENCE) == 1
+        assert there.store.wakeups.healthy
+
+
+def test_a_package_adds_an_address_of_its_own(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "bus-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: bus\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[holdfast.wakeups]\nbus = tests.wakeups.bus:BusWakeups\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+
+    client = SyncClient(address, jobs, wakeups=f"bus://{new_bus()}")
+
+    wakeups = client.store.wakeups
+    assert isinstance(wakeups, ConnectedWakeups)
+    assert not wakeups.healthy
+    with client:
+        assert wakeups.healthy
+        client.start(hello.bind())
+    assert not wakeups.healthy
+
+
+def test_what_cannot_be_is_refused_without_a_word_of_the_address(tmp_path: Path) -> None:
+    secret = "redis://:hunter2@localhost"
+    store: Store = MemoryStore()
+
+    for wrong, wakeups in (
+        ("memory://", secret),
+        ("redis://localhost", secret),
+        (store, secret),
+        (sqlite(tmp_path), "nats://:hunter2@localhost"),
+        (sqlite(tmp_path), "hunter2"),
+        (sqlite(tmp_path), "redis://:hunter2@localhost?unheard=of"),
+    ):
+        with pytest.raises(ValueError, match=r".") as refusal:
+            Client(wrong, wakeups=wakeups)
+        assert "hunter2" not in str(refusal.value)
+
+
+def test_the_address_of_a_store_may_name_its_wake_ups(address: str) -> None:
+    both = f"{address}{'&' if '?' in address else '?'}wakeups=redis://:hunter2@localhost:1?timeout=1"
+
+    client = SyncClient(both, jobs)
+
+    wakeups = client.store.wakeups
+    assert isinstance(wakeups, ConnectedWakeups)
+    assert wakeups.name == "redis://localhost:1/0?namespace=holdfast"
+    assert "hunter2" not in client.store.name + repr(client.store)
+
+
+def test_a_file_names_them_beside_the_store_and_nobody_shows_the_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "holdfast.toml"
+    file.write_text('store = "sqlite:///jobs.db"\nwakeups = "redis://:hunter%402@localhost:1"\n')
+    with SyncClient("sqlite:///jobs.db"):
+        pass  # so that there is one
+
+    shown = CliRunner().invoke(app, ["config"], env={"COLUMNS": "500"}).stdout
+    told = CliRunner().invoke(app, ["doctor"], env={"COLUMNS": "500"}).stdout
+
+    store = read_settings(file).store
+    assert store is not None
+    wakeups: Wakeups = SqliteStore(store).wakeups
+    assert isinstance(wakeups, ConnectedWakeups)
+    assert wakeups.name == "redis://localhost:1/0?namespace=holdfast"
+    assert "wakeups=redis" in shown
+    assert "workers poll every second" in told
+    assert "hunter" not in shown + told
+
+
+def test_wake_ups_without_a_store_are_a_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "holdfast.toml"
+    file.write_text('wakeups = "redis://localhost"\n')
+
+    with pytest.raises(ValueError, match="wakeups: belongs to a store"):
+        read_settings(file)
