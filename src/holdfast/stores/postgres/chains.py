@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from holdfast import failure
 from holdfast.errors import ChainNotFound
@@ -15,10 +15,16 @@ from holdfast.stores.postgres.turn import Turn
 _CHAINS = SQL["chains"]
 _TAILS = SQL["tails"]
 _LOCK = SQL["lock_jobs"]
+_LOCK_FREE = SQL["lock_free"]
+_REACH = SQL["reach"]
 _DEPENDENTS = SQL["dependents"]
 _UNBLOCK = SQL["unblock"]
 _BROKEN = SQL["broken_dependents"]
 _FAIL = SQL["fail_blocked"]
+
+
+Ending = Literal["completed", "failing"]
+"""How chains end: completed ones are counted off for all who wait, the others may take some of them along."""
 
 
 class Tail(NamedTuple):
@@ -44,26 +50,53 @@ def need(ids: Sequence[str]) -> Plan[list[ChainRecord]]:
     return [found[chain_id] for chain_id in ids]
 
 
-def hold(ids: Collection[str]) -> Plan[dict[str, Tail]]:
+def hold(ids: Collection[str], *, ending: Ending | None = None, beside: Collection[str] = ()) -> Plan[dict[str, Tail]]:
     """The last jobs of these chains, locked until the transaction ends; so the chains cannot grow, end or go.
 
-    Who waited for a lock may find that the chain has grown meanwhile, so the answer is looked up again under it.
+    Where the chains are `ending`, the jobs that this touches are locked along with them, and `beside` are chains of
+    which only the last jobs are. All in one order, so that of two who need some of the same rows one waits for the
+    other. Who waited for a lock may find that a chain has grown meanwhile, so the answer is looked up again under it.
     """
+    named = list(dict.fromkeys([*ids, *beside]))
     held: set[int] = set()
     while True:
-        tails = {row[0]: Tail(*row) for row in (yield Statement(_TAILS, {"ids": list(ids)}))}
-        wanted = {tail.seq for tail in tails.values()}
+        found = yield from tails(named)
+        wanted = {tail.seq for tail in found.values()}
+        if ending is not None:
+            wanted |= yield from reach([id for id in ids if id in found and found[id].awaited], ending)
         if wanted <= held:
-            return tails
+            return found
         yield Statement(_LOCK, {"seqs": sorted(wanted)})
         held |= wanted
 
 
-def hold_all(ids: Sequence[str]) -> Plan[dict[str, Tail]]:
+def hold_all(
+    ids: Sequence[str], *, ending: Ending | None = None, beside: Collection[str] = ()
+) -> Plan[dict[str, Tail]]:
     """The same; the first that is missing raises ChainNotFound."""
-    tails = yield from hold(list(dict.fromkeys(ids)))
-    _check(ids, tails)
-    return tails
+    found = yield from hold(ids, ending=ending, beside=beside)
+    _check(ids, found)
+    return found
+
+
+def tails(ids: Collection[str]) -> Plan[dict[str, Tail]]:
+    """The last jobs of these chains as they stand, as far as there are such."""
+    if not ids:
+        return {}
+    return {row[0]: Tail(*row) for row in (yield Statement(_TAILS, {"ids": list(ids)}))}
+
+
+def reach(chain_ids: Sequence[str], ending: Ending) -> Plan[set[int]]:
+    """The jobs that the end of these chains touches."""
+    if not chain_ids:
+        return set()
+    rows = yield Statement(_REACH, {"chain_ids": list(chain_ids), "failing": ending == "failing"})
+    return {seq for (seq,) in rows}
+
+
+def hold_free(seqs: Collection[int]) -> Plan[set[int]]:
+    """Lock jobs without waiting for anybody; answers those that could be."""
+    return {seq for (seq,) in (yield Statement(_LOCK_FREE, {"seqs": sorted(seqs)}))} if seqs else set()
 
 
 def completed(turn: Turn, chain_ids: Sequence[str]) -> Plan[list[tuple[str, str, str]]]:

@@ -23,7 +23,9 @@ def lock(turn: Turn, op: LockChain) -> Plan[Record]:
 
 def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     yield from turn.begin()
-    tail = (yield from chains.hold_all([op.chain_id]))[op.chain_id]
+    yield from creating.hold_keys(turn, op.starts)
+    beside = creating.blockers_of([*op.starts, *(step.continuation for step in op.steps if step.continuation)])
+    tail = (yield from chains.hold_all([op.chain_id], ending="completed", beside=beside))[op.chain_id]
     if tail.id != op.job_id or tail.status in FINISHED:
         raise AlreadyCompleted(op.chain_id)
     found, refused = yield from creating.check_starts(turn, op.starts, op.expected)

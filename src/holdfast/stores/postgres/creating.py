@@ -67,6 +67,18 @@ def check_starts(
     return found, None
 
 
+def hold_keys(turn: Turn, jobs: Iterable[NewJob]) -> Plan[None]:
+    """Hold the keys of jobs to be created. Whoever holds keys and jobs holds the keys first."""
+    if pairs := sorted({(job.type, job.key) for job in jobs if job.key is not None}):
+        types, keys = [type for type, _ in pairs], [key for _, key in pairs]
+        yield Statement(_LOCK_KEYS, {"types": types, "keys": keys, "now": turn.now})
+
+
+def blockers_of(jobs: Iterable[NewJob]) -> list[str]:
+    """The chains that jobs to be created wait for."""
+    return list(dict.fromkeys(chain_id for job in jobs for chain_id in job.after))
+
+
 def missing_blocker(job: NewJob, made: Collection[str]) -> Plan[ChainNotFound | None]:
     """The first of a job's blockers that does not exist, nor is made in the same step. Those that exist are held."""
     if not job.after:
@@ -78,7 +90,7 @@ def missing_blocker(job: NewJob, made: Collection[str]) -> Plan[ChainNotFound | 
 
 def add(turn: Turn, jobs: Sequence[NewJob], *, awaited: Collection[str] = ()) -> Plan[list[Row]]:
     """Create jobs in an open transaction, blocked where a blocker is still open; `awaited` are ids of some of them."""
-    named = list(dict.fromkeys(chain_id for job in jobs for chain_id in job.after))
+    named = blockers_of(jobs)
     tails = (yield from chains.hold(named)) if named else {}
     statuses = {chain_id: tail.status for chain_id, tail in tails.items()}
     if waited_for := [tail.seq for tail in tails.values() if tail.status != "completed" and not tail.awaited]:
@@ -171,10 +183,8 @@ def _read_again(jobs: Sequence[NewJob], new: set[int]) -> Plan[list[Started]]:
 def _find(turn: Turn, jobs: Sequence[NewJob], *, hold: bool) -> Plan[list[str | None]]:
     """For each job, the chain it would find: made earlier in the same batch, or in the store."""
     keyed = {place: job for place, job in enumerate(jobs) if job.key is not None}
-    if keyed and hold:
-        pairs = sorted({(job.type, job.key or "") for job in keyed.values()})
-        types, keys = [type for type, _ in pairs], [key for _, key in pairs]
-        yield Statement(_LOCK_KEYS, {"types": types, "keys": keys, "now": turn.now})
+    if hold:
+        yield from hold_keys(turn, keyed.values())
     known: dict[str, str] = dict((yield Statement(_FIND_IDS, {"ids": [job.id for job in jobs]})))
     stored = (yield from _find_keys(turn, keyed)) if keyed else {}
     made: dict[tuple[str, str], list[str]] = {}

@@ -23,11 +23,7 @@ _PRUNE_TALLY = SQL["prune_tally"]
 
 def delete(turn: Turn, op: Delete) -> Plan[list[str]]:
     yield from turn.begin()
-    known = yield from chains.hold(list(dict.fromkeys(op.chain_ids)))
-    doomed = [chain_id for chain_id in dict.fromkeys(op.chain_ids) if chain_id in known]
-    if op.cascade:
-        doomed = yield from _with_blockers(doomed)
-        yield from chains.hold(doomed)
+    doomed, seqs = yield from _hold(list(dict.fromkeys(op.chain_ids)), op.cascade)
     if not doomed:
         return []
     # Nobody can begin to wait for a chain whose last job we hold, so what is found now stays true.
@@ -38,7 +34,7 @@ def delete(turn: Turn, op: Delete) -> Plan[list[str]]:
     ]
     if stranded:
         raise StillReferenced(stranded)
-    yield from _remove(turn, doomed)
+    yield from _remove(turn, doomed, seqs)
     return doomed
 
 
@@ -50,10 +46,38 @@ def prune(turn: Turn, op: Prune) -> Plan[list[str]]:
         expired = [
             chain_id for chain_id in expired if all(its_chain == chain_id for _, its_chain in waiting.get(chain_id, ()))
         ]
-        yield from _remove(turn, expired)
+        expired, seqs = yield from _hold_free(expired)
+        yield from _remove(turn, expired, seqs)
     yield Statement(_PRUNE_KEYS, {"now": turn.now})
     yield Statement(_PRUNE_TALLY)
     return expired
+
+
+def _hold(chain_ids: Sequence[str], cascade: bool) -> Plan[tuple[list[str], list[int]]]:
+    """Those of these chains that there are, with their blockers on request, and every job of theirs, locked.
+
+    All of them at once and in order. Who waited for a lock looks again at what the chains are by now.
+    """
+    held: set[int] = set()
+    while True:
+        known = yield from chains.tails(chain_ids)
+        doomed = [chain_id for chain_id in chain_ids if chain_id in known]
+        if cascade:
+            doomed = yield from _with_blockers(doomed)
+        seqs = sorted(seq for seq, _ in (yield Statement(_CHAIN_JOBS, {"chain_ids": doomed}))) if doomed else []
+        if held.issuperset(seqs):
+            return doomed, seqs
+        yield Statement(_LOCK, {"seqs": seqs})
+        held.update(seqs)
+
+
+def _hold_free(chain_ids: Sequence[str]) -> Plan[tuple[list[str], list[int]]]:
+    """Those of these chains of which nobody else holds a job, and every job of theirs, locked."""
+    jobs: dict[int, str] = dict((yield Statement(_CHAIN_JOBS, {"chain_ids": list(chain_ids)}))) if chain_ids else {}
+    held = yield from chains.hold_free(jobs)
+    busy = {chain_id for seq, chain_id in jobs.items() if seq not in held}
+    seqs = sorted(seq for seq, chain_id in jobs.items() if chain_id not in busy)
+    return [chain_id for chain_id in chain_ids if chain_id not in busy], seqs
 
 
 def _with_blockers(chain_ids: Sequence[str]) -> Plan[list[str]]:
@@ -80,10 +104,8 @@ def _waiting(chain_ids: Sequence[str]) -> Plan[dict[str, list[tuple[str, str]]]]
     return waiting
 
 
-def _remove(turn: Turn, chain_ids: Sequence[str]) -> Plan[None]:
-    seqs = sorted(seq for (seq,) in (yield Statement(_CHAIN_JOBS, {"chain_ids": list(chain_ids)})))
-    yield Statement(_LOCK, {"seqs": seqs})
-    for row in (yield Statement(_DELETE, {"seqs": seqs, "chain_ids": list(chain_ids)})):
+def _remove(turn: Turn, chain_ids: Sequence[str], seqs: Sequence[int]) -> Plan[None]:
+    for row in (yield Statement(_DELETE, {"seqs": list(seqs), "chain_ids": list(chain_ids)})):
         id, chain_id, type, attempt, worker, status = row
         if status == "running":
             turn.hints.lost.add(id)

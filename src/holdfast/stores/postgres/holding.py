@@ -133,6 +133,7 @@ def reap(turn: Turn, op: Reap) -> Plan[list[Reaped]]:
             "limit": op.limit,
         },
     )
+    rows = yield from _unhindered(rows)
     if not rows:
         return []
     reaped = [_take_back(turn, record(row)) for row in rows]
@@ -150,6 +151,22 @@ def reap(turn: Turn, op: Reap) -> Plan[list[Reaped]]:
     yield from chains.broken(turn, [job.chain_id for job in over if job.id in awaited])
     yield from turn.recorded()
     return reaped
+
+
+def _unhindered(rows: list[Row]) -> Plan[list[Row]]:
+    """Without those that would take others along which somebody holds at the moment: they wait for the next time.
+
+    These rows were locked in no particular order, so nobody may be waited for.
+    """
+    left: list[Row] = []
+    for row in rows:
+        job, awaited = record(row), row[WIDTH]
+        if awaited and not has_attempts_left(job):
+            wanted = yield from chains.reach([job.chain_id], "failing")
+            if wanted - (yield from chains.hold_free(wanted)):
+                continue
+        left.append(row)
+    return left
 
 
 def _claimed(turn: Turn, rows: list[Row]) -> tuple[list[Record], Micros, int]:

@@ -44,7 +44,7 @@ class _Held(NamedTuple):
 
 def cancel(turn: Turn, op: Cancel) -> Plan[list[ChainRecord]]:
     yield from turn.begin()
-    tails = yield from chains.hold_all(op.chain_ids)
+    tails = yield from chains.hold_all(op.chain_ids, ending="failing")
     spared = {*FINISHED, "running"} if op.spare_running else FINISHED
     ended = [tail for chain_id in dict.fromkeys(op.chain_ids) if (tail := tails[chain_id]).status not in spared]
     if ended:

@@ -75,13 +75,23 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
 def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
     """Write one settlement and all that follows from it, under the locks of everything it touches."""
     yield from turn.begin()
-    rows = yield Statement(_LOCK, {"id": settlement.claim.job_id})
+    following = settlement.continuation
+    yield from creating.hold_keys(turn, settlement.starts)
+    beside = creating.blockers_of([*settlement.starts, *([] if following is None else [following])])
+    tails = yield from chains.tails(beside)
+    rows = yield Statement(
+        _LOCK,
+        {
+            "id": settlement.claim.job_id,
+            "failing": settlement.status is not Status.COMPLETED and _ends(settlement),
+            "also": [tail.seq for tail in tails.values()],
+        },
+    )
     found = next((_Stood(*row[2:]) for row in rows if row[1] == settlement.claim.job_id), None)
     if (answer := _standing(settlement, found)) is not None:
         yield COMMIT
         return answer
     assert found is not None
-    following = settlement.continuation
     starts, refused = yield from creating.check_starts(turn, settlement.starts, settlement.expected)
     if refused is None and following is not None:
         refused = yield from creating.missing_blocker(following, settlement.expected)

@@ -1,0 +1,183 @@
+"""Nobody waits in a circle: who must wait for a job holds none that was created after it.
+
+Somebody holds the oldest of the jobs that a verb comes to. Had the verb begun with another, it would now hold what
+somebody wants next, and the two would wait for each other: a deadlock.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+
+from holdfast.job import Record, Status
+from holdfast.operations import (
+    Cancel,
+    ClaimJobs,
+    Complete,
+    Delete,
+    GetJobs,
+    Operation,
+    Prune,
+    Reap,
+    Settle,
+    Start,
+    Step,
+    TypeTerms,
+)
+from holdfast.stores.postgres import PostgresStore
+from holdfast.testing.builders import completed, continued, failed, new_job, next_job
+from holdfast.testing.clock import ManualClock
+
+LEASE = 60_000_000
+
+
+class Web:
+    """A chain that another waits for, and that came to wait itself, for one that was created later.
+
+    In the order of creation: the chain's first job, `child`, `late`, the chain's `second` job. What begins with the
+    end of `late` comes to `child` last.
+    """
+
+    def __init__(self, store: PostgresStore) -> None:
+        self.store = store
+        self.first = new_job("first")
+        self.child = new_job("child", after=(self.first.id,), on_blocker_failure="fail")
+        self.late = new_job("late", max_attempts=1)
+        store.perform_sync(Start((self.first, self.child, self.late)))
+        claimed = self.claim("first")
+        self.second = next_job(claimed, after=(self.late.id,), on_blocker_failure="fail")
+        store.perform_sync(Settle((continued(claimed, self.second),)))
+
+    def claim(self, type: str) -> Record:
+        (job,) = self.store.perform_sync(ClaimJobs((TypeTerms(type, LEASE, 25),), 1, "worker", f"token-{type}"))
+        return job
+
+
+def failing(web: Web) -> Operation[Any]:
+    return Settle((failed(web.claim("late")),))
+
+
+def starting_beside(web: Web) -> Operation[Any]:
+    return Settle((completed(web.claim("late"), starts=(new_job(after=(web.child.id,)),)),))
+
+
+def continuing_after(web: Web) -> Operation[Any]:
+    late = web.claim("late")
+    return Settle((continued(late, next_job(late, after=(web.child.id,))),))
+
+
+def cancelling(web: Web) -> Operation[Any]:
+    return Cancel((web.late.id,))
+
+
+def completing(web: Web) -> Operation[Any]:
+    return Complete(web.first.id, web.second.id, (Step(output=b"1"),))
+
+
+def deleting(web: Web) -> Operation[Any]:
+    return Delete((web.first.id, web.child.id), cascade=True)
+
+
+@pytest.mark.parametrize(
+    "act", [failing, starting_beside, continuing_after, cancelling, completing, deleting], ids=lambda act: act.__name__
+)
+def test_who_waits_for_a_job_holds_none_that_comes_after_it(
+    act: Callable[[Web], Operation[Any]], store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    web = Web(store)
+    operation = act(web)
+    # The first that it touches: deleting comes to the finished one, too.
+    held = web.first.id if act is deleting else web.child.id
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(connection.info.dsn) as other:
+        lock(other, store, held)
+
+        going_on = pool.submit(store.perform_sync, operation)
+        wait_until_blocked(connection, going_on.done)
+        assert free_after(connection, store, held) == [web.child.id, web.late.id, web.second.id][held == web.child.id :]
+        other.rollback()
+
+        going_on.result(30)
+
+
+def test_keys_are_held_before_jobs(store: PostgresStore, connection: psycopg.Connection) -> None:
+    web = Web(store)
+    starts = (new_job("child", key="one"),)
+    operation = Settle((completed(web.claim("late"), starts=starts),))
+    tx = store.begin_sync()
+    tx.perform(Start((new_job("child", key="one"),)))
+    with ThreadPoolExecutor(1) as pool:
+        going_on = pool.submit(store.perform_sync, operation)
+        wait_until_blocked(connection, going_on.done)
+        # Whoever holds the key may go on to any job.
+        assert free_after(connection, store, web.child.id) == [web.late.id, web.second.id]
+        tx.perform(Cancel((web.first.id, web.late.id)))
+        tx.commit()
+
+        (settled,) = going_on.result(30)
+    assert settled.lost == "cancelled"
+
+
+def test_reaping_waits_for_nobody(store: PostgresStore, connection: psycopg.Connection) -> None:
+    clock = store.clock = ManualClock()
+    web = Web(store)
+    web.claim("late")
+    clock.advance(600)
+    with psycopg.connect(connection.info.dsn) as other:
+        lock(other, store, web.child.id)
+
+        assert store.perform_sync(Reap(("late",), (), 10)) == []
+
+    assert len(store.perform_sync(Reap(("late",), (), 10))) == 1
+    found = store.perform_sync(GetJobs((web.late.id, web.second.id, web.child.id)))
+    assert [job and job.status for job in found] == [Status.FAILED] * 3
+
+
+def test_pruning_waits_for_nobody(store: PostgresStore, connection: psycopg.Connection) -> None:
+    clock = store.clock = ManualClock()
+    busy, free = new_job(keep=1), new_job("other", keep=1)
+    store.perform_sync(Start((busy, free)))
+    for type in ("resize", "other", "publish"):
+        (job,) = store.perform_sync(ClaimJobs((TypeTerms(type, LEASE, 25),), 1, "worker", f"token-{type}"))
+        ends = type != "resize"
+        store.perform_sync(Settle((completed(job) if ends else continued(job, next_job(job, keep=1)),)))
+    clock.advance(600)
+    with psycopg.connect(connection.info.dsn) as other:
+        lock(other, store, busy.id)
+
+        assert store.perform_sync(Prune(10)) == [free.id]
+
+    assert store.perform_sync(Prune(10)) == [busy.id]
+
+
+def lock(connection: psycopg.Connection, store: PostgresStore, job_id: str) -> None:
+    connection.execute(f'select 1 from "{store.schema}".job where id = %s for update'.encode(), [job_id])
+
+
+def free_after(connection: psycopg.Connection, store: PostgresStore, job_id: str) -> list[str]:
+    """The jobs created after this one that nobody holds."""
+    rows = connection.execute(
+        f"""select job.id from "{store.schema}".job
+             where job.seq > (select held.seq from "{store.schema}".job held where held.id = %s)
+             order by job.seq for update skip locked""".encode(),
+        [job_id],
+    )
+    return [row[0] for row in rows]
+
+
+def wait_until_blocked(connection: psycopg.Connection, is_over: Callable[[], bool]) -> None:
+    """Come back when a session of ours waits for somebody's lock."""
+    pause = threading.Event()
+    for _ in range(3000):
+        row = connection.execute(
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'holdfast'"
+        ).fetchone()
+        if row is not None and row[0]:
+            return
+        assert not is_over(), "it did not have to wait"
+        pause.wait(0.01)
+    raise AssertionError("it never came to wait")
