@@ -10,16 +10,16 @@ Of workers: worker_started, worker_stopping, worker_stopped, woken, store_error.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from holdfast.clock import to_datetime
 from holdfast.job import ErrorText
 from holdfast.operations import EventRow
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """One thing that happened, told after it was committed. Payloads are never part of it.
 
     `duration` is in seconds: of the attempt where it ended, of the operation where a store failed.

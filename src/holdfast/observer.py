@@ -46,7 +46,9 @@ class Observers:
 
     def tell(self, kind: str, record: Record | None = None, **details: Any) -> None:
         """Tell everyone. Never raises."""
-        if not self.wants(kind):
+        level = _LEVELS.get(kind, logging.INFO)
+        logged = log.isEnabledFor(level)
+        if not (logged or self._observers):
             return
         if record is not None:
             details.setdefault("worker", record.worker)
@@ -62,7 +64,8 @@ class Observers:
             )
         else:
             event = Event(kind, **details)
-        _write(event)
+        if logged:
+            _write(event, level)
         for observe in self._observers:
             try:
                 observe(event)
@@ -72,10 +75,7 @@ class Observers:
                 log.exception("an observer raised on %s; the event is unaffected", kind)
 
 
-def _write(event: Event) -> None:
-    level = _LEVELS.get(event.kind, logging.INFO)
-    if not log.isEnabledFor(level):
-        return
+def _write(event: Event, level: int) -> None:
     shown = ("job_id", "chain_id", "type", "attempt", "worker", "duration", "waited", "detail")
     # `type` and friends would clash with nothing in LogRecord, but a prefix lets people find them.
     fields = {f"holdfast_{name}": value for name in shown if (value := getattr(event, name)) is not None}

@@ -22,7 +22,7 @@ def tell_end(
 ) -> None:
     """Tell how the attempt ended and what came of it: called when it is committed, or known to be lost."""
     record = holding.record
-    if settlement is None or not answer.written:
+    if settlement is None or answer.lost is not None or answer.refused is not None:
         observers.tell("lost", record, duration=ticks() - holding.begun, detail=answer.lost or str(answer.refused))
         return
     detail: str | None = None

@@ -27,6 +27,8 @@ from holdfast.operations import (
 from holdfast.stores.memory import creating
 from holdfast.stores.memory.state import State
 
+_WRITTEN = Settled()
+
 
 def claim(state: State, op: ClaimJobs) -> list[Record]:
     if op.again and (taken := _claimed_before(state, op.token)):
@@ -36,30 +38,31 @@ def claim(state: State, op: ClaimJobs) -> list[Record]:
     for name in terms:
         _promote(state, name, now)
     claimed: list[Record] = []
-    while len(claimed) < op.limit:
-        heads = [(heap[0], name) for name in terms if (heap := state.due_heap(name))]
-        if not heads:
-            break
-        _, name = min(heads)
-        *_, job_id = heapq.heappop(state.due[name])
+    heads = [(heap[0], name) for name in terms if (heap := state.due_heap(name))]
+    heapq.heapify(heads)
+    while heads and len(claimed) < op.limit:
+        (*_, job_id), name = heads[0]
         job = state.jobs[job_id]
         limit = terms[name].max_attempts if job.max_attempts is None else job.max_attempts
-        claimed.append(
-            state.change(
-                job,
-                "claimed",
-                status=Status.RUNNING,
-                attempt=job.attempt + 1,
-                max_attempts=limit,
-                worker=op.worker,
-                token=op.token,
-                leased_until=now + terms[name].lease,
-                renewed_at=now,
-                started_at=now,
-                progress=None,
-                progress_note=None,
-            )
+        job = replace(
+            job,
+            status=Status.RUNNING,
+            attempt=job.attempt + 1,
+            max_attempts=limit,
+            worker=op.worker,
+            token=op.token,
+            leased_until=now + terms[name].lease,
+            renewed_at=now,
+            started_at=now,
+            progress=None,
+            progress_note=None,
         )
+        state.put(job, "claimed")
+        claimed.append(job)
+        if heap := state.due_heap(name):
+            heapq.heapreplace(heads, (heap[0], name))
+        else:
+            heapq.heappop(heads)
     return claimed
 
 
@@ -126,7 +129,7 @@ def _settle(state: State, settlement: Settlement) -> Settled:
     job = state.jobs.get(settlement.claim.job_id)
     if reason := state.lost(job, settlement.claim.token):
         written = job is not None and (job.token, job.status) == (settlement.claim.token, settlement.status)
-        return Settled() if written else Settled(lost=reason)
+        return _WRITTEN if written else Settled(lost=reason)
     assert job is not None
     settled_by = settlement.claim.token
     if settlement.keep is not None:
@@ -142,11 +145,19 @@ def _settle(state: State, settlement: Settlement) -> Settled:
     now = state.now()
     match settlement.status:
         case Status.COMPLETED:
-            done = {"status": Status.COMPLETED, "output": settlement.output, "error": None, "finished_at": now}
             if next_job is not None:
                 creating.add(state, next_job)
-            state.change(job, "completed", **done, **_let_go(worker=job.worker, token=settled_by))
-            if next_job is None:
+            done = replace(
+                job,
+                status=Status.COMPLETED,
+                output=settlement.output,
+                error=None,
+                finished_at=now,
+                leased_until=None,
+                renewed_at=None,
+            )
+            state.put(done, "completed")
+            if next_job is None and job.chain_id in state.dependents:
                 return Settled(unblocked=tuple(state.chain_completed(job.chain_id, now)))
         case Status.PENDING if settlement.outcome == "released":
             state.end_attempt(job, "released", None, job.scheduled_at)
@@ -164,12 +175,12 @@ def _settle(state: State, settlement: Settlement) -> Settled:
                 job, str(ended), status=ended, error=settlement.error, finished_at=now, **_let_go(token=settled_by)
             )
             state.chain_broken(job.chain_id, now)
-    return Settled()
+    return _WRITTEN
 
 
-def _let_go(worker: str | None = None, token: str | None = None) -> dict[str, Any]:
+def _let_go(token: str | None = None) -> dict[str, Any]:
     # A settled job keeps the token it was settled under, so that a settlement sent again is known.
-    return {"worker": worker, "token": token, "leased_until": None, "renewed_at": None}
+    return {"worker": None, "token": token, "leased_until": None, "renewed_at": None}
 
 
 def _promote(state: State, name: str, now: Micros) -> None:

@@ -77,17 +77,21 @@ class State:
     def put(self, record: Record, kind: str) -> None:
         """Store a record, keep every index true, and note what others should hear."""
         self.jobs[record.id] = record
-        if record.status is Status.RUNNING:
+        status = record.status
+        if status is Status.RUNNING:
             self.running[record.id] = None
         else:
             self.running.pop(record.id, None)
-        if record.status is Status.PENDING:
-            heapq.heappush(self.scheduled[record.type], (record.scheduled_at, record.seq, record.id))
+        if status is Status.PENDING:
+            if record.scheduled_at == record.created_at:  # due since it exists
+                heapq.heappush(self.due[record.type], (-record.priority, record.scheduled_at, record.seq, record.id))
+            else:
+                heapq.heappush(self.scheduled[record.type], (record.scheduled_at, record.seq, record.id))
             self.hints.due.add(record.type)
-        elif record.status.finished and self.chains[record.chain_id][-1] == record.id:
+        elif status.finished and self.chains[record.chain_id][-1] == record.id:
             self.hints.finished.add(record.chain_id)
-            if (expiry := self.expiry(record.chain_id)) is not None:
-                heapq.heappush(self.expiring, (expiry, record.chain_id))
+            if record.finished_at is not None and record.keep is not None:
+                heapq.heappush(self.expiring, (record.finished_at + record.keep, record.chain_id))
         self.record(record, kind)
 
     def record(self, record: Record, kind: str, worker: str | None = None) -> None:
@@ -128,7 +132,7 @@ class State:
     def pending_at(self, at: Micros, seq: int, job_id: str) -> bool:
         """Whether an entry of a heap is still true. By seq too: the id may have gone to another job since."""
         job = self.jobs.get(job_id)
-        return job is not None and job.status is Status.PENDING and (job.scheduled_at, job.seq) == (at, seq)
+        return job is not None and job.status is Status.PENDING and job.scheduled_at == at and job.seq == seq
 
     def end_attempt(self, record: Record, outcome: str, error: bytes | None, next_at: Micros | None = None) -> None:
         """Keep what the job's row will forget: an attempt that did not complete it."""
@@ -137,17 +141,13 @@ class State:
 
     def lost(self, record: Record | None, token: str) -> LostReason | None:
         """Why a claim no longer holds; None while it does."""
-        match record:
-            case None:
-                return "not_found"
-            case Record(status=Status.RUNNING, token=current) if current == token:
-                return None
-            case Record(status=Status.CANCELLED):
-                return "cancelled"
-            case Record(status=Status.COMPLETED):
-                return "already_completed"
-            case _:
-                return "taken_by_another_worker"
+        if record is None:
+            return "not_found"
+        if record.status is Status.RUNNING and record.token == token:
+            return None
+        if record.status is Status.CANCELLED:
+            return "cancelled"
+        return "already_completed" if record.status is Status.COMPLETED else "taken_by_another_worker"
 
     def chain_completed(self, chain_id: str, now: Micros) -> list[tuple[str, str]]:
         """Count the chain off for every job that waits for it; answers those that wait no longer."""
