@@ -12,9 +12,23 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.supervisor.ground import PATIENCE, is_running
+from tests.supervisor.ground import APP, PATIENCE, Ground, is_running
 
 ROOT = Path(__file__).parents[2]
+
+
+WORKERS: dict[str, float] = {
+    "default_count": 1, "max_count": 3, "concurrency": 2, "scale_interval_ms": 100, "scale_down_seconds": 0.5,
+    "lease_timeout_seconds": 6, "grace_seconds": PATIENCE,
+}  # fmt: skip
+
+
+def written(ground: Ground, **workers: float) -> Path:
+    """A file for a supervisor on this ground."""
+    path = ground.folder / "holdfast.toml"
+    lines = [f"{key} = {value}" for key, value in {**WORKERS, **workers}.items()]
+    path.write_text("\n".join([f'store = "{ground.url}"', f'app = "{APP}"', "[workers]", *lines, ""]))
+    return path
 
 
 class SupervisorProcess:

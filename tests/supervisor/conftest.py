@@ -1,4 +1,4 @@
-"""A SQLite store that processes share, and supervisors on it."""
+"""Stores that processes share, and supervisors on them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.supervisor.ground import Ground
+from tests.supervisor.ground import ADDRESSES, Ground
 
 
 @pytest.fixture
 async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
     ground = Ground(tmp_path)
+    async with ground.client:
+        yield ground
+
+
+@pytest.fixture(params=ADDRESSES)
+async def each_ground(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ground]:
+    ground = Ground(tmp_path, ADDRESSES[request.param](tmp_path))
     async with ground.client:
         yield ground

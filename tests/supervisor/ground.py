@@ -5,20 +5,30 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from holdfast import Client
 from holdfast.supervisor import Group, Supervisor
-from tests.supervisor.work import hold, jobs
+from tests.servers.postgres import fresh_address
+from tests.servers.redis import shared_redis
+from tests.supervisor.work import jobs
 from tests.worker.stage import Ear
 
 T = TypeVar("T")
 
 PATIENCE = 60.0
 APP = "tests.supervisor.work:jobs"
+
+
+ADDRESSES: dict[str, Callable[[Path], str]] = {
+    "sqlite": lambda folder: f"sqlite:///{folder}/jobs.db",
+    "postgres": lambda folder: fresh_address(),
+    "redis": lambda folder: shared_redis().address(),
+}
+"""The stores that processes can share: an address of each with nothing in it."""
 
 
 class PatientEar(Ear):
@@ -34,9 +44,9 @@ class PatientEar(Ear):
 class Ground:
     """A store's address, a client on it, and gates that hold jobs until they are opened."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, url: str | None = None) -> None:
         self.folder = folder
-        self.url = f"sqlite:///{folder / 'jobs.db'}"
+        self.url = url or ADDRESSES["sqlite"](folder)
         self.client = Client(self.url, jobs)
 
     @asynccontextmanager
@@ -60,9 +70,11 @@ class Ground:
         os.mkfifo(gate)
         return begun, gate
 
-    def holding(self, name: str) -> Any:
-        begun, gate = self.gate(name)
-        return hold.bind(str(begun), str(gate))
+    def barrier(self) -> Path:
+        """A gate for `queue_up`, shut."""
+        gate = self.folder / "barrier"
+        os.mkfifo(gate)
+        return gate
 
 
 QUICK = Group(default_count=1, max_count=3, concurrency=2, scale_interval=0.1, scale_down_after=0.5, grace=10, lease=2)
@@ -76,6 +88,20 @@ async def read(path: Path) -> str:
 async def write(path: Path) -> None:
     """Open a gate."""
     await in_thread(lambda: path.write_text("open"))
+
+
+def lift(barrier: Path) -> int:
+    """Let everybody through who waits at a barrier or comes to it later, until the descriptor it answers is closed."""
+    return os.open(barrier, os.O_RDWR)
+
+
+def most_at_once(kinds: Iterable[str]) -> int:
+    """The most worker processes that there were at a time, by the kinds of a supervisor's events, in order."""
+    now = most = 0
+    for kind in kinds:
+        now += {"process_started": 1, "process_ended": -1, "process_died": -1}.get(kind, 0)
+        most = max(most, now)
+    return most
 
 
 async def in_thread(function: Callable[[], T]) -> T:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +12,7 @@ from holdfast import Client, Worker
 from holdfast.simulation import Duration, SimulationReport, WorkKind, simulate, simulated
 from holdfast.stores.memory import MemoryStore
 from holdfast.supervisor import Supervisor
-from tests.servers.postgres import fresh_address
-from tests.servers.redis import shared_redis
-from tests.supervisor.ground import PATIENCE, QUICK
+from tests.supervisor.ground import ADDRESSES, PATIENCE, QUICK
 from tests.worker.stage import Ear
 
 KINDS = (
@@ -24,11 +21,6 @@ KINDS = (
     WorkKind(name="broken", duration=Duration("fixed", (0.01,)), outcome="fail", retryable=False),
     WorkKind(name="unwanted", duration=Duration("fixed", (0,)), outcome="cancel"),
 )
-STORES: dict[str, Callable[[Path], str]] = {
-    "sqlite": lambda folder: f"sqlite:///{folder}/jobs.db",
-    "postgres": lambda folder: fresh_address(),
-    "redis": lambda folder: shared_redis().address(),
-}
 
 
 async def predicted() -> SimulationReport:
@@ -37,9 +29,9 @@ async def predicted() -> SimulationReport:
         return await simulate(client, KINDS, jobs=80, seed=3, timeout=PATIENCE)
 
 
-@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("store", ADDRESSES)
 async def test_a_catalogue_ends_the_same_way_on_every_store(store: str, tmp_path: Path) -> None:
-    address, ear = STORES[store](tmp_path), Ear()
+    address, ear = ADDRESSES[store](tmp_path), Ear()
     supervisor = Supervisor(address, groups=[replace(QUICK, lease=10)], work_kinds=KINDS, observers=[ear])
     running = asyncio.create_task(supervisor.run())
     async with Client(address, simulated(KINDS)) as client:

@@ -144,7 +144,7 @@ async def test_groups_share_out_the_types(ground: Ground) -> None:
         pids = {fleet.group.name: [each.pid for each in fleet.processes] for fleet in supervisor.fleets}
 
     assert {one, other} <= set(pids["cpu"])
-    assert set(supervisor.fleets[0].order.types) == {"note", "hold", "compute", "hog"}
+    assert set(supervisor.fleets[0].order.types) == {"note", "hold", "queue_up", "compute", "hog"}
 
 
 async def test_stopping_gives_back_what_outlives_the_grace_period(ground: Ground) -> None:

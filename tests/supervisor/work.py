@@ -34,6 +34,13 @@ def hold(begun: str, gate: str) -> int:
     return os.getpid()
 
 
+@jobs.job(retry=AT_ONCE)
+def queue_up(barrier: str) -> int:
+    """Wait until somebody lifts the barrier; answers which process it was."""
+    Path(barrier).open().close()
+    return os.getpid()
+
+
 @jobs.job(retry=AT_ONCE, executor="process")
 def compute(number: int) -> int:
     return number * number

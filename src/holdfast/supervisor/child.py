@@ -60,13 +60,17 @@ class _Child:
         self._worker: Worker | None = None
         self._ordered = asyncio.Event()
         """Some order to end came."""
-        self._stopping = False
+        self._told_to_stop = False
+        self._ending = False
+        """The grace period has begun."""
         self._hurried = False
 
     async def run(self) -> None:
         self._loop = asyncio.get_running_loop()
         os.set_blocking(self._status, False)
-        self._loop.add_signal_handler(signal.SIGTERM, self._terminated)
+        # It may come any number of times, and never hurries us: a service manager signals every process, beside the
+        # supervisor that tells us; the kernel sends one for each thread of a dying supervisor that we are handed to.
+        self._loop.add_signal_handler(signal.SIGTERM, self._end_gracefully)
         threading.Thread(target=self._listen, name="holdfast-control", daemon=True).start()
         client = Client(self._order.store, find_jobs(self._order.app, self._order.kinds))
         if await self._opened(client):
@@ -139,30 +143,27 @@ class _Child:
                 self._worker.stop()
 
     def _stop(self) -> None:
-        """Drain, within the grace period; called again, end it."""
-        if self._stopping:
+        """The supervisor's word: end within the grace period; said again, end at once."""
+        if self._told_to_stop:
             self._hurry()
-            return
-        self._stopping = True
-        self._drain()
-        self._loop.call_later(self._order.group.grace, self._hurry)
+        self._told_to_stop = True
+        self._end_gracefully()
+
+    def _end_gracefully(self) -> None:
+        """Drain, within the grace period. However many reasons there are for it, they begin it once."""
+        if not self._ending:
+            self._ending = True
+            self._drain()
+            self._loop.call_later(self._order.group.grace, self._hurry)
 
     def _hurry(self) -> None:
         if not self._hurried and self._worker is not None:
             self._hurried = True
             self._worker.stop()
 
-    def _terminated(self) -> None:
-        # The kernel sends it too, when the supervisor dies: that is the news of the closed pipe, not a second order.
-        if os.getppid() == self._order.supervisor:
-            self._stop()
-        else:
-            self._orphaned()
-
     def _orphaned(self) -> None:
-        if not self._stopping:
-            log.warning("the supervisor is gone; ending")
-            self._stop()
+        log.warning("the supervisor is gone; ending")
+        self._end_gracefully()
 
 
 def _close_stdin() -> None:
