@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast import Client, Jobs
+from holdfast.observer import Observers
 from holdfast.stores.memory import MemoryStore
 from holdfast.supervisor.backlog import Backlog
 from holdfast.testing.clock import ManualClock
@@ -29,7 +30,7 @@ def store() -> FaultyStore:
 
 @pytest.fixture
 def backlog(store: FaultyStore) -> Backlog:
-    return Backlog(store, ["one", "other"])
+    return Backlog(store, ["one", "other"], observers=Observers())
 
 
 def asked(store: FaultyStore) -> int:
@@ -84,7 +85,7 @@ async def test_a_backlog_is_read_anew_each_time(store: FaultyStore, backlog: Bac
 
 async def test_without_wakeups_it_is_read_each_time() -> None:
     store = FaultyStore(MemoryStore(wakeups=NoWakeups()))
-    backlog = Backlog(store, ["one"])
+    backlog = Backlog(store, ["one"], observers=Observers())
     await backlog.read()
 
     await Client(store, jobs).start(one.bind())

@@ -8,9 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from holdfast import Event, Retry
+from holdfast import Event, Retry, Status
 from holdfast.observer import Observers
+from holdfast.operations import TypeStats
 from holdfast.supervisor import Group, Logging
+from holdfast.supervisor.backlog import Reading
 from holdfast.supervisor.fleet import Fleet
 from holdfast.supervisor.order import Order
 
@@ -59,9 +61,9 @@ class Scene:
         self.fleet = Fleet(order(self.group), start=self._start, observers=observers, crashing=crashing)
         self.fleet.keep(self.now)
 
-    def turn(self, due: int | None = 0, *, after: float = 1.0) -> None:
+    def turn(self, due: int | None = 0, *, running: int = 0, after: float = 1.0) -> None:
         self.now += after
-        self.fleet.scale(due, self.now)
+        self.fleet.scale(None if due is None else reading(due, running), self.now)
 
     @property
     def active(self) -> list[StandIn]:
@@ -78,6 +80,11 @@ def order(group: Group) -> Order:
     return Order(
         store="sqlite:///x", app=None, kinds=(), group=group, types=("a",), logging=Logging(), path=(), supervisor=1
     )
+
+
+def reading(due: int, running: int) -> Reading:
+    counts = {Status.PENDING: due, Status.RUNNING: running}
+    return Reading({"a": TypeStats("a", counts, due=due, scheduled=0, oldest_due=None, paused=False)})
 
 
 @pytest.fixture
@@ -102,6 +109,30 @@ def test_those_that_drain_count_towards_the_most_there_may_be(scene: Scene) -> N
 
     assert len(scene.fleet.processes) == 4
     assert len(scene.active) == 1
+
+
+def test_due_jobs_find_a_free_slot_though_every_process_is_full(scene: Scene) -> None:
+    for each in scene.active:
+        each.busy = 10
+
+    scene.turn(due=1, running=20)
+
+    assert len(scene.active) == 3
+
+
+def test_a_job_that_was_claimed_since_the_backlog_was_read_counts_once(scene: Scene) -> None:
+    for each in scene.active:
+        each.busy = 10
+
+    scene.turn(due=20, running=0)
+
+    assert len(scene.active) == 2
+
+
+def test_what_other_machines_run_starts_nothing_here(scene: Scene) -> None:
+    scene.turn(due=1, running=500)
+
+    assert len(scene.active) == 2
 
 
 def test_the_least_busy_is_let_go_first(scene: Scene) -> None:

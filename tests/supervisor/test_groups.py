@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import Jobs
+from holdfast import Jobs, Queue
+from holdfast.queue import QueueJob
 from holdfast.simulation import WorkKind
 from holdfast.supervisor import Group, Supervisor
 from holdfast.supervisor.order import find_jobs, share_out
@@ -24,16 +25,31 @@ async def other() -> None: ...
 async def elsewhere() -> None: ...
 
 
+letters: Queue[str, str] = Queue("letters", store="memory://")
+jobs.add(letters.job_type)
+
+
+@letters.execute
+async def deliver(job: QueueJob[str]) -> str:
+    return job.payload
+
+
 def test_a_group_without_types_takes_what_no_other_names() -> None:
     shares = share_out([Group(), Group(name="cpu", types=("other",))], jobs)
 
-    assert shares == {"default": ("one",), "cpu": ("other",)}
+    assert shares == {"default": ("one", "queue:letters"), "cpu": ("other",)}
+
+
+def test_a_group_may_name_queues_beside_types() -> None:
+    shares = share_out([Group(), Group(name="mail", types=("other",), queues=("letters",))], jobs)
+
+    assert shares == {"default": ("one",), "mail": ("other", "queue:letters")}
 
 
 def test_a_group_with_nothing_left_to_take_does_not_run() -> None:
-    shares = share_out([Group(), Group(name="all", types=("one", "other"))], jobs)
+    shares = share_out([Group(), Group(name="all", types=("one", "other"), queues=("letters",))], jobs)
 
-    assert shares == {"all": ("one", "other")}
+    assert shares == {"all": ("one", "other", "queue:letters")}
 
 
 @pytest.mark.parametrize(
@@ -41,9 +57,11 @@ def test_a_group_with_nothing_left_to_take_does_not_run() -> None:
     [
         ([Group(types=("nobody",))], "no job type 'nobody'"),
         ([Group(types=("elsewhere",))], "no job type 'elsewhere'"),
-        ([Group(types=("one",)), Group(name="cpu", types=("one", "other"))], "belongs to two groups"),
+        ([Group(types=("one",)), Group(name="cpu", types=("one", "other"))], "belongs to group 'default' already"),
+        ([Group(), Group(name="mail", queues=("nobody",))], "no queue 'nobody' has a handler here; these do: letters"),
+        ([Group(queues=("letters",)), Group(name="cpu", types=("queue:letters",))], "queue 'letters' belongs to"),
         ([Group(), Group(name="cpu")], "only one can take what is left"),
-        ([Group(types=("one",))], "no group takes 'other'"),
+        ([Group(types=("one",))], "no group takes job type 'other', queue 'letters'"),
     ],
 )
 def test_groups_that_leave_a_type_out_or_contend_for_it_are_refused(groups: list[Group], complaint: str) -> None:
@@ -54,7 +72,7 @@ def test_groups_that_leave_a_type_out_or_contend_for_it_are_refused(groups: list
 def test_work_kinds_are_job_types_too() -> None:
     found = find_jobs("tests.supervisor.test_groups:jobs", [WorkKind(name="quick")])
 
-    assert {job_type.name for job_type in found} == {"one", "other", "elsewhere", "work.quick"}
+    assert {job_type.name for job_type in found} == {"one", "other", "elsewhere", "queue:letters", "work.quick"}
 
 
 def test_a_store_that_processes_cannot_share_is_refused() -> None:

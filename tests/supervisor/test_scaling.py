@@ -66,6 +66,12 @@ def test_running_jobs_alone_start_no_process() -> None:
     assert scaler.step(0, busy=80, now=0) == 2
 
 
+def test_slots_full_of_long_jobs_do_not_starve_a_few_due_ones() -> None:
+    scaler = Scaler(GROUP)
+
+    assert scaler.step(1, busy=20, now=0) == 3
+
+
 def test_an_unknown_backlog_changes_nothing_and_is_no_proof_that_less_would_do() -> None:
     scaler = Scaler(GROUP)
     scaler.step(80, busy=0, now=0)
@@ -115,7 +121,8 @@ def test_whatever_happens_the_target_stays_within_bounds_and_never_below_what_is
         ({"concurrency": 0}, "concurrency"),
         ({"lease": 0}, "lease"),
         ({"grace": -1}, "grace"),
-        ({"types": ()}, "names no types"),
+        ({"types": ()}, "types of group 'default' is empty"),
+        ({"queues": ()}, "queues of group 'default' is empty"),
         ({"name": "a b"}, "name"),
     ],
 )

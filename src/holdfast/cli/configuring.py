@@ -73,6 +73,7 @@ def _workers(settings: Settings) -> dict[str, Any]:
 def _group(group: Group, settings: Settings) -> dict[str, Any]:
     shown = {
         "types": None if group.types is None else list(group.types),
+        "queues": None if group.queues is None else list(group.queues),
         "default_count": group.default_count,
         "max_count": group.max_count,
         "concurrency": group.concurrency,

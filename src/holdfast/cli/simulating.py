@@ -51,7 +51,7 @@ def simulate_(
     settings = run.settings.config.settings
     kinds = settings.work_kinds or CATALOGUE
     address = run.address() if run.settings.store else HERE
-    group = replace(settings.groups[0], types=None)
+    group = replace(settings.groups[0], types=None, queues=None)
     with checked():
         client = Client(address, simulated(kinds))
         found = asyncio.run(

@@ -19,8 +19,10 @@ from holdfast.cli.passwords import hide, passwords_in
 from holdfast.cli.working import Level
 from holdfast.config.address import parse_listen
 from holdfast.errors import StoreUnavailable
+from holdfast.jobs import Jobs
 from holdfast.observer import log
 from holdfast.supervisor import Group, Logging, Supervisor
+from holdfast.supervisor.order import find_jobs
 from holdfast.sync_client import SyncClient
 
 CHILD = "holdfast.cli.child"
@@ -55,6 +57,9 @@ def supervise(
         run.settings.need_app()
     if app is not None:
         load_jobs(app)
+    with checked():
+        jobs = find_jobs(app, settings.work_kinds)
+        settings.check(jobs)
     address = run.address()
     _check_store(address)
     with checked():
@@ -65,7 +70,7 @@ def supervise(
             work_kinds=settings.work_kinds,
             listen=settings.listen if listen is None else parse_listen(listen),
             logging=logging,
-            reload=lambda: _read_again(run, address, app),
+            reload=lambda: _read_again(run, address, app, jobs),
             entry=CHILD,
             init=os.getpid() == 1,
         )
@@ -86,8 +91,9 @@ def _check_store(address: str) -> None:
         log.warning("%s; starting all the same", hide(str(error), passwords_in(address)))
 
 
-def _read_again(run: Invocation, address: str, app: str | None) -> Sequence[Group]:
+def _read_again(run: Invocation, address: str, app: str | None, jobs: Jobs) -> Sequence[Group]:
     config = read_config(run.flags.config)
+    config.settings.check(jobs)
     if config.store not in (None, address) and run.settings.store == run.settings.config.store:
         log.warning("the store cannot change while the supervisor runs: stop it and start it again")
     if config.app not in (None, app) and app == run.settings.config.app:

@@ -13,6 +13,7 @@ from holdfast.config.retries import read_retries
 from holdfast.config.settings import FILE, Settings
 from holdfast.config.table import ENVIRONMENT, ConfigError, Source, Table
 from holdfast.config.workers import read_groups
+from holdfast.stores.address import with_wakeups
 from holdfast.supervisor import Logging
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -36,15 +37,15 @@ def read_settings(path: Path | None = None, environment: Mapping[str, str] = ENV
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(path, str(error)) from None
-    return _read(path, Table(Source(path, lines_of(text), environment), (), document))
+    return _read(Table(Source(path, lines_of(text), environment), (), document))
 
 
-def _read(path: Path, top: Table) -> Settings:
-    store, app = top.text("store"), top.text("app")
+def _read(top: Table) -> Settings:
+    store, app = _read_store(top), top.text("app")
     workers = top.table("workers")
     retries = read_retries(top.table("retry"))
     settings = Settings(
-        path=path,
+        source=top.source,
         store=store,
         app=app,
         concurrency=workers.count("concurrency", 0, least=1) or None,
@@ -56,6 +57,16 @@ def _read(path: Path, top: Table) -> Settings:
     )
     top.finish()
     return settings
+
+
+def _read_store(top: Table) -> str | None:
+    """The store's address, with the wake-ups' in it: they belong to this store, not to one named elsewhere."""
+    store, wakeups = top.text("store"), top.text("wakeups")
+    if wakeups is None:
+        return store
+    if store is None:
+        raise top.error("wakeups", "belongs to a store, and there is none here")
+    return with_wakeups(store, wakeups)
 
 
 def _read_logging(table: Table) -> Logging:

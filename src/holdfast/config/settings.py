@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from holdfast.config.table import Source
+from holdfast.config.workers import check_groups
+from holdfast.jobs import Jobs
 from holdfast.retry import Retry
 from holdfast.simulation import Duration, WorkKind
 from holdfast.supervisor import Group, Logging
@@ -24,9 +27,9 @@ CATALOGUE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """A whole file. Where there is none, `path` is None and everything is as by default."""
+    """A whole file. Where there is none, `source` is None and everything is as by default."""
 
-    path: Path | None = None
+    source: Source | None = field(default=None, repr=False, compare=False)
     store: str | None = None
     app: str | None = None
     concurrency: int | None = None
@@ -36,3 +39,12 @@ class Settings:
     work_kinds: tuple[WorkKind, ...] = ()
     logging: Logging = field(default_factory=Logging)
     listen: tuple[str, int] | None = None
+
+    @property
+    def path(self) -> Path | None:
+        return None if self.source is None else self.source.path
+
+    def check(self, jobs: Jobs) -> None:
+        """Make sure that these job types have those that the groups name. ConfigError names the file, line and key."""
+        if self.source is not None:
+            check_groups(self.groups, jobs, source=self.source)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from holdfast.config.retries import policy
-from holdfast.config.table import Table
+from holdfast.config.table import Source, Table
+from holdfast.jobs import Jobs
+from holdfast.queue.queue_type import type_name
 from holdfast.retry import Retry
-from holdfast.supervisor import Group
+from holdfast.supervisor import Group, GroupError
+from holdfast.supervisor.order import share_out
 
 MEGABYTE = 1 << 20
 
@@ -20,16 +24,25 @@ def read_groups(table: Table, retries: dict[str, Retry]) -> tuple[Group, ...]:
         if name == usual.name:
             raise each.error("types", "the default group is [workers] itself")
         try:
-            named = replace(usual, name=name, types=None)
+            named = replace(usual, name=name, types=None, queues=None)
         except ValueError as error:
             raise table.error(name, str(error)) from None
         group = _read_group(each, named, retries)
-        if group.types is None:
-            raise each.error("types", "a group names its types: those that no group names are the default group's")
+        if group.takes_the_rest:
+            raise each.error("types", "a group names its types or queues: the default group has what no group names")
         each.finish()
         groups.append(group)
     table.finish()
     return tuple(groups)
+
+
+def check_groups(groups: Sequence[Group], jobs: Jobs, *, source: Source) -> None:
+    """Make sure that the types and queues that a file's groups name are there, once. ConfigError names the line."""
+    try:
+        share_out(groups, jobs)
+    except GroupError as error:
+        path = ("workers",) if error.group is groups[0] else ("workers", error.group.name)
+        raise source.error((*path, error.key), str(error)) from None
 
 
 def _read_group(table: Table, usual: Group, retries: dict[str, Retry]) -> Group:
@@ -42,6 +55,7 @@ def _read_group(table: Table, usual: Group, retries: dict[str, Retry]) -> Group:
     return replace(
         usual,
         types=table.texts("types") or usual.types,
+        queues=_read_queues(table) or usual.queues,
         default_count=least,
         max_count=most,
         concurrency=table.count("concurrency", usual.concurrency, least=1),
@@ -54,3 +68,13 @@ def _read_group(table: Table, usual: Group, retries: dict[str, Retry]) -> Group:
         memory_limit=limit * MEGABYTE or None,
         retry=policy(table, retries, usual.retry),
     )
+
+
+def _read_queues(table: Table) -> tuple[str, ...] | None:
+    queues = table.texts("queues")
+    for queue in queues or ():
+        try:
+            type_name(queue)
+        except ValueError as error:
+            raise table.error("queues", str(error)) from None
+    return queues

@@ -12,7 +12,7 @@ from holdfast.calls import no_trace
 from holdfast.client import Client
 from holdfast.events import Event
 from holdfast.job import Record
-from holdfast.jobs import Jobs
+from holdfast.jobs import AnyJobType, Jobs
 from holdfast.lifecycle import Outcome, Settlement
 from holdfast.observer import Observer, log
 from holdfast.queue.after_execution import AfterExecution, Hook
@@ -92,6 +92,11 @@ class Queue(Generic[P, R]):
         self._running = False
         self._stopping = asyncio.Event()
         self._consuming: asyncio.Task[None] | None = None
+
+    @property
+    def job_type(self) -> AnyJobType:
+        """The job type behind it. `jobs.add(queue.job_type)` has every worker of that registry run it too."""
+        return self._type
 
     # Living
 
@@ -303,7 +308,8 @@ class Queue(Generic[P, R]):
     async def _conclude(self, record: Record, outcome: Outcome, settlement: Settlement) -> Settlement:
         if self._after is not None:
             settlement = await self._after(record, outcome, settlement)
-        self._relay.expect(record, settlement)
+        if self._running:  # else a worker of the application's own runs it, and tells its own observers
+            self._relay.expect(record, settlement)
         return settlement
 
     def _report(self, error: Exception) -> None:

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from holdfast.clock import SECOND, to_datetime
-from holdfast.observer import log
+from holdfast.job import Status
+from holdfast.observer import Observers
 from holdfast.operations import GetStats, NextDue, TypeStats
 from holdfast.store import Store
 from holdfast.wakeups import Hints
@@ -32,6 +33,10 @@ class Reading:
         """Jobs that could run now: pending, due, and of a type that is not paused."""
         return sum(stats.due for stats in self._of(types) if not stats.paused)
 
+    def running(self, types: Iterable[str]) -> int:
+        """Jobs that some worker holds, on this machine or another."""
+        return sum(stats.counts.get(Status.RUNNING, 0) for stats in self._of(types))
+
     def oldest_due(self, types: Iterable[str]) -> float | None:
         """For how many seconds the first of them has been due."""
         moments = [stats.oldest_due for stats in self._of(types) if stats.oldest_due is not None and not stats.paused]
@@ -44,14 +49,15 @@ class Reading:
 
 
 class Backlog:
-    """Reads a store's backlog for these types."""
+    """Reads a store's backlog for these types. When it cannot be read any more, observers are told, once."""
 
-    def __init__(self, store: Store, types: Iterable[str]) -> None:
+    def __init__(self, store: Store, types: Iterable[str], *, observers: Observers) -> None:
         self.types = frozenset(types)
         self.last: Reading | None = None
         """The last reading; None while the store cannot be read."""
         self.readings = 0
         self._store = store
+        self._observers = observers
         self._opened = False
         self._unsubscribe: Callable[[], None] | None = None
         self._news = True
@@ -74,7 +80,9 @@ class Backlog:
             self.last = None
             self._news = True
             if known or not self.readings:
-                log.warning("the backlog cannot be read, so the fleet stays as it is: %s", str(error) or "no answer")
+                why = str(error) or "no answer"
+                detail = f"the backlog cannot be read, so the fleet stays as it is: {why}"
+                self._observers.tell("store_error", detail=detail)
         self.readings += 1
         took = monotonic() - asked
         self._modest_until = asked + took * MODESTY if took > SLOW else 0.0

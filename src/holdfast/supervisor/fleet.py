@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from holdfast.observer import Observers
 from holdfast.retry import Retry
+from holdfast.supervisor.backlog import Reading
 from holdfast.supervisor.group import Group
 from holdfast.supervisor.order import Order
 from holdfast.supervisor.process import WorkerProcess
@@ -54,11 +55,15 @@ class Fleet:
         """Whether somebody takes this group's jobs, as far as somebody should."""
         return any(process.ready for process in self.active) or self.scaler.target == 0
 
-    def scale(self, due: int | None, now: float) -> None:
+    def scale(self, reading: Reading | None, now: float) -> None:
         """Follow the backlog; None where it could not be read."""
         before = self.scaler.target
-        # Those that drain are on their way out: what they still run keeps nobody else.
-        busy = sum(process.busy for process in self.active)
+        due, busy = None, 0
+        if reading is not None:
+            due = reading.due(self.order.types)
+            # Those that drain are on their way out: what they still run keeps nobody else. What was claimed since the
+            # reading is still among the due ones of it, and must not count twice.
+            busy = min(sum(process.busy for process in self.active), reading.running(self.order.types))
         after = self.scaler.step(due, busy=busy, now=now)
         if after != before and not self.retired:
             self._tell("scaled", detail=f"from {before} to {after} processes, {due} jobs due")

@@ -5,18 +5,30 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from holdfast.queue.queue_type import type_name
 from holdfast.retry import Retry
+
+
+class GroupError(ValueError):
+    """Groups that cannot share out an application's job types. `group` is the one to mend, `key` what it says wrong."""
+
+    def __init__(self, group: Group, key: str, complaint: str) -> None:
+        self.group = group
+        self.key = key
+        super().__init__(f"group {group.name!r}: {complaint}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """Worker processes that are alike. Times are seconds.
 
-    `types` None means every job type with a handler that no other group names.
+    A group that names neither `types` nor `queues` runs every job type with a handler that no other group names.
     """
 
     name: str = "default"
     types: tuple[str, ...] | None = None
+    queues: tuple[str, ...] | None = None
+    """Named queues, by their names: `jobs.add(queue.job_type)` makes one known."""
     default_count: int = 2
     """Processes at start, and the fewest there are."""
     max_count: int = 8
@@ -55,5 +67,17 @@ class Group:
             raise ValueError(f"timeout must be more than 0 seconds, not {self.timeout}")
         if self.memory_limit is not None and self.memory_limit < 1:
             raise ValueError(f"memory_limit must be at least 1 byte, not {self.memory_limit}")
-        if self.types is not None and not self.types:
-            raise ValueError(f"group {self.name!r} names no types; leave them out to take those that no group names")
+        for option in ("types", "queues"):
+            if getattr(self, option) == ():
+                raise ValueError(f"{option} of group {self.name!r} is empty: leave it out to take what no group names")
+
+    @property
+    def takes_the_rest(self) -> bool:
+        """Whether it runs what no other group names."""
+        return self.types is None and self.queues is None
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The job types that it names, those behind its queues included, each with the key that names it."""
+        queues = {type_name(queue): "queues" for queue in self.queues or ()}
+        return {**dict.fromkeys(self.types or (), "types"), **queues}

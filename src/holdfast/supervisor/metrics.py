@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from holdfast.job import Status
 from holdfast.supervisor.backlog import Backlog, Reading
 from holdfast.supervisor.fleet import Fleet
 
@@ -34,7 +33,7 @@ def backlog_document(reading: Reading | None, types: Iterable[str]) -> dict[str,
         "known": True,
         "due": reading.due(names),
         "oldest_due_seconds": reading.oldest_due(names),
-        "running": sum(_type_document(reading, name)["running"] for name in names),
+        "running": reading.running(names),
         "types": {name: _type_document(reading, name) for name in names},
     }
 
@@ -98,7 +97,7 @@ def _type_document(reading: Reading, name: str) -> dict[str, Any]:
         "due": reading.due([name]),
         "oldest_due_seconds": reading.oldest_due([name]),
         "scheduled": 0 if stats is None else stats.scheduled,
-        "running": 0 if stats is None else stats.counts.get(Status.RUNNING, 0),
+        "running": reading.running([name]),
         "paused": stats is not None and stats.paused,
     }
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import msgspec
 
 from holdfast.jobs import Jobs
+from holdfast.queue.queue_type import PREFIX
 from holdfast.simulation import WorkKind, simulated
-from holdfast.supervisor.group import Group
+from holdfast.supervisor.group import Group, GroupError
 
 DRAIN = b"drain\n"
 """Take no more jobs, finish those that run, however long it takes, and end."""
@@ -73,22 +74,37 @@ def find_jobs(app: str | None, kinds: Sequence[WorkKind]) -> Jobs:
 def share_out(groups: Sequence[Group], jobs: Jobs) -> dict[str, tuple[str, ...]]:
     """The types of each group, by its name. A group that names none takes those that no other group names.
 
-    ValueError for a type nobody knows or two groups name, and for two groups that would take the rest.
+    GroupError for a type or queue that has no handler here or that two groups name, for types that nobody takes, and
+    for two groups that would take the rest.
     """
     handled = [job_type.name for job_type in jobs if job_type.function is not None]
-    owners: dict[str, str] = {}
+    owners: dict[str, Group] = {}
     for group in groups:
-        for name in group.types or ():
+        for name, key in group.named.items():
             if name not in handled:
-                known = ", ".join(sorted(handled)) or "none"
-                raise ValueError(f"group {group.name!r}: no job type {name!r} has a handler here; these do: {known}")
-            if owners.setdefault(name, group.name) != group.name:
-                raise ValueError(f"job type {name!r} belongs to two groups: {owners[name]!r} and {group.name!r}")
+                raise GroupError(group, key, _unknown(name, handled))
+            if (owner := owners.setdefault(name, group)) is not group:
+                raise GroupError(group, key, f"{_said(name)} belongs to group {owner.name!r} already")
     rest = tuple(name for name in handled if name not in owners)
-    takers = [group.name for group in groups if group.types is None]
+    takers = [group for group in groups if group.takes_the_rest]
     if len(takers) > 1:
-        raise ValueError(f"groups {', '.join(map(repr, takers))} name no types: only one can take what is left")
-    shares = {group.name: rest if group.types is None else group.types for group in groups}
+        others = f"and neither does group {takers[0].name!r}: only one can take what is left"
+        raise GroupError(takers[1], "types", f"it names no types, {others}")
     if rest and not takers:
-        raise ValueError(f"no group takes {', '.join(map(repr, rest))}: name them in one, or leave one without types")
+        left = ", ".join(map(_said, rest))
+        raise GroupError(groups[0], "types", f"no group takes {left}: name each in one, or leave one group without")
+    shares = {group.name: rest if group.takes_the_rest else tuple(group.named) for group in groups}
     return {name: share for name, share in shares.items() if share}
+
+
+def _unknown(name: str, handled: Sequence[str]) -> str:
+    queues = [each.removeprefix(PREFIX) for each in handled if each.startswith(PREFIX)]
+    types = [each for each in handled if not each.startswith(PREFIX)]
+    known = ", ".join(sorted(queues if name.startswith(PREFIX) else types)) or "none"
+    return f"no {_said(name)} has a handler here; these do: {known}"
+
+
+def _said(name: str) -> str:
+    if name.startswith(PREFIX):
+        return f"queue {name.removeprefix(PREFIX)!r}"
+    return f"job type {name!r}"

@@ -13,8 +13,10 @@ def processes_for(jobs: int, group: Group) -> int:
 class Scaler:
     """Follows the backlog of one group: up at once, down when less has been enough for a while.
 
-    On the way down, running jobs count as well as due ones: a process that is at work is not too many. What remains
-    is the most that was needed during that while, so a load that comes and goes does not make processes come and go.
+    A due job wants a free slot, so those that its group's processes are busy with count beside it: a process full of
+    long jobs is no help to what waits, and one that is at work is not too many. Running jobs alone start nothing. What
+    remains on the way down is the most that was needed during that while, so a load that comes and goes does not make
+    processes come and go.
     """
 
     def __init__(self, group: Group) -> None:
@@ -25,13 +27,16 @@ class Scaler:
         """The most processes that were needed since then."""
 
     def step(self, due: int | None, *, busy: int, now: float) -> int:
-        """The number of processes to have, given what is due; None, since it could not be read, changes nothing."""
+        """The number of processes to have, given what is due; None, since it could not be read, changes nothing.
+
+        `busy` is how many of the slots had a job when what is due was counted.
+        """
         if due is None:
             self._low_since = None  # nobody knows whether less would have been enough
             return self.target
         needed = processes_for(due + busy, self.group)
-        if processes_for(due, self.group) > self.target:
-            self.target = processes_for(due, self.group)
+        if due and needed > self.target:
+            self.target = needed
             self._low_since = None
         elif needed >= self.target:
             self._low_since = None

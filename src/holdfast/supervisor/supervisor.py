@@ -75,7 +75,7 @@ class Supervisor:
         """Whether every process ended by itself."""
         self.fleets: list[Fleet] = []
         self._group(tuple(groups))
-        self.backlog = Backlog(open_store(store), self._types())
+        self.backlog = Backlog(open_store(store), self._types(), observers=self._observers)
         self.endpoint = None if listen is None else Endpoint(self, *listen)
 
     async def run(self) -> None:
@@ -129,7 +129,7 @@ class Supervisor:
                 return
             self._turned = now = monotonic()
             for fleet in self.fleets:
-                fleet.scale(None if reading is None else reading.due(fleet.order.types), now)
+                fleet.scale(reading, now)
             await self._keep_until(now + self._interval())
 
     async def _read(self) -> Reading | None:

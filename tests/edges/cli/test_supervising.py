@@ -32,11 +32,29 @@ def test_without_job_types_there_is_nothing_to_supervise(
     assert "which job types?" in holdfast("supervise", exit=2).err
 
 
-def test_a_group_with_a_type_that_nobody_knows_is_refused(holdfast: CommandLine, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('[workers.cpu]\n\ntypes = ["nobody"]\n', "line 3, workers.cpu.types: group 'cpu': no job type 'nobody'"),
+        ('[workers.cpu]\nqueues = ["nobody"]\n', "line 2, workers.cpu.queues: group 'cpu': no queue 'nobody'"),
+        ('[workers]\nqueues = ["nobody"]\n', "line 2, workers.queues: group 'default': no queue 'nobody'"),
+        ('[workers]\ntypes = ["add"]\n', "line 2, workers.types: group 'default': no group takes job type"),
+        (
+            '[workers.one]\ntypes = ["add"]\n[workers.two]\ntypes = ["add"]\n',
+            "line 4, workers.two.types: group 'two': job type 'add' belongs to group 'one' already",
+        ),
+    ],
+)
+def test_what_a_group_names_and_nobody_has_is_refused_with_file_line_and_key(
+    holdfast: CommandLine, tmp_path: Path, text: str, complaint: str
+) -> None:
     path = tmp_path / "holdfast.toml"
-    path.write_text('[workers.cpu]\ntypes = ["nobody"]\n')
+    path.write_text(text)
 
-    assert "no job type 'nobody'" in holdfast("supervise", exit=2).err
+    refused = holdfast("supervise", exit=2).err
+
+    assert complaint in refused
+    assert str(path) in refused or path.name in refused
 
 
 def test_a_port_that_is_taken_is_a_mistake(holdfast: CommandLine) -> None:

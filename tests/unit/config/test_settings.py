@@ -34,6 +34,9 @@ concurrency = 2
 max_count = 4
 memory_limit_mb = 512
 
+[workers.mail]
+queues = ["letters"]
+
 [retry.patient]
 max_retries = 9
 initial_seconds = 30
@@ -80,12 +83,13 @@ def test_a_whole_file(tmp_path: Path) -> None:
     patient = Retry(initial=30, multiplier=3, maximum=3600, jitter=0.5, max_attempts=10)
     assert settings.retries["patient"] == patient
     assert settings.retries["stubborn"].max_attempts is None
-    usual, cpu = settings.groups
+    usual, cpu, mail = settings.groups
     assert usual == Group(
         default_count=3, max_count=12, poll_interval=0.5, lease=60, scale_interval=2, scale_down_after=30,
         concurrency=20, grace=40, timeout=120, retry=patient,
     )  # fmt: skip
     assert (cpu.name, cpu.types, cpu.concurrency, cpu.max_count) == ("cpu", ("resize", "encode"), 2, 4)
+    assert (mail.types, mail.queues, mail.concurrency) == (None, ("letters",), 20)
     assert (cpu.memory_limit, cpu.lease, cpu.retry) == (512 << 20, 60, patient)
     resize, upload, reject = settings.work_kinds
     assert (resize.duration, resize.weight) == (Duration("normal", (0.2, 0.05)), 3)
@@ -139,6 +143,8 @@ def test_the_retry_table_itself_is_the_default_policy(tmp_path: Path) -> None:
         ('[workers]\nretry = "patient"', r"line 2, workers.retry: there is no \[retry.patient\]; there are: default"),
         ("[workers.cpu]\nconcurrency = 1", "line 1, workers.cpu.types: a group names its types"),
         ("[workers.cpu]\ntypes = []", "line 2, workers.cpu.types: must be a list of texts"),
+        ("[workers.cpu]\nqueues = 'mail'", "line 2, workers.cpu.queues: must be a list of texts"),
+        ('[workers.cpu]\nqueues = ["a\\tb"]', "line 2, workers.cpu.queues: the name of a queue has"),
         ("[workers.cpu]\ntypes = [1]", "line 2, workers.cpu.types: must be a list of texts"),
         ('[workers."a b"]\ntypes = ["x"]', "line 1, workers.a b: a group's name is a word"),
         ("[workers.default]\ntypes = ['x']", "line 2, workers.default.types: the default group is"),

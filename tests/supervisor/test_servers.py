@@ -1,0 +1,68 @@
+"""A fleet and its database server: at rest while there is nothing to do, and through an outage."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.supervisor.ground import PATIENCE, QUICK, Ground, lift
+from tests.supervisor.servers import SERVERS, Server
+from tests.supervisor.work import note, queue_up
+
+WINDOW = 2.0
+
+
+@pytest.fixture(params=SERVERS, scope="module")
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with SERVERS[request.param]() as server:
+        yield server
+
+
+async def test_an_idle_fleet_asks_its_database_nothing_and_hears_of_work_at_once(
+    server: Server, tmp_path: Path
+) -> None:
+    ground = Ground(tmp_path, server.url)
+    async with ground.client, ground.supervised() as (_, ear):
+        await ground.client.run(note.bind(1), timeout=PATIENCE)
+        before = server.asked()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(WINDOW):
+                await ear.hear("process_died")
+        asked = server.asked() - before
+
+        assert await ground.client.run(note.bind(2), timeout=PATIENCE) == 2
+
+    # The supervisor turns twenty times in that time, and a worker without wake-ups would ask eight times. What remains
+    # is a sign of life per connection now and then, and what had not come to rest yet.
+    assert asked <= 12
+
+
+async def test_through_an_outage_the_fleet_holds_and_then_goes_on(server: Server, tmp_path: Path) -> None:
+    ground = Ground(tmp_path, server.url)
+    barrier = ground.barrier()
+    async with ground.client, ground.supervised() as (supervisor, ear):
+        (fleet,) = supervisor.fleets
+        chains = await ground.client.start_many([queue_up.bind(str(barrier)) for _ in range(6)])
+        await ear.until(lambda: sum(process.greeted for process in fleet.active) == QUICK.max_count)
+        before = {process.pid for process in fleet.processes}
+
+        server.stop()
+        lifted = lift(barrier)
+        await ear.hear("store_error")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(3 * QUICK.scale_down_after):
+                await ear.hear("process_draining", "process_died")
+        assert {process.pid for process in fleet.active} == before
+        assert not supervisor.ready
+        server.start()
+
+        assert {await ground.client.wait(chain, timeout=PATIENCE) for chain in chains} <= before
+        await ear.until(lambda: len(fleet.processes) == QUICK.default_count)
+        assert await ground.client.run(note.bind(3), timeout=PATIENCE) == 3
+        os.close(lifted)
+
+    assert not ear.find("process_died")
