@@ -111,3 +111,7 @@ class Store(ABC):
     @abstractmethod
     def migrate_sync(self) -> list[str]:
         """Bring the schema up to date, from blocking code."""
+
+    def migration_script(self) -> str | None:
+        """The schema as a script, for those who run their own; None where nobody needs one. Connects to nothing."""
+        return None

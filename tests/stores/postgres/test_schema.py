@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -11,7 +12,12 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+import sqlalchemy
+from django.db import connections, migrations
+from django.db.migrations.state import ProjectState
+from typer.testing import CliRunner
 
+from holdfast.cli.app import app
 from holdfast.errors import StoreUnavailable
 from holdfast.operations import (
     Cancel,
@@ -34,6 +40,7 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.migrating import script, steps
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
+from tests.stores.postgres.kinds import configure_django
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
@@ -115,12 +122,16 @@ def test_the_password_is_never_shown() -> None:
 
 def test_people_read_jobs_as_json(store: PostgresStore, connection: psycopg.Connection) -> None:
     store.perform_sync(Start((new_job(input=b'{"width": 200}'), new_job(input=b"\xff\x00"))))
+    (job,) = store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
+    store.perform_sync(Settle((completed(job, b'{"url": "/200.png", "tags": ["a"]}'),)))
 
     rows = connection.execute(
-        f"select input ->> 'width', output, created_at <= now() from \"{store.schema}\".readable order by seq".encode()
+        f"""select status, input ->> 'width', output ->> 'url', output -> 'tags' ->> 0, error, created_at <= now()
+              from "{store.schema}".readable order by seq""".encode()
     ).fetchall()
 
-    assert rows == [("200", None, True), (None, None, True)]
+    # What is no JSON is the codec's own, and shown as nothing.
+    assert rows == [("completed", "200", "/200.png", "a", None, True), ("pending", None, None, None, None, True)]
 
 
 @pytest.fixture
@@ -182,3 +193,51 @@ def test_one_role_works(roles: dict[str, PostgresStore]) -> None:
     assert len(reaped) == 1
     assert worker.perform_sync(Prune(10)) == [jobs[0].id]
     assert worker.perform_sync(Examine())
+
+
+def test_the_command_line_migrates_a_schema_of_any_name(server: Postgres, schema: str) -> None:
+    address = server.address(schema=schema)
+
+    first, second = (holdfast("migrate", "--store", address, "--json") for _ in range(2))
+
+    assert json.loads(first)["applied"] == list(steps())
+    assert json.loads(second)["applied"] == []
+
+
+def test_the_command_line_prints_the_script_and_connects_to_nothing(
+    schema: str, server: Postgres, connection: psycopg.Connection
+) -> None:
+    printed = holdfast("migrate", "--sql", "--store", f"postgresql://app@nowhere.invalid/shop?schema={schema}")
+
+    connection.execute(printed.encode())
+
+    assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
+
+
+def test_the_script_goes_through_sqlalchemy_as_alembic_sends_it(server: Postgres, schema: str) -> None:
+    url = f"postgresql+psycopg://postgres@/postgres?host={server.home}&port={server.port}"
+    engine = sqlalchemy.create_engine(url)
+
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text(script(schema)))
+    engine.dispose()
+
+    assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
+
+
+def test_the_script_goes_through_a_migration_of_djangos(server: Postgres, schema: str) -> None:
+    configure_django()
+    operation = migrations.RunSQL(script(schema), migrations.RunSQL.noop)
+
+    with connections["default"].schema_editor() as editor:
+        operation.database_forwards("shop", editor, ProjectState(), ProjectState())
+    connections["default"].close()
+
+    assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
+
+
+def holdfast(*arguments: str) -> str:
+    """What a command prints."""
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == 0, result.output
+    return result.stdout
