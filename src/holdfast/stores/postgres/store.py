@@ -230,6 +230,9 @@ class PostgresStore(Store):
         self._choose_wakeups()
         self._listens_again = self._opened
 
+    def migration_script(self) -> str:
+        return migrating.script(self.schema)
+
     async def migrate(self) -> list[str]:
         return await asyncio.to_thread(self.migrate_sync)
 
