@@ -1,14 +1,8 @@
-"""Lists as PostgreSQL array literals, quickly: psycopg writes them element by element, in Python."""
+"""Lists as PostgreSQL array literals, quickly."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeGuard, cast
-
-
-def with_literals(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a statement, its lists as text. Each statement says what type they have."""
-    return {name: literal(value) if _is_list(value) else value for name, value in parameters.items()}
+from typing import Any, cast
 
 
 def literal(values: list[Any]) -> str:
@@ -26,10 +20,6 @@ def literal(values: list[Any]) -> str:
     except (TypeError, AttributeError):  # None among them
         pass
     return "{" + ",".join(map(_element, values)) + "}"
-
-
-def _is_list(value: Any) -> TypeGuard[list[Any]]:
-    return type(value) is list
 
 
 def _element(value: Any) -> str:

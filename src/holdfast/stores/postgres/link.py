@@ -9,10 +9,10 @@ from typing import Any, Final, TypeVar
 import psycopg
 from psycopg import pq
 
-from holdfast.sql.plan import Many, Plan, Row, Statement, run, run_async
+from holdfast.sql.plan import NOTHING, Many, Parameters, Plan, Row, Statement, run, run_async
 from holdfast.stores.postgres.address import PostgresAddress
-from holdfast.stores.postgres.arrays import with_literals
 from holdfast.stores.postgres.deadline import deadlines
+from holdfast.stores.postgres.exchange import Session, drive, drive_async
 from holdfast.stores.postgres.outage import DeadlinePassed, NoConnection
 from holdfast.stores.postgres.rendering import Renderer
 from holdfast.stores.postgres.turn import BEGIN, COMMIT
@@ -21,29 +21,32 @@ R = TypeVar("R")
 
 CONNECT_SECONDS: Final = 10
 
-_OURS: Final = 0
-"""How often a statement is sent before it is prepared. Ours are few and come often."""
-_ANYBODYS: Final = 5
-"""psycopg's own choice, for connections that carry the application's statements too."""
+_COMMIT: Final = "commit"
+_ROLLBACK: Final = "rollback"
 
 
 class _State:
     """What blocking and async links have in common."""
 
-    def __init__(self, address: PostgresAddress, render: Renderer) -> None:
+    def __init__(
+        self,
+        connection: psycopg.Connection | psycopg.AsyncConnection,
+        address: PostgresAddress,
+        render: Renderer,
+    ) -> None:
+        self.session = Session(connection)
+        self.in_transaction = False
         self._deadline = address.deadline
         self._late = f"no answer within {address.deadline:g} s"
         self._render = render
-        self.in_transaction = False
 
 
 class Link(_State):
     """A blocking connection."""
 
     def __init__(self, connection: psycopg.Connection, address: PostgresAddress, render: Renderer) -> None:
-        super().__init__(address, render)
+        super().__init__(connection, address, render)
         self.connection = connection
-        self._cursor = connection.cursor(binary=True)
 
     def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
@@ -59,34 +62,34 @@ class Link(_State):
         if step is COMMIT:
             self.commit()
             return []
-        return self._send(self._render(step.sql).encoded, _values(step))
+        return self._send(step.sql, _by_name(step))
 
     def begin(self) -> None:
         if not self.in_transaction:
-            self._send(BEGIN.sql.encode(), prepare=False)
+            self._send(BEGIN.sql)
             self.in_transaction = True
 
     def commit(self) -> None:
         if self.in_transaction:
-            self._send(b"commit", prepare=False)
+            self._send(_COMMIT)
             self.in_transaction = False
 
     def rollback(self) -> None:
         if self.in_transaction:
-            self._send(b"rollback", prepare=False)
+            self._send(_ROLLBACK)
             self.in_transaction = False
 
-    def _send(self, query: bytes, parameters: Any = None, *, prepare: bool | None = None) -> list[Row]:
+    def _send(self, sql: str, parameters: Parameters = NOTHING) -> list[Row]:
         descriptor = self.connection.pgconn.socket
-        deadlines.watch(descriptor, self._deadline)
-        try:
-            cursor = self._cursor.execute(query, parameters, prepare=prepare)
-            rows = cursor.fetchall() if cursor.description is not None else []
-        except BaseException as error:
-            if deadlines.done(descriptor):
-                raise DeadlinePassed(self._late) from error
-            raise
-        deadlines.done(descriptor)
+        with self.connection.lock:
+            deadlines.watch(descriptor, self._deadline)
+            try:
+                rows = drive(self.session.ask(self._render(sql), parameters), descriptor)
+            except BaseException as error:
+                if deadlines.done(descriptor):
+                    raise DeadlinePassed(self._late) from error
+                raise
+            deadlines.done(descriptor)
         return rows
 
     @property
@@ -101,9 +104,8 @@ class AsyncLink(_State):
     """An async connection."""
 
     def __init__(self, connection: psycopg.AsyncConnection, address: PostgresAddress, render: Renderer) -> None:
-        super().__init__(address, render)
+        super().__init__(connection, address, render)
         self.connection = connection
-        self._cursor = connection.cursor(binary=True)
 
     async def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
@@ -119,34 +121,34 @@ class AsyncLink(_State):
         if step is COMMIT:
             await self.commit()
             return []
-        return await self._send(self._render(step.sql).encoded, _values(step))
+        return await self._send(step.sql, _by_name(step))
 
     async def begin(self) -> None:
         if not self.in_transaction:
-            await self._send(BEGIN.sql.encode(), prepare=False)
+            await self._send(BEGIN.sql)
             self.in_transaction = True
 
     async def commit(self) -> None:
         if self.in_transaction:
-            await self._send(b"commit", prepare=False)
+            await self._send(_COMMIT)
             self.in_transaction = False
 
     async def rollback(self) -> None:
         if self.in_transaction:
-            await self._send(b"rollback", prepare=False)
+            await self._send(_ROLLBACK)
             self.in_transaction = False
 
-    async def _send(self, query: bytes, parameters: Any = None, *, prepare: bool | None = None) -> list[Row]:
+    async def _send(self, sql: str, parameters: Parameters = NOTHING) -> list[Row]:
         descriptor = self.connection.pgconn.socket
-        deadlines.watch(descriptor, self._deadline)
-        try:
-            cursor = await self._cursor.execute(query, parameters, prepare=prepare)
-            rows = await cursor.fetchall() if cursor.description is not None else []
-        except BaseException as error:
-            if deadlines.done(descriptor):
-                raise DeadlinePassed(self._late) from error
-            raise
-        deadlines.done(descriptor)
+        async with self.connection.lock:
+            deadlines.watch(descriptor, self._deadline)
+            try:
+                rows = await drive_async(self.session.ask(self._render(sql), parameters), descriptor)
+            except BaseException as error:
+                if deadlines.done(descriptor):
+                    raise DeadlinePassed(self._late) from error
+                raise
+            deadlines.done(descriptor)
         return rows
 
     @property
@@ -172,7 +174,7 @@ def connect(address: PostgresAddress, render: Renderer, *, limited: bool) -> Lin
     try:
         ((pid,),) = link.execute(_WHO)
         if pid == connection.info.backend_pid:
-            connection.prepare_threshold = _OURS if limited else _ANYBODYS
+            link.session.prepares = True
             if limited:
                 link.execute(_limits(address))
     except psycopg.Error as error:
@@ -194,7 +196,7 @@ async def connect_async(address: PostgresAddress, render: Renderer, *, limited: 
     try:
         ((pid,),) = await link.execute(_WHO)
         if pid == connection.info.backend_pid:
-            connection.prepare_threshold = _OURS if limited else _ANYBODYS
+            link.session.prepares = True
             if limited:
                 await link.execute(_limits(address))
     except psycopg.Error as error:
@@ -236,9 +238,9 @@ def connection_parameters(address: PostgresAddress) -> dict[str, Any]:
     return {**settings, **address.connection, "autocommit": True, "prepare_threshold": None}
 
 
-def _values(step: Statement) -> dict[str, Any] | None:
+def _by_name(step: Statement) -> Parameters:
     assert not isinstance(step.parameters, tuple)
-    return with_literals(step.parameters) if step.parameters else None
+    return step.parameters
 
 
 def _has_word(connection: pq.abc.PGconn) -> bool:

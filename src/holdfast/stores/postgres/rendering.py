@@ -17,7 +17,7 @@ class Style(Enum):
     NAMED = "%(name)s"
     """psycopg, and Django and SQLAlchemy over it."""
     NUMBERED = "$1"
-    """asyncpg, and SQLAlchemy over it."""
+    """libpq, for our own connections; asyncpg, and SQLAlchemy over it."""
 
 
 class Rendered(NamedTuple):

@@ -47,7 +47,7 @@ class PostgresStore(Store):
         self.clock = clock
         self._given_wakeups = self.address.wakeups if wakeups is None else wakeups
         self._choose_wakeups()
-        self._render = Renderer.of(self.schema, Style.NAMED)
+        self._render = Renderer.of(self.schema, Style.NUMBERED)
         self._marks = Watermarks()
         self._pools = Pools(self.address, self._render)
         self._replica = None if self.address.replica is None else Replica(self.address.replica, self._render)

@@ -1,0 +1,134 @@
+"""Statements straight through libpq: psycopg's cursors can do more than ours need, at twice the cost.
+
+What is said to the server is written once, as a generator that stops where it would block; a blocking link then waits
+for the socket, an async one has its event loop wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from collections.abc import Generator, Mapping
+from typing import Any, TypeVar, cast
+
+import psycopg
+from psycopg import pq
+from psycopg.adapt import Transformer
+from psycopg.errors import error_from_result
+from psycopg.pq.abc import PGresult
+
+from holdfast.sql.plan import Row
+from holdfast.stores.postgres.arrays import literal
+from holdfast.stores.postgres.rendering import Rendered
+
+R = TypeVar("R")
+
+Exchange = Generator[bool, None, R]
+"""Stops until the socket can be read or, where it yields True, written to."""
+
+_EITHER = select.POLLIN | select.POLLOUT
+
+
+class Session:
+    """The server's end of a connection, one statement at a time."""
+
+    def __init__(self, connection: psycopg.Connection | psycopg.AsyncConnection) -> None:
+        self._server = connection.pgconn
+        self._encoding = connection.info.encoding
+        self._rows = Transformer(connection)
+        self._names: dict[bytes, bytes] = {}
+        self.prepares = False
+        """Whether statements are prepared when they first come: only where the session stays the same.
+
+        Those without parameters, BEGIN and COMMIT above all, gain nothing by it.
+        """
+
+    def ask(self, statement: Rendered, parameters: Mapping[str, Any]) -> Exchange[list[Row]]:
+        """Run a statement; its rows."""
+        values = [self._written(parameters[name]) for name in statement.names]
+        query = statement.encoded
+        if not self.prepares or not values:
+            self._server.send_query_params(query, values, result_format=pq.Format.BINARY)
+        else:
+            if query not in self._names:
+                name = b"holdfast_%d" % len(self._names)
+                self._server.send_prepare(name, query)
+                yield from self._answer()
+                self._names[query] = name
+            self._server.send_query_prepared(self._names[query], values, result_format=pq.Format.BINARY)
+        result = yield from self._answer()
+        if not result.nfields:
+            return []
+        self._rows.set_pgresult(result)
+        return self._rows.load_rows(0, result.ntuples, cast("type[Row]", tuple))
+
+    def _answer(self) -> Exchange[PGresult]:
+        server = self._server
+        while server.flush():
+            yield True
+            server.consume_input()
+        answer: PGresult | None = None
+        try:
+            while True:
+                while server.is_busy():
+                    yield False
+                    server.consume_input()
+                if (result := server.get_result()) is None:
+                    break
+                answer = result
+        except psycopg.OperationalError:
+            # A server that ends the session says why, and then nothing more.
+            if answer is None or answer.status != pq.ExecStatus.FATAL_ERROR:
+                raise
+        assert answer is not None
+        if answer.status == pq.ExecStatus.FATAL_ERROR:
+            raise error_from_result(answer, encoding=self._encoding)
+        return answer
+
+    def _written(self, value: Any) -> bytes | None:
+        """A parameter as text. Each statement says what type it has."""
+        if value is None:
+            return None
+        if type(value) is bytes:
+            return b"\\x" + value.hex().encode()
+        text = literal(cast("list[Any]", value)) if type(value) is list else str(value)
+        return text.encode(self._encoding)
+
+
+def drive(exchange: Exchange[R], descriptor: int) -> R:
+    """Carry an exchange through, blocking."""
+    try:
+        writes = next(exchange)
+        poll = select.poll()
+        while True:
+            poll.register(descriptor, _EITHER if writes else select.POLLIN)
+            poll.poll()
+            writes = next(exchange)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+
+
+async def drive_async(exchange: Exchange[R], descriptor: int) -> R:
+    """Carry an exchange through while the event loop does other things."""
+    loop = asyncio.get_running_loop()
+    try:
+        writes = next(exchange)
+        while True:
+            ready = loop.create_future()
+            loop.add_reader(descriptor, _finish, ready)
+            if writes:
+                loop.add_writer(descriptor, _finish, ready)
+            try:
+                await ready
+            finally:
+                loop.remove_reader(descriptor)
+                if writes:
+                    loop.remove_writer(descriptor)
+            writes = next(exchange)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+
+
+def _finish(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
