@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import select
 from collections.abc import Generator, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeGuard, TypeVar, cast
 
 import psycopg
 from psycopg import pq
@@ -91,8 +91,12 @@ class Session:
             return None
         if type(value) is bytes:
             return b"\\x" + value.hex().encode()
-        text = literal(cast("list[Any]", value)) if type(value) is list else str(value)
+        text = literal(value) if _is_list(value) else str(value)
         return text.encode(self._encoding)
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return type(value) is list
 
 
 def drive(exchange: Exchange[R], descriptor: int) -> R:
