@@ -10,7 +10,7 @@ from tests.project.snippets import ROOT, run_page, snippets
 
 GUIDES = (
     "quickstart", "transactions", "chains-and-blockers", "workers", "operating", "observability", "testing", "cli",
-    "stores", "supervisor",
+    "stores", "supervisor", "wakeups",
 )  # fmt: skip
 
 

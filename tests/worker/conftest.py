@@ -1,20 +1,26 @@
-"""Every worker test runs twice: with wake-ups, and with none ever arriving."""
+"""Every worker test runs three times: with wake-ups, and with none ever arriving, in memory and on PostgreSQL."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
 
+from holdfast import Store
 from holdfast.stores.memory import MemoryStore
+from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.clock import ManualClock
 from holdfast.wakeups import ANYTHING, NoWakeups
+from tests.servers.postgres import fresh_address, shared_postgres
 from tests.worker.stage import Stage
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
-    """Look for lost jobs, and for a blocked loop, more often than once a second."""
+    """Look for lost jobs, for a blocked loop and for idle connections more often than otherwise."""
     monkeypatch.setattr("holdfast.worker.worker.REAP_EVERY", 0.1)
     monkeypatch.setattr("holdfast.worker.watchdog.BEAT", 0.05)
+    monkeypatch.setattr("holdfast.stores.postgres.deadline.TICK", 0.02)
 
 
 @pytest.fixture
@@ -22,16 +28,38 @@ def clock() -> ManualClock:
     return ManualClock()
 
 
-@pytest.fixture(params=["woken", "polling"])
-def store(request: pytest.FixtureRequest, clock: ManualClock) -> MemoryStore:
-    if request.param == "polling":
-        return MemoryStore(clock=clock, wakeups=NoWakeups())
-    store = MemoryStore(clock=clock)
-    # The store's clock is not the machine's: whoever sleeps until a due time is told when it comes.
-    clock.subscribe(lambda: store.wakeups.send(ANYTHING))
-    return store
+@pytest.fixture(scope="session")
+def sweep() -> Iterator[Callable[[], str]]:
+    """Empties one store for all tests, and answers its address: making the tables takes longer than most tests."""
+    address = fresh_address(notify="off")
+    schema = PostgresStore(address).schema
+    with shared_postgres().connect() as connection:
+        tables = connection.execute("select tablename from pg_tables where schemaname = %s", [schema]).fetchall()
+        # Of small tables, deleting is quicker than truncating.
+        deletions = [f'delete from "{schema}"."{name}"' for (name,) in tables if name != "migration"]
+
+        def sweep() -> str:
+            connection.execute("; ".join(deletions).encode())
+            return address
+
+        yield sweep
+
+
+@pytest.fixture(params=["woken", "polling", "postgres"])
+def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Store]:
+    if request.param == "woken":
+        store = MemoryStore(clock=clock)
+        # The store's clock is not the machine's: whoever sleeps until a due time is told when it comes.
+        clock.subscribe(lambda: store.wakeups.send(ANYTHING))
+        yield store
+    elif request.param == "polling":
+        yield MemoryStore(clock=clock, wakeups=NoWakeups())
+    else:
+        silent = PostgresStore(request.getfixturevalue("sweep")(), clock=clock, wakeups=NoWakeups())
+        yield silent
+        silent.close_sync()
 
 
 @pytest.fixture
-async def stage(store: MemoryStore, clock: ManualClock) -> Stage:
+async def stage(store: Store, clock: ManualClock) -> Stage:
     return Stage(store, clock)

@@ -9,8 +9,7 @@ from typing import Any, Literal, TypeVar
 from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
 from holdfast.errors import StoreUnavailable
 from holdfast.operations import Operation
-from holdfast.store import Store
-from holdfast.stores.memory import MemoryStore
+from holdfast.store import Store, SyncTransaction, Transaction
 
 R = TypeVar("R")
 
@@ -42,9 +41,9 @@ class Fault:
 
 
 class FaultyStore(Store):
-    """A memory store behind a bad connection. `performed` is what really happened on it."""
+    """A store behind a bad connection. `performed` is what really happened on it."""
 
-    def __init__(self, inner: MemoryStore) -> None:
+    def __init__(self, inner: Store) -> None:
         self.inner = inner
         self.name = "faulty://"
         self.wakeups = inner.wakeups
@@ -89,10 +88,10 @@ class FaultyStore(Store):
     def begin_sync(self) -> DeferredSyncTransaction:
         return DeferredSyncTransaction(self)
 
-    def join(self, tx: Any) -> DeferredTransaction:
+    def join(self, tx: Any) -> Transaction:
         return self.inner.join(tx)
 
-    def join_sync(self, tx: Any) -> DeferredSyncTransaction:
+    def join_sync(self, tx: Any) -> SyncTransaction:
         return self.inner.join_sync(tx)
 
     async def open(self) -> None: ...

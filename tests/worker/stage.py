@@ -1,4 +1,4 @@
-"""What a worker test stands on: a memory store, a clock to move, a client, and an ear for everything that happens."""
+"""What a worker test stands on: a store, a clock to move, a client, and an ear for everything that happens."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from holdfast import Bound, Chain, Client, Event, Job, Jobs, Report, Retry, Store, Worker
+from holdfast.operations import Reap
 from holdfast.testing.clock import ManualClock
 
 T = TypeVar("T")
@@ -87,6 +88,17 @@ class Stage:
     async def ended(self, chain: Chain[Any], *, times: int = 1) -> Event:
         """Wait until so many attempts at the chain's first job have ended; answers how the last did."""
         return await self.ear.hear(*ENDS, times=times, job_id=chain.id)
+
+    def reaped(self, type: str) -> list[str]:
+        """Have somebody else take back what workers of this type hold; answers the jobs.
+
+        It blocks the loop, so nothing that runs there comes between.
+        """
+        while True:
+            self.clock.advance(LEASE + 1)
+            if reaped := self.store.perform_sync(Reap((type,), (), 10)):
+                return [each.record.id for each in reaped]
+            # Renewed in between, by a thread of the worker's.
 
     async def job(self, chain: Chain[Any] | str) -> Job:
         """The chain's first job, or the job with this id, as it is now."""

@@ -10,18 +10,17 @@ from typing import Any
 import pytest
 
 from holdfast import Attempt, Chain, Event, Retry, SyncAttempt, Worker
-from holdfast.operations import ClaimJobs, Reap, TypeTerms
+from holdfast.operations import ClaimJobs, TypeTerms
 from tests.worker.stage import LEASE, PATIENCE, Stage, soon
 
 Disturb = Callable[[Stage, Chain[Any], Worker], Awaitable[None]]
 
 
 async def _take(stage: Stage, chain: Chain[Any], worker: Worker) -> None:
-    stage.clock.advance(LEASE + 1)
-    (reaped,) = await stage.store.perform(Reap(("long",), (), 10))
-    assert reaped.record.id == chain.id
+    """Of a worker that has no slot left: blocking, it leaves that one no time to be told and to take the job itself."""
+    assert stage.reaped("long") == [chain.id]
     terms = (TypeTerms("long", 60_000_000, 25),)
-    await stage.store.perform(ClaimJobs(terms, 1, "another", "another token"))
+    stage.store.perform_sync(ClaimJobs(terms, 1, "another", "another token"))
 
 
 async def _complete(stage: Stage, chain: Chain[Any], worker: Worker) -> None:
@@ -105,7 +104,7 @@ async def test_a_plain_handler_sees_the_signal(stage: Stage, reason: str) -> Non
 async def _disturbed(stage: Stage, reason: str) -> None:
     """Start a long job, disturb it, and look at what is left of it once its attempt has ended."""
     chain = await stage.start(stage.jobs["long"].bind())
-    async with stage.worker(grace=0) as worker:
+    async with stage.worker(grace=0, concurrency=1) as worker:
         await stage.ear.hear("working")
         disturb = LOST.get(reason, _stop if reason == "shutdown" else _nothing)
         await disturb(stage, chain, worker)
@@ -131,7 +130,7 @@ async def test_a_handler_that_ignores_the_signal_writes_nothing(stage: Stage, re
             return done.output("too late")
 
     chain = await stage.start(stage.jobs["long"].bind())
-    async with stage.worker() as worker:
+    async with stage.worker(concurrency=1) as worker:
         await stage.ear.hear("started", job_id=chain.id)
         await LOST[reason](stage, chain, worker)
         before = await stage.client.report(chain.id)
@@ -156,7 +155,7 @@ async def test_a_lost_claim_is_noticed_when_progress_is_reported(stage: Stage, r
         return "too late"
 
     chain = await stage.start(stage.jobs["long"].bind())
-    async with stage.worker() as worker:
+    async with stage.worker(concurrency=1) as worker:
         await stage.ear.hear("started", job_id=chain.id)
         await LOST[reason](stage, chain, worker)
         disturbed.set()
@@ -265,8 +264,7 @@ async def test_an_older_attempt_of_the_same_worker_is_told_and_fools_nobody(stag
     chain = await stage.start(long.bind())
     async with stage.worker(concurrency=2):
         await stage.ear.hear("started", job_id=chain.id)
-        stage.clock.advance(LEASE + 1)
-        await stage.store.perform(Reap(("long",), (), 10))
+        stage.reaped("long")
         lost = await stage.ear.hear("lost", job_id=chain.id)
         running = await stage.job(chain)
         go_on.set()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import StoreUnavailable
+from holdfast import Store, StoreUnavailable
 from holdfast.operations import Start, TypeTerms
-from holdfast.stores.memory import MemoryStore
 from holdfast.testing.builders import new_job
 from holdfast.worker.claimer import Claimer
 from tests.worker.faulty import FaultyStore
@@ -15,9 +14,7 @@ TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
 
 @pytest.mark.parametrize(("lease", "heard"), [(60.0, 2), (0.0, 0)], ids=["in time", "too late"])
-async def test_a_claim_is_made_again_while_enough_is_left_of_its_lease(
-    store: MemoryStore, lease: float, heard: int
-) -> None:
+async def test_a_claim_is_made_again_while_enough_is_left_of_its_lease(store: Store, lease: float, heard: int) -> None:
     faulty = FaultyStore(store)
     claimer = Claimer(faulty, TERMS, "worker", shortest=lease)
     await store.perform(Start((new_job(), new_job())))

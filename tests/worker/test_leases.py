@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from holdfast import Attempt, SyncAttempt
+from holdfast import Attempt, Store, SyncAttempt
 from holdfast.operations import Renew
-from holdfast.stores.memory import MemoryStore
 from holdfast.testing.clock import ManualClock
 from holdfast.worker.holdings import ticks
 from tests.worker.faulty import FaultyStore
@@ -19,7 +18,7 @@ from tests.worker.stage import LEASE, PATIENCE, Stage
 
 
 @pytest.fixture
-def faulty(store: MemoryStore) -> FaultyStore:
+def faulty(store: Store) -> FaultyStore:
     return FaultyStore(store)
 
 

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from holdfast import Retry, UnknownJobType, Worker
+from holdfast import Retry, Store, UnknownJobType, Worker
 from holdfast.operations import ClaimJobs, Pause, Resume
-from holdfast.stores.memory import MemoryStore
 from holdfast.testing.clock import ManualClock
 from tests.worker.faulty import FaultyStore
 from tests.worker.stage import LEASE, PATIENCE, Stage, soon
@@ -44,7 +43,7 @@ async def test_a_job_started_while_the_worker_sleeps_is_run(stage: Stage) -> Non
 POLLING_IS_TOO_SLOW = 6 * PATIENCE
 
 
-async def test_free_slots_are_filled_in_one_claim(store: MemoryStore, clock: ManualClock) -> None:
+async def test_free_slots_are_filled_in_one_claim(store: Store, clock: ManualClock) -> None:
     faulty = FaultyStore(store)
     stage = Stage(faulty, clock)
     everyone = asyncio.Barrier(5)

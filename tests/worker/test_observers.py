@@ -8,10 +8,9 @@ from collections import Counter
 
 import pytest
 
-from holdfast import Attempt, Bound, Cancel, Client, Event, Fail, Reschedule, SyncAttempt, SyncClient
+from holdfast import Attempt, Bound, Cancel, Client, Event, Fail, Reschedule, Store, SyncAttempt, SyncClient
 from holdfast.observer import Observers
 from holdfast.operations import GetJobs
-from holdfast.stores.memory import MemoryStore
 from tests.worker.stage import LEASE, Ear, Stage, soon
 
 
@@ -285,7 +284,7 @@ async def test_reaping_is_told_with_the_worker_that_lost_the_job(stage: Stage) -
     assert (reaped.worker, reaped.detail, reaped.attempt) == ("finder", "from worker loser", 1)
 
 
-async def test_a_client_tells_what_it_did_itself_once(store: MemoryStore) -> None:
+async def test_a_client_tells_what_it_did_itself_once(store: Store) -> None:
     ear = Ear()
     stage = Stage(store, store.clock)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     client = Client(store, stage.jobs, observers=[ear])

@@ -7,16 +7,15 @@ from collections import Counter
 
 import pytest
 
-from holdfast import Attempt, Bound, StoreUnavailable, SyncAttempt
+from holdfast import Attempt, Bound, Store, StoreUnavailable, SyncAttempt
 from holdfast.errors import Conflict
-from holdfast.stores.memory import MemoryStore
 from holdfast.testing.clock import ManualClock
 from tests.worker.faulty import FaultyStore, When
 from tests.worker.stage import LEASE, Stage, soon
 
 
 @pytest.fixture
-def faulty(store: MemoryStore) -> FaultyStore:
+def faulty(store: Store) -> FaultyStore:
     return FaultyStore(store)
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Attempt, Event, SyncAttempt, Worker
-from holdfast.stores.memory import MemoryStore
+from holdfast import Attempt, Event, Store, SyncAttempt, Worker
 from holdfast.testing.clock import ManualClock
 from tests.worker.faulty import FaultyStore
 from tests.worker.stage import PATIENCE, Stage, soon
@@ -198,7 +197,7 @@ async def test_a_cancelled_run_winds_down_like_a_stopped_one(stage: Stage) -> No
 
 @pytest.mark.parametrize("order", [_stop_again, _cancel_again], ids=["stop", "cancel"])
 async def test_jobs_claimed_at_the_very_moment_of_stopping_are_given_back(
-    store: MemoryStore, clock: ManualClock, order: Any
+    store: Store, clock: ManualClock, order: Any
 ) -> None:
     """The claim is committed, its answer on the way, when the order comes."""
     faulty = FaultyStore(store)
@@ -250,7 +249,7 @@ async def test_an_error_in_the_body_still_winds_the_worker_down(stage: Stage) ->
 
 
 async def test_stopping_with_the_store_away_ends_all_the_same(
-    store: MemoryStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.worker.worker.LAST_WORDS", 0.05)
     faulty = FaultyStore(store)
@@ -271,7 +270,7 @@ async def test_stopping_with_the_store_away_ends_all_the_same(
 
 
 async def test_a_store_that_hangs_does_not_hold_up_the_end(
-    store: MemoryStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.worker.worker.LAST_WORDS", 0.05)
     faulty = FaultyStore(store)
@@ -346,7 +345,7 @@ async def test_a_second_signal_ends_the_grace_period(stage: Stage) -> None:
     assert (await stage.job(chain)).status == "pending"
 
 
-def test_a_worker_runs_in_a_thread_of_its_own(store: MemoryStore, clock: ManualClock) -> None:
+def test_a_worker_runs_in_a_thread_of_its_own(store: Store, clock: ManualClock) -> None:
     """Signals are the main thread's; there, stop() is called by whoever gets them."""
     outputs: list[str] = []
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Attempt, Bound, Client, Fail, Jobs
+from holdfast import Attempt, Bound, Client, Fail, Jobs, Store
 from holdfast.operations import Operation
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.clock import ManualClock
@@ -101,7 +101,7 @@ async def test_whatever_makes_a_job_due_wakes_a_sleeping_worker(clock: ManualClo
 
 
 async def test_a_worker_prunes_and_survives_an_outage_of_it(
-    store: MemoryStore, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.worker.pruner.EVERY", 0.02)
     faulty = FaultyStore(store)
