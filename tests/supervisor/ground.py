@@ -50,10 +50,12 @@ class Ground:
         self.client = Client(self.url, jobs)
 
     @asynccontextmanager
-    async def supervised(self, *groups: Group, **options: Any) -> AsyncGenerator[tuple[Supervisor, Ear]]:
-        """A supervisor at work. At the end it is stopped, and every process must have ended by itself."""
+    async def supervised(
+        self, *groups: Group, app: str = APP, clean: bool = True, **options: Any
+    ) -> AsyncGenerator[tuple[Supervisor, Ear]]:
+        """A supervisor at work. At the end it is stopped, and every process must have ended by itself, or not."""
         ear = PatientEar()
-        supervisor = Supervisor(self.url, APP, groups=groups or (QUICK,), observers=[ear], **options)
+        supervisor = Supervisor(self.url, app, groups=groups or (QUICK,), observers=[ear], **options)
         running = asyncio.create_task(supervisor.run())
         try:
             yield supervisor, ear
@@ -61,7 +63,7 @@ class Ground:
             supervisor.stop()
             async with asyncio.timeout(PATIENCE):
                 await running
-        assert supervisor.clean
+        assert supervisor.clean is clean
 
     def gate(self, name: str) -> tuple[Path, Path]:
         """A pair of fifos for `hold`: reading the first tells that it runs, writing the second lets it go."""

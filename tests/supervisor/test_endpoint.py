@@ -37,8 +37,11 @@ async def test_it_tells_what_is_due_who_is_busy_and_whether_all_is_well(ground: 
 
 
 async def test_it_is_not_ready_before_its_workers_are(ground: Ground) -> None:
-    options = {"listen": ("127.0.0.1", 0), "entry": "tests.supervisor.crashing"}
-    async with ground.supervised(**options) as (supervisor, ear), httpx.AsyncClient() as http:
+    crashing = "tests.supervisor.crashing"
+    async with (
+        ground.supervised(listen=("127.0.0.1", 0), entry=crashing) as (supervisor, ear),
+        httpx.AsyncClient() as http,
+    ):
         await ear.hear("process_died")
         assert supervisor.endpoint is not None
         host, port = supervisor.endpoint.address

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast import Jobs, Queue
-from holdfast.queue import QueueJob
+from holdfast import Jobs
 from holdfast.simulation import WorkKind
 from holdfast.supervisor import Group, Supervisor
 from holdfast.supervisor.order import find_jobs, share_out
+from tests.supervisor.letters import letters
 
 jobs = Jobs()
 
@@ -25,13 +25,7 @@ async def other() -> None: ...
 async def elsewhere() -> None: ...
 
 
-letters: Queue[str, str] = Queue("letters", store="memory://")
 jobs.add(letters.job_type)
-
-
-@letters.execute
-async def deliver(job: QueueJob[str]) -> str:
-    return job.payload
 
 
 def test_a_group_without_types_takes_what_no_other_names() -> None:

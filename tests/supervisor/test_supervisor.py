@@ -7,8 +7,11 @@ import os
 import signal
 from dataclasses import replace
 
-from holdfast import Status
+import pytest
+
+from holdfast import Queue, Status
 from holdfast.supervisor import Group
+from holdfast.supervisor import supervisor as supervisor_module
 from tests.supervisor.ground import PATIENCE, QUICK, Ground, in_thread, is_running, read, ready, write
 from tests.supervisor.work import compute, hog, hold, note, pause
 
@@ -85,12 +88,12 @@ async def test_processes_that_crash_at_once_are_started_ever_more_slowly(ground:
 async def test_an_idle_fleet_leaves_its_database_at_rest_until_something_is_due(ground: Ground) -> None:
     async with ground.supervised() as (supervisor, ear):
         await ready(supervisor, ear)
-        chain = await ground.client.start(note.bind(1), delay=3)
+        chain = await ground.client.start(note.bind(1), delay=1.5)
         before = supervisor.backlog.readings
         assert await ground.client.wait(chain, timeout=PATIENCE) == 1
 
-        # It turned thirty times meanwhile.
-        assert supervisor.backlog.readings - before <= 10
+        # It turned fifteen times meanwhile.
+        assert supervisor.backlog.readings - before <= 8
 
 
 async def test_what_a_killed_worker_s_child_computes_ends_with_it(ground: Ground) -> None:
@@ -156,3 +159,28 @@ async def test_stopping_gives_back_what_outlives_the_grace_period(ground: Ground
     job = await ground.client.get_job(chain.id)
     assert job is not None
     assert (job.status, job.attempt) == (Status.PENDING, 0)
+
+
+async def test_a_process_that_does_not_end_is_killed_and_told_of(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor_module, "LAST_MOMENTS", 0.3)
+    async with ground.supervised(replace(QUICK, grace=0), clean=False) as (supervisor, ear):
+        await ready(supervisor, ear)
+        (process,) = supervisor.fleets[0].processes
+        os.kill(process.pid, signal.SIGSTOP)
+
+    assert not is_running(process.pid)
+    assert process.code == -signal.SIGKILL
+
+
+async def test_a_group_runs_its_queues_and_their_hooks(ground: Ground) -> None:
+    mail = replace(QUICK, name="mail", queues=("letters",))
+    queue: Queue[str, str] = Queue("letters", store=ground.url)
+    async with ground.supervised(QUICK, mail, app="tests.supervisor.letters:jobs") as (supervisor, _), queue:
+        answer = await queue.enqueue_and_wait("first", "hello", timeout=PATIENCE)
+        pids = {fleet.group.name: [each.pid for each in fleet.processes] for fleet in supervisor.fleets}
+
+    word, _, pid = answer.partition(" from ")
+    assert word == "HELLO"
+    assert int(pid) in pids["mail"]

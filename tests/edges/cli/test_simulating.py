@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.edges.cli.conftest import CommandLine
+from tests.supervisor.ground import ADDRESSES
 
 CATALOGUE = """
 [workers]
@@ -32,6 +34,10 @@ retry = "quick"
 duration = 0
 outcome = "fail"
 retry = "quick"
+
+[work_kinds.unwanted]
+duration = { exponential = 0.005 }
+outcome = "cancel"
 """
 
 
@@ -42,20 +48,27 @@ def config(tmp_path: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("where", ["processes", "memory"])
-def test_a_catalogue_runs_and_ends_as_predicted(holdfast: CommandLine, config: str, where: str) -> None:
-    store = ["--store", "memory://"] if where == "memory" else []
+STORES: dict[str, Callable[[Path], str]] = {"memory": lambda folder: "memory://", **ADDRESSES}
 
-    found = holdfast.json("simulate", "--config", config, "--jobs", "40", "--seed", "5", *store)
 
-    assert found["passed"] is True
-    assert found["jobs"] == 40
-    assert found["throughput"] > 0
-    assert {kind["kind"]: kind["outcomes"] for kind in found["kinds"]} == {
-        "good": {"completed": 20}, "flaky": {"completed": 10}, "bad": {"failed": 10},
+@pytest.mark.parametrize("store", STORES)
+def test_a_catalogue_ends_as_predicted_and_the_same_way_each_time_on_every_store(
+    holdfast: CommandLine, config: str, tmp_path: Path, store: str
+) -> None:
+    arguments = ["simulate", "--config", config, "--jobs", "50", "--seed", "5"]
+    address = STORES[store](tmp_path)
+
+    one, other = (holdfast.json(*arguments, "--store", address) for _ in range(2))
+
+    assert one["passed"] is True
+    assert one["jobs"] == 50
+    assert one["throughput"] > 0
+    assert {kind["kind"]: kind["outcomes"] for kind in one["kinds"]} == {
+        "good": {"completed": 20}, "flaky": {"completed": 10}, "bad": {"failed": 10}, "unwanted": {"cancelled": 10},
     }  # fmt: skip
-    assert found["retries"] == 10 * 1 + 10 * 2
-    assert found["digest"] == holdfast.json("simulate", "--config", config, "--jobs", "40", "--seed", "5")["digest"]
+    assert one["retries"] == 10 * 1 + 10 * 2
+    in_memory = holdfast.json(*arguments, "--store", "memory://")
+    assert one["digest"] == other["digest"] == in_memory["digest"]
 
 
 def test_people_get_a_table(holdfast: CommandLine, config: str) -> None:
