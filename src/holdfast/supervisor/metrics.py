@@ -25,15 +25,20 @@ class Supervised(Protocol):
 
 
 def backlog_document(reading: Reading | None, types: Iterable[str]) -> dict[str, Any]:
-    """What is due, in all and per type. `known` is false, and the counts are null, while the store cannot be read."""
+    """What is due, in all and per type. `known` is false, and the counts are null, while the store cannot be read.
+
+    `demand` is what is due and what runs, on any machine: the slots that a whole deployment could use.
+    """
     names = sorted(types)
     if reading is None:
-        return {"known": False, "due": None, "oldest_due_seconds": None, "running": None, "types": {}}
+        unknown = dict.fromkeys(("due", "oldest_due_seconds", "running", "demand"))
+        return {"known": False, **unknown, "types": {}}
     return {
         "known": True,
         "due": reading.due(names),
         "oldest_due_seconds": reading.oldest_due(names),
         "running": reading.running(names),
+        "demand": reading.due(names) + reading.running(names),
         "types": {name: _type_document(reading, name) for name in names},
     }
 
