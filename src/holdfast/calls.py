@@ -195,7 +195,6 @@ def _new_job(
     limit = options.max_attempts
     if limit is None and declared.retry is not None:
         limit = declared.retry.max_attempts or FOR_EVER
-    keep = declared.keep
     return NewJob(
         id=job_id,
         type=declared.name,
@@ -207,7 +206,7 @@ def _new_job(
         at=None if options.at is None else to_micros(options.at),
         max_attempts=limit,
         timeout=None if options.timeout is None else duration(seconds(options.timeout)),
-        keep=None if keep is None else duration(seconds(keep)),
+        keep=declared.keep_micros,
         key=options.key,
         dedup=options.dedup,
         window=None if options.window is None else duration(seconds(options.window)),

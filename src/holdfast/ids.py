@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import struct
 import threading
 import time
-from uuid import UUID
 
 _lock = threading.Lock()
 _last = 0
+_noise: list[int] = []
+"""Random numbers of 64 bits: fetching them one by one would be most of an id's cost."""
 
 
 def new_id() -> str:
@@ -18,9 +20,13 @@ def new_id() -> str:
         # 48 bits of milliseconds and 12 of their fraction; a tie or a clock stepping back counts on from the last.
         stamp = max((time.time_ns() << 12) // 1_000_000, _last + 1)
         _last = stamp
-    head = (stamp >> 12) << 80 | 7 << 76 | (stamp & 0xFFF) << 64
-    tail = 0b10 << 62 | int.from_bytes(os.urandom(8)) >> 2
-    return str(UUID(int=head | tail))
+        if not _noise:
+            _noise.extend(struct.unpack("64Q", os.urandom(512)))
+        noise = _noise.pop()
+    # Written out here: a UUID object takes three times as long, for every job that is started.
+    head = f"{stamp >> 12:012x}"
+    tail = f"{0b10 << 62 | noise >> 2:016x}"
+    return f"{head[:8]}-{head[8:]}-7{stamp & 0xFFF:03x}-{tail[:4]}-{tail[4:]}"
 
 
 def new_token() -> str:
@@ -29,9 +35,10 @@ def new_token() -> str:
 
 
 def _forget_parent() -> None:
-    # The lock may have been held by another thread when the process forked.
+    # The lock may have been held by another thread when the process forked, and the noise is the parent's too.
     global _lock
     _lock = threading.Lock()
+    _noise.clear()
 
 
 os.register_at_fork(after_in_child=_forget_parent)

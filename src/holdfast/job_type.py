@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec
 
 import msgspec
 
+from holdfast.clock import duration
 from holdfast.errors import PayloadRefused
 from holdfast.job import Record
 from holdfast.lifecycle import Outcome, Settlement
 from holdfast.options import After, Dedup, Exclude, OnBlockerFailure, StartOptions, TypeOptions, ids_of
-from holdfast.retry import Seconds
+from holdfast.retry import Seconds, seconds
 from holdfast.signature import Signature
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class JobType(Generic[P, Q, T_co]):
         self.timeout = options.timeout
         self.priority = options.priority
         self.keep = options.keep
+        self.keep_micros = None if options.keep is None else duration(seconds(options.keep))
         self.on_blocker_failure = options.on_blocker_failure
         self.executor = options.executor
         self.signature = Signature(function, name=name, limit=limit)
