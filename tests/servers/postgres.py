@@ -139,27 +139,38 @@ class Postgres:
 
 
 @contextmanager
-def running_postgres(binaries: Path | None = None, **settings: str) -> Generator[Postgres]:
-    """A server for as long as the block lasts."""
-    with _placed(binaries or find_binaries()) as server:
+def running_postgres(
+    binaries: Path | None = None, *, where: Path | None = None, **settings: str
+) -> Generator[Postgres]:
+    """A server for as long as the block lasts, its files in this folder."""
+    with _placed(binaries or find_binaries(), where) as server:
         server.create(**settings)
         server.start()
         yield server
 
 
 @contextmanager
-def running_standby(primary: Postgres) -> Generator[Postgres]:
-    """A standby of this server, which it streams from, for as long as the block lasts."""
+def running_standby(primary: Postgres, *, synchronous: bool = False) -> Generator[Postgres]:
+    """A standby of this server, which it streams from, for as long as the block lasts.
+
+    Where it is `synchronous`, the primary acknowledges what the standby has, too.
+    """
     with _placed(primary.binaries) as server:
         server.copy(primary)
         server.start()
+        if synchronous:
+            with primary.connect() as connection:
+                connection.execute("alter system set synchronous_standby_names = '*'")
+                connection.execute("select pg_reload_conf()")
+                while connection.execute("select sync_state from pg_stat_replication").fetchall() != [("sync",)]:
+                    time.sleep(0.02)
         yield server
 
 
 @contextmanager
-def _placed(binaries: Path) -> Generator[Postgres]:
+def _placed(binaries: Path, where: Path | None = None) -> Generator[Postgres]:
     """A server with a folder and a port, and no data yet; stopped and removed at the end."""
-    home = Path(tempfile.mkdtemp(prefix="hf-pg-"))
+    home = Path(tempfile.mkdtemp(prefix="hf-pg-", dir=where))
     owner = _owner()
     if owner is not None:
         os.chown(home, owner.pw_uid, owner.pw_gid)
