@@ -1,4 +1,7 @@
-"""``python -m torture --store sqlite|postgres|redis --profile smoke|ci|night --seed N [--mutant NAME]``."""
+"""``python -m torture --store sqlite|postgres|redis --profile smoke|ci|night --seed N [--mutant NAME]``.
+
+With `--durability` Redis runs in one of its weaker modes, and what it loses is counted.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ from torture.page import as_page
 from torture.profiles import PROFILES
 from torture.run import torture
 
+DURABILITIES = ("always", "everysec", "none", "replica", "lagging replica")
+
 
 def main(arguments: list[str]) -> int:
     """Exit codes: 0 valid, 1 an invariant is violated, 2 usage."""
@@ -26,6 +31,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, help="of load, instead of the profile's")
     parser.add_argument("--mutant", choices=list(MUTANTS))
+    parser.add_argument(
+        "--durability", choices=DURABILITIES, default="", help="a weaker mode of Redis, to see its losses"
+    )
+    parser.add_argument("--faults", nargs="+", default=(), help="kinds of faults to choose from, instead of all")
     parser.add_argument("--report", type=Path, help="where to write the report as JSON")
     parser.add_argument("--page", type=Path, help="where to write the report as a page")
     parser.add_argument("--folder", type=Path, help="where to leave the evidence; a temporary one otherwise")
@@ -44,9 +53,12 @@ def main(arguments: list[str]) -> int:
             profile = PROFILES[options.profile]
             if options.seconds is not None:
                 profile = replace(profile, seconds=options.seconds)
+            if options.durability:
+                profile = replace(profile, kill=0.0, stop=0.0, sweep=False, supervised=False, timely=False)
             evidence = torture(
-                options.store, profile, folder, seed=options.seed, name=options.profile, mutant=options.mutant
-            )
+                options.store, profile, folder, seed=options.seed, name=options.profile, mutant=options.mutant,
+                durability=options.durability, faults=tuple(options.faults),
+            )  # fmt: skip
         verdicts = check(evidence)
     summary = report.summary(evidence, verdicts)
     sys.stdout.write(report.as_text(summary) + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -10,25 +11,29 @@ import aiosqlite
 import psycopg
 
 from holdfast import Bound, Client, HoldfastError
-from holdfast.store import Store
 from holdfast.stores.postgres.address import parse
 from torture.history import Outcome
 
+MOST_CONNECTIONS = 4
+
 
 class Business:
-    """Starts chains in transactions of its own, on a connection per start."""
+    """Starts chains in transactions of its own, on a connection per start, few at a time."""
 
-    def __init__(self, url: str, store: Store) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
-        self._store = store
-
-    async def close(self) -> None:
-        """Connections end with their transactions."""
+        self._turns = asyncio.Semaphore(MOST_CONNECTIONS)
 
     async def start(
         self, client: Client, bound: Bound[Any], id: str, *, rollback: bool
     ) -> tuple[Outcome, dict[str, Any]]:
         """Write the row and start the chain; commit, or roll back. Tells what is known of it."""
+        async with self._turns:
+            return await self._start(client, bound, id, rollback=rollback)
+
+    async def _start(
+        self, client: Client, bound: Bound[Any], id: str, *, rollback: bool
+    ) -> tuple[Outcome, dict[str, Any]]:
         committing = False
         try:
             connection = await self._connect()

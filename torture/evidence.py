@@ -26,8 +26,14 @@ class Facts(msgspec.Struct, kw_only=True):
     poll: float
     slack: float = 3.0
     """Seconds that a busy machine may add to any bound."""
-    durable: bool = True
-    """The store keeps what it acknowledged through a crash of its server."""
+    timely: bool = True
+    """Whether bounds of time are judged; a short run on a machine that does other things only measures them."""
+    durability: str = ""
+    """A mode of the store that does not keep all it acknowledged: its losses are counted."""
+    supervised: bool = False
+    """A supervisor and its processes took part."""
+    swept: dict[str, list[str]] = {}
+    """Failpoints of the sweep that nobody met, by whose they are."""
     transactional: bool = True
     """The application's own rows share the store's transactions."""
     own_clock: bool = True
@@ -79,18 +85,25 @@ class Evidence:
     def outages(self) -> list[tuple[int, int]]:
         """When the store was away or held up, by the real clock, until it served again."""
         return [
-            (note.facts["begun"], note.at) for note in self.notes if note.what == "fault" and note.facts.get("outage")
+            (note.facts["begun"], note.facts.get("ends", note.at))
+            for note in self.notes
+            if note.what == "fault" and note.facts.get("outage")
         ]
 
     def away(self, begun: int, ended: int) -> int:
         """How much of a span of time the store was away, in microseconds; spans that overlap count once."""
-        total, upto = 0, begun
-        for start, end in sorted(self.outages):
-            start, end = max(start, upto), min(end, ended)
-            if end > start:
-                total += end - start
-                upto = end
-        return total
+        return overlap(self.outages, begun, ended)
+
+
+def overlap(spans: list[tuple[int, int]], begun: int, ended: int) -> int:
+    """How much of a span of time these others cover; where they overlap, once."""
+    total, upto = 0, begun
+    for start, end in sorted(spans):
+        start, end = max(start, upto), min(end, ended)
+        if end > start:
+            total += end - start
+            upto = end
+    return total
 
 
 def save(folder: Path, facts: Facts, changes: list[Change]) -> None:

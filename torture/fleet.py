@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
+from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM
 
 import msgspec
@@ -11,6 +13,7 @@ import msgspec
 from torture.history import History, real_now
 from torture.processes import Process, Processes
 from torture.settings import Failpoints, Settings
+from torture.sweep import Sweep, worker_points
 
 PATIENCE = 20.0
 
@@ -19,13 +22,24 @@ class Fleet:
     """So many workers at a time."""
 
     def __init__(
-        self, processes: Processes, settings: Settings, number: int, *, history: History, rng: random.Random
+        self,
+        processes: Processes,
+        settings: Settings,
+        number: int,
+        *,
+        history: History,
+        rng: random.Random,
+        locked: Callable[[], bool],
     ) -> None:
+        """`locked` tells whether somebody holds a lock that everybody needs."""
         self._processes = processes
+        self._locked = locked
+        self.sweep = Sweep(worker_points() if settings.sweep else (), random.Random(settings.seed + 1))
         self._settings = settings
         self._history = history
         self._random = rng
         self._generation = 0
+        self._number = number
         self._calm = False
         self._retired: list[Process] = []
         self._slots = [self._start(slot) for slot in range(number)]
@@ -46,7 +60,7 @@ class Fleet:
                 process.frozen = None
                 process.send(SIGCONT)
             elif process.frozen is None and process.is_stopped:
-                process.frozen = now + self._settings.lease * self._random.uniform(1.5, 3.5)
+                self._found_frozen(process, now)
         for process in [each for each in self._retired if not each.alive]:
             self._note_exit(process)
             self._retired.remove(process)
@@ -92,6 +106,15 @@ class Fleet:
             process.send(SIGKILL)
             self._history.note("exit", worker=process.name, code="it did not end", asked=process.asked)
 
+    def _found_frozen(self, process: Process, now: float) -> None:
+        """It stopped itself. With a lock that all need, nobody could take over: an outage, and not for long."""
+        if self._locked():
+            process.frozen = now + self._settings.lease * 0.5
+            ended = real_now() + round(self._settings.lease * 0.5e6)
+            self._history.note("fault", kind="frozen with the lock", begun=real_now(), ends=ended, outage=True)
+        else:
+            process.frozen = now + self._settings.lease * self._random.uniform(1.5, 3.5)
+
     def _choose(self) -> Process | None:
         able = [each for each in self._slots if each.alive and each.ready and not each.is_stopped]
         return self._random.choice(able) if able else None
@@ -113,12 +136,15 @@ class Fleet:
         self._generation += 1
         settings = self._settings
         seed = self._random.randrange(1 << 30)
-        points = settings.failpoints
+        points, name = settings.failpoints, f"worker-{slot}-{self._generation}"
+        # One at a time meets what the sweep hands out: the others are there to take over, and are harmed by chance.
+        swept = slot == self._number - 1 and not self._calm
+        aims = self.sweep.aims(name, Path(settings.folder) / f"{name}.met") if swept else ()
         changed = msgspec.structs.replace(
             settings,
-            name=f"worker-{slot}-{self._generation}",
+            name=name,
             seed=seed,
-            failpoints=Failpoints() if self._calm else Failpoints(points.kill, points.stop, seed),
+            failpoints=Failpoints() if self._calm else Failpoints(points.kill, points.stop, seed, aims),
             # One whose clock is wrong, one that hears badly.
             skew=settings.skew if slot == 0 else 0.0,
             drop=0.6 if slot == 1 else 0.0,

@@ -13,9 +13,11 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from holdfast import Attempt, Bound, Fail, Jobs, Reschedule, Retry, SyncAttempt
+from torture.elastic import jobs as elastic_jobs
 from torture.history import History
 
 jobs = Jobs()
+jobs.include(elastic_jobs)
 
 QUICK = Retry(initial=0.05, multiplier=2, maximum=0.5, jitter=0.2, max_attempts=12)
 FEW = Retry(initial=0.05, jitter=0, max_attempts=3)
@@ -156,6 +158,16 @@ async def brief(attempt: Attempt) -> str:
 async def effect() -> str:
     """A side chain, started in another job's completion."""
     return "done"
+
+
+@jobs.job(retry=Retry(initial=0.05, jitter=0, max_attempts=1))
+async def hostile(attempt: Attempt, text: str) -> str:
+    """Text that means harm to whoever shows it: as input, as progress, and as output or error."""
+    _began(attempt, Plan(inside=False))
+    await attempt.progress(0.5, text)
+    if len(text) % 2:
+        raise ValueError(text)
+    return text
 
 
 def _began(attempt: Attempt | SyncAttempt, plan: Plan) -> None:

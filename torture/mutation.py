@@ -16,9 +16,13 @@ from pathlib import Path
 
 from torture.checker import Word, check
 from torture.mutations import MUTANTS
-from torture.profiles import PROFILES
+from torture.profiles import Profile
 from torture.run import torture
 
+HUNT = Profile(
+    seconds=8, workers=2, producers=1, rate=25, lease=1.0, pause=0.5, kill=0.002, stop=0.001, settle=12, largest=20,
+    widest=5, sweep=False, supervised=False,
+)  # fmt: skip
 TRIES = 3
 """Runs, each with another seed, before a mutant counts as a survivor."""
 
@@ -45,9 +49,9 @@ def hunt(name: str, store: str, *, seed: int, seconds: float) -> Hunt:
     shown = ""
     runs = 0
     for runs in range(1, TRIES + 1):
-        profile = replace(PROFILES["smoke"], seconds=seconds, settle=12.0)
+        profile = replace(HUNT, seconds=seconds)
         with tempfile.TemporaryDirectory(prefix="torture-") as folder:
-            evidence = torture(store, profile, Path(folder), seed=seed + runs - 1, name="smoke", mutant=name)
+            evidence = torture(store, profile, Path(folder), seed=seed + runs - 1, name="hunt", mutant=name)
             verdicts = check(evidence)
         broken = {verdict.number: verdict for verdict in verdicts if verdict.word is Word.VIOLATED}
         noticed = sorted(broken)

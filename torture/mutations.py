@@ -212,7 +212,7 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (_postgres("find_keys", "limit 1) found", "limit 0) found"),),
             "redis": (
                 Edit(
-                    "shared/create.lua",
+                    "shared/by_key.lua",
                     "local function by_key(job)\n",
                     "local function by_key(job)\n  do return nil end\n",
                 ),

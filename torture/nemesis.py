@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import queue
 import random
 import signal
 import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 
 from torture.fleet import Fleet
 from torture.grounds.ground import Fault, Ground
 from torture.history import History, real_now
 
 WORKERS = ("kill", "freeze", "terminate")
+SUPERVISED = "supervised kill"
 RECOVERY = 2.0
 """Seconds after an outage until everyone has connected again; they count as part of it."""
 
@@ -29,13 +34,16 @@ class Nemesis:
         rng: random.Random,
         pause: float,
         only: tuple[str, ...] = (),
+        supervised: Path | None = None,
     ) -> None:
+        """`supervised` is the file with the processes of a supervisor, where one takes part."""
         self._ground = ground
         self._fleet = fleet
         self._history = history
         self._random = rng
         self._pause = pause
         self._only = only
+        self._supervised = supervised
         self._next = time.monotonic() + 1.0
         self._harming = threading.Event()
         self._faults: queue.SimpleQueue[Fault] = queue.SimpleQueue()
@@ -51,11 +59,14 @@ class Nemesis:
         self._next = time.monotonic() + self._random.expovariate(1 / self._pause)
         if not self._order:
             self._order = [*self._ground.faults(), *WORKERS, *self._random.choices(WORKERS, k=2)]
+            self._order += [] if self._supervised is None else [SUPERVISED]
             if self._only:
                 self._order = [
                     each for each in self._order if (each if isinstance(each, str) else each.kind) in self._only
                 ]
             self._random.shuffle(self._order)
+        if not self._order:
+            return
         match self._order.pop():
             case Fault() as fault:
                 self._harming.set()
@@ -64,6 +75,8 @@ class Nemesis:
                 self._note("kill", self._fleet.kill())
             case "terminate":
                 self._note("terminate", self._fleet.dismiss())
+            case "supervised kill":
+                self._note(SUPERVISED, self._kill_supervised())
             case _:
                 self._freeze()
 
@@ -85,9 +98,10 @@ class Nemesis:
             fault.harm(seconds)
         except Exception as error:
             self._history.note("broke", error=f"{fault.kind}: {type(error).__name__}: {error}")
+        back = real_now()
         if fault.outage:
             time.sleep(RECOVERY)
-        self._history.note("fault", kind=fault.kind, begun=begun, outage=fault.outage)
+        self._history.note("fault", kind=fault.kind, begun=begun, back=back, outage=fault.outage)
 
     def _freeze(self) -> None:
         victim = self._fleet.freeze()
@@ -97,6 +111,16 @@ class Nemesis:
                 victim.send(signal.SIGCONT)
                 return
             self._note("freeze", victim.name)
+
+    def _kill_supervised(self) -> str | None:
+        assert self._supervised is not None
+        pids: list[int] = json.loads(self._supervised.read_text()) if self._supervised.exists() else []
+        if not pids:
+            return None
+        victim = self._random.choice(pids)
+        with suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
+        return str(victim)
 
     def _note(self, kind: str, victim: str | None) -> None:
         if victim is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -24,8 +24,21 @@ from holdfast import (
 from holdfast.ids import new_id
 from torture import payloads, planning
 from torture.business import Business
+from torture.elastic import elastic
 from torture.history import History, Outcome
-from torture.jobs import approval, brief, echo, errand, gather, keyed, link, poison, vague, work
+from torture.jobs import (
+    approval,
+    brief,
+    echo,
+    errand,
+    gather,
+    hostile,
+    keyed,
+    link,
+    poison,
+    vague,
+    work,
+)  # fmt: skip
 from torture.settings import Settings
 
 Operation = Callable[["Actor"], Awaitable[None]]
@@ -40,10 +53,9 @@ class Actor:
         self.random = rng
         self.settings = settings
         self.recent: deque[str] = deque(maxlen=60)
-        self.business = Business(settings.url, client.store)
-
-    async def close(self) -> None:
-        await self.business.close()
+        self.business = Business(settings.url)
+        self.deaf: Client | None = None
+        """A client that no wake-up reaches."""
 
     @asynccontextmanager
     async def noting(self, op: str, **arguments: Any) -> AsyncGenerator[dict[str, Any]]:
@@ -74,10 +86,11 @@ class Actor:
         return chains
 
     async def wait(self, chain: str, timeout: float) -> Any:
-        """Wait for a chain, and note how it is said to have ended."""
-        async with self.noting("wait", chain=chain, timeout=timeout) as facts:
+        """Wait for a chain, and note how it is said to have ended. One in four hears no wake-up."""
+        deaf = self.deaf if self.random.random() < 0.25 else None
+        async with self.noting("wait", chain=chain, timeout=timeout, deaf=deaf is not None) as facts:
             try:
-                output = await self.client.wait(chain, timeout=timeout)
+                output = await (deaf or self.client).wait(chain, timeout=timeout)
                 facts["status"] = "completed"
                 return output
             except ChainFailed:
@@ -117,10 +130,26 @@ async def start_with_business(actor: Actor) -> None:
         actor.recent.append(id)
 
 
+BATCHES = {2: 25, 3: 25, 5: 25, 20: 25, 100: 6, 300: 3, 1000: 1, 2000: 1, 5000: 0.5}
+"""Sizes of a batch, with their shares; those that a run has no time for are left out."""
+WIDTHS = {2: 30, 3: 25, 4: 20, 5: 15, 10: 5, 20: 3, 50: 1, 100: 1}
+"""Of a fan-in: how many a job waits for."""
+
+
+def _size(actor: Actor, sizes: Mapping[int, float], most: int) -> int:
+    able = {size: share for size, share in sizes.items() if size <= most}
+    return actor.random.choices(list(able), list(able.values()))[0]
+
+
 async def start_batch(actor: Actor) -> None:
-    number = actor.random.choice((2, 3, 5, 20))
+    """Many at once. Of the large ones each is over quickly: what is shown is that all of them are there."""
+    number = _size(actor, BATCHES, actor.settings.largest)
     whole = actor.settings.transactional
-    await actor.start([planning.step(actor.random, actor.settings) for _ in range(number)], whole=whole)
+    if number <= 20:
+        bounds = [planning.step(actor.random, actor.settings) for _ in range(number)]
+    else:
+        bounds = [work.bind(planning.instant(actor.random)) for _ in range(number)]
+    await actor.start(bounds, whole=whole)
 
 
 async def start_chain(actor: Actor) -> None:
@@ -129,7 +158,7 @@ async def start_chain(actor: Actor) -> None:
 
 async def start_fan_in(actor: Actor) -> None:
     """Some chains that end at about the same time, and a job that waits for all of them."""
-    number = actor.random.randint(2, 5)
+    number = _size(actor, WIDTHS, actor.settings.widest)
     brisk = [link.bind(planning.brisk(actor.random), actor.random.randint(1, 2)) for _ in range(number)]
     blockers = await actor.start(brisk)
     if not blockers:
@@ -263,6 +292,19 @@ def _noted(actor: Actor) -> str:
     return id
 
 
+async def start_hostile(actor: Actor) -> None:
+    """Text that must never be taken for anything but text, in every place that holds some."""
+    text = actor.random.choice(payloads.HOSTILE)
+    await actor.start([hostile.bind(text).options(key=text)], hostile=True)
+
+
+async def start_elastic(actor: Actor) -> None:
+    """A burst for the supervised processes."""
+    if actor.settings.supervised:
+        number = actor.random.randint(6, 24)
+        await actor.start([elastic.bind(actor.random.uniform(0.2, 0.6)) for _ in range(number)])
+
+
 async def start_brief(actor: Actor) -> None:
     await actor.start([brief.bind()])
 
@@ -289,11 +331,13 @@ OPERATIONS: dict[Operation, int] = {
     cancel: 40,
     cancel_at_once: 30,
     delay: 40,
-    operate: 30,
+    operate: 50,
     odd: 10,
+    start_hostile: 12,
+    start_elastic: 12,
     start_brief: 20,
     start_vague: 8,
-    start_poison: 3,
+    start_poison: 5,
 }
 
 

@@ -11,7 +11,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; }
 td, th { text-align: left; padding: .25rem .6rem; vertical-align: top; }
 tr { border-bottom: 1px solid #dde3ea; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
-.OK { color: #116329; } .VIOLATED { color: #a40e26; font-weight: bold; } .VACUOUS { color: #7a5200; }
+.OK { color: #116329; } .VIOLATED { color: #a40e26; font-weight: bold; } .VACUOUS, .LOST { color: #7a5200; }
 .NOT { color: #5b6675; } code { background: #f1f4f8; padding: .1rem .3rem; } small { color: #5b6675; }
 @media (prefers-color-scheme: dark) {
   body { background: #10151c; color: #dbe2ea; } tr { border-color: #2a3440; } code { background: #1c2530; }
@@ -38,11 +38,14 @@ def as_page(summary: dict[str, Any]) -> str:
         "<h2>Faults</h2>",
         _pairs(summary["faults"]),
         "<h2>Failpoints met</h2>",
-        _pairs(summary["failpoints"]),
+        *(_points(who, points) for who, points in summary["failpoints"].items()),
         "<h2>Races that really happened</h2>",
         _pairs(summary["races"]),
         "<h2>Recovery</h2>",
         _pairs({name: _spread(values) for name, values in summary["recovery"].items()}),
+        "<h2>At least once</h2>",
+        _pairs(summary["executions"]),
+        *(["<h2>Acknowledged and lost</h2>", _pairs(summary["losses"])] if summary["losses"] else []),
         "<h2>Left behind</h2>",
         _pairs(summary["leaks"]),
     ]
@@ -71,10 +74,24 @@ def _pairs(counts: dict[str, Any]) -> str:
     return f"<table>{''.join(rows)}</table>"
 
 
+def _points(who: str, points: dict[str, dict[str, int]]) -> str:
+    actions = ("passed", "kill", "stop", "fail")
+    head = "".join(f"<th>{action}</th>" for action in ("", *actions))
+    rows = "".join(
+        f"<tr><td>{escape(where)}</td>"
+        + "".join(f"<td class=number>{counts.get(action, 0)}</td>" for action in actions)
+        + "</tr>"
+        for where, counts in points.items()
+    )
+    return f"<h3>Of a {escape(who)}</h3><table><tr>{head}</tr>{rows}</table>"
+
+
 def _spread(values: dict[str, float]) -> str:
-    return ", ".join(f"{name.strip()} {value} s" for name, value in values.items()) or "no case"
+    return ", ".join(f"{name} {value}" for name, value in values.items()) or "no case"
 
 
 def _command(summary: dict[str, Any]) -> str:
     command = f"python -m torture --store {summary['store']} --profile {summary['profile']} --seed {summary['seed']}"
+    if summary["durability"]:
+        command += f' --durability "{summary["durability"]}"'
     return command + (f' --mutant "{summary["mutant"]}"' if summary["mutant"] else "")

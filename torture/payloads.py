@@ -30,6 +30,18 @@ ODD: list[Any] = [
     "2024-02-29T23:59:60Z",
 ]
 
+HOSTILE: list[str] = [
+    "\x1b[2J\x1b[31mred\x1b]0;title\x07",
+    "line\r\n2026-01-01 forged line of a log",
+    "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "'); drop table holdfast_job; drop schema holdfast cascade; --",
+    "]] redis.call('FLUSHALL') --[[",
+    "%s %(id)s {0} {id} $1 :id ${HOME} `id` $(id)",
+    "\u202e\u2066reversed\u2069\u009b31m",
+    "=cmd|' /C calc'!A0",
+]
+"""Text that would do harm where it is shown or run. All of it may be stored; none of it may be taken for anything."""
+
 
 def _nested() -> Any:
     value: Any = 1

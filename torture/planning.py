@@ -55,3 +55,8 @@ def step(rng: random.Random, settings: Settings) -> Bound[Any]:
     kind = toil if settings.threads and rng.random() < 0.1 else work
     bound = kind.bind(plan(rng, settings))
     return bound.options(priority=rng.choice((0, 0, 0, 5, -5)))
+
+
+def instant(rng: random.Random) -> Plan:
+    """One of very many: over at once, and one in twenty in a transaction."""
+    return Plan(inside=rng.random() < 0.05)

@@ -29,31 +29,37 @@ class Producer:
     async def run(self) -> None:
         from holdfast import Client
         from holdfast.stores.address import open_store
+        from torture.failpoints import Watch
+        from torture.hearing import LossyWakeups
         from torture.jobs import jobs
         from torture.mutants import MUTANTS, changed_store
         from torture.operations import Actor, favouring
-        from torture.watched import LossyWakeups, Watch, WatchedStore, opened
+        from torture.sampling import sampling
+        from torture.watched import WatchedStore, opened
 
         settings = self.settings
         inner = changed_store(open_store(settings.url), settings.mutant)
-        lossy = LossyWakeups(inner.wakeups, drop=settings.drop, double=settings.double, seed=settings.seed)
-        store = WatchedStore(inner, Watch(self.history, settings.failpoints), lossy)
+        hearing = LossyWakeups(inner.wakeups, drop=0.0, double=settings.double, seed=settings.seed)
+        deaf = LossyWakeups(inner.wakeups, drop=1.0, double=0.0, seed=settings.seed)
+        watch = Watch(self.history, settings.failpoints, Path(settings.folder) / f"{settings.name}.met")
+        store = WatchedStore(inner, watch, hearing)
         await opened(store)
         (Path(settings.folder) / f"{settings.name}.ready").touch()
         actor = Actor(Client(store, jobs), self.history, self.random, settings)
+        # The same connections, and a line that brings nothing: those who wait here find out by themselves.
+        actor.deaf = Client(WatchedStore(inner, watch, deaf), jobs)
         favoured = MUTANTS[settings.mutant].favour if settings.mutant is not None else ()
         weights = favouring(favoured)
         loop = asyncio.get_running_loop()
         until = loop.time() + settings.seconds
-        while loop.time() < until:
-            (drawn,) = self.random.choices(list(weights), list(weights.values()))
-            await self._begin(drawn(actor))
-            await asyncio.sleep(self.random.expovariate(settings.rate))
-        if self._running:
-            await asyncio.wait(self._running, timeout=30)
-        self.history.note("hints", dropped=lossy.dropped, doubled=lossy.doubled)
+        async with sampling(self.history, watch, hearing, deaf):
+            while loop.time() < until:
+                (drawn,) = self.random.choices(list(weights), list(weights.values()))
+                await self._begin(drawn(actor))
+                await asyncio.sleep(self.random.expovariate(settings.rate))
+            if self._running:
+                await asyncio.wait(self._running, timeout=30)
         self.history.note("left", running=len([task for task in self._running if not task.done()]))
-        await actor.close()
         await store.close()
 
     async def _begin(self, perform: Awaitable[None]) -> None:

@@ -25,14 +25,24 @@ class Profile:
     """How likely a call of the store is to be a worker's last, or to freeze it."""
     settle: float = 60.0
     """Seconds for everything to come to rest."""
-    pick: int | None = None
-    """How many kinds of store faults a run draws; None for all of them."""
+    largest: int = 2000
+    """The most chains that one call starts."""
+    widest: int = 100
+    """The most blockers of a job."""
+    sweep: bool = True
+    """Whether every failpoint is to be met at least once."""
+    supervised: bool = True
+    """Whether a supervisor and its processes take part."""
+    timely: bool = True
+    """Whether bounds of time are judged. Safety always is."""
 
 
 PROFILES = {
+    # In every `make test`, on three stores at once, whatever else the machine does: it judges what happened, not when.
     "smoke": Profile(
-        seconds=8, workers=2, producers=1, rate=25, lease=1.0, pause=0.5, kill=0.002, stop=0.001, settle=20
+        seconds=20, workers=2, producers=1, rate=10, lease=1.0, pause=0.6, kill=0.002, stop=0.001, settle=90,
+        largest=300, widest=20, supervised=False, timely=False,
     ),
     "ci": Profile(seconds=600),
-    "night": Profile(seconds=8 * 3600, workers=4, producers=2, rate=20),
-}
+    "night": Profile(seconds=8 * 3600, workers=4, rate=10, largest=5000),
+}  # fmt: skip

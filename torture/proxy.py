@@ -19,7 +19,8 @@ class Proxy:
     """Passes bytes between clients and one server. Its modes hold for all connections, cuts for one at a time."""
 
     def __init__(self, server: tuple[str, int], seed: int = 0) -> None:
-        self._server = server
+        self.server = server
+        """Where new connections lead."""
         self._random = random.Random(seed)
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port: int = self._listener.getsockname()[1]
@@ -69,7 +70,7 @@ class Proxy:
                 client.close()
                 continue
             try:
-                server = socket.create_connection(self._server, timeout=5)
+                server = socket.create_connection(self.server, timeout=5)
             except OSError:
                 client.close()
                 continue

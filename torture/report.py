@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 
-from torture.checker.execution import spread
 from torture.checker.telling import is_claim, is_reap
 from torture.checker.verdict import Verdict, Word
 from torture.evidence import Evidence
+from torture.losses import losses
+from torture.recovery import recoveries
 
 
 def summary(evidence: Evidence, verdicts: list[Verdict]) -> dict[str, Any]:
@@ -40,12 +41,14 @@ def summary(evidence: Evidence, verdicts: list[Verdict]) -> dict[str, Any]:
             "operations": Counter(call.op for call in evidence.calls),
         },
         "faults": _faults(evidence),
-        "failpoints": Counter(
-            f"{note.facts['action']} {note.facts['when']} {note.facts['verb']}" for note in evidence.noted("failpoint")
-        ),
+        "failpoints": _points(evidence),
+        "not met": facts.swept,
         "races": races,
-        "recovery": _recovery(evidence),
-        "leaks": facts.leaks,
+        "recovery": recoveries(evidence),
+        "executions": _executions(evidence),
+        "losses": losses(evidence) if facts.durability else {},
+        "durability": facts.durability,
+        "leaks": facts.leaks | _growth(verdicts),
         "broke": Counter(note.facts["error"][:120] for note in evidence.noted("broke")),
         "verdicts": verdicts,
         "verdict": overall(verdicts),
@@ -56,6 +59,8 @@ def overall(verdicts: list[Verdict]) -> str:
     words = {verdict.word for verdict in verdicts}
     if Word.VIOLATED in words:
         return "INVALID"
+    if Word.LOST in words:
+        return "LOST what its mode may lose"
     return "VALID, with vacuous lines" if Word.VACUOUS in words else "VALID"
 
 
@@ -69,21 +74,25 @@ def as_text(summary: dict[str, Any]) -> str:
     mutant = f"  mutant={summary['mutant']}" if summary["mutant"] else ""
     load = summary["load"]
     lines = [
-        f"torture  store={summary['store']}  seed={summary['seed']}  profile={summary['profile']}{mutant}"
-        f"  {summary['seconds']} s  {versions}",
+        f"torture  store={summary['store']}{_mode(summary)}  seed={summary['seed']}  profile={summary['profile']}"
+        f"{mutant}  {summary['seconds']} s  {versions}",
         f"load      starts {_list(load['starts'])}; {load['jobs']} jobs, {load['claims']} claims, "
         f"{load['changes']} changes",
         f"ended     {_list(load['ended'])}",
         f"faults    {_list(summary['faults'])}",
-        f"failpts   {_list(summary['failpoints'])}",
         f"races     {_list(summary['races'])}",
     ]
+    for who, points in summary["failpoints"].items():
+        lines += [f"failpoint {who:<9}{where:<22} {_list(counts)}" for where, counts in points.items()]
+    lines += [f"not met   {who}: {', '.join(left)}" for who, left in summary["not met"].items() if left]
     for verdict in summary["verdicts"]:
         counted = _list(verdict.counts)
         line = f"I{verdict.number:<3}{verdict.name:<26}{verdict.broken:>4} / {verdict.opportunities:<7} {verdict.word}"
         lines.append(line + (f"  ({verdict.reason})" if verdict.reason else f"  {counted}" if counted else ""))
         lines += [f"      {violation}" for violation in verdict.violations[:5]]
-    lines += [f"recovery  {name}: {value}" for name, value in summary["recovery"].items()]
+    lines += [f"recovery  {name}: {_list(value) or 'no case'}" for name, value in summary["recovery"].items()]
+    lines += [f"at least once  {_list(summary['executions'])}"]
+    lines += [f"losses    {_list(summary['losses'])}"] if summary["losses"] else []
     lines += [f"leaks     {_list(summary['leaks'])}"]
     lines += [f"broke     {_list(summary['broke'])}"] if summary["broke"] else []
     lines.append(f"verdict   {summary['verdict']}")
@@ -100,29 +109,44 @@ def _faults(evidence: Evidence) -> dict[str, int]:
     return dict(faults.most_common())
 
 
-def _recovery(evidence: Evidence) -> dict[str, dict[str, float]]:
-    """How long it took: from a lease's end to the job's next claim, from the store's return to the next completion."""
-    again: list[float] = []
-    for changes in evidence.by_job.values():
-        expired: int | None = None
-        for change in changes:
-            if is_reap(change):
-                expired = change.leased_before
-            elif is_claim(change) and expired is not None:
-                again.append((change.at - expired) / 1e6)
-                expired = None
-    completions = sorted(change.at for change in evidence.changes if change.after == "completed")
-    back: list[float] = []
-    for note in evidence.noted("fault"):
-        if note.facts["kind"] in ("server restart", "server kill", "server stop fast", "network cut"):
-            returned = note.at - 2_000_000
-            later = [at for at in completions if at >= returned]
-            if later:
-                back.append((later[0] - returned) / 1e6)
-    return {
-        "seconds from a lost lease's end to the job running again": spread("", again),
-        "seconds from the store's return to the first completion": spread("", back),
+def _points(evidence: Evidence) -> dict[str, dict[str, dict[str, int]]]:
+    """By whose it is and where: how often a failpoint was passed, and what was done there how often."""
+    points: dict[str, dict[str, Counter[str]]] = {}
+    passed: dict[str, dict[str, int]] = {}
+    for note in evidence.noted("points"):
+        passed[note.process] = note.facts["passed"]
+    for process, counts in passed.items():
+        for where, number in counts.items():
+            points.setdefault(process.partition("-")[0], {}).setdefault(where, Counter())["passed"] += number
+    for note in evidence.noted("failpoint"):
+        where = f"{note.facts['when']} {note.facts['verb']}"
+        points.setdefault(note.process.partition("-")[0], {}).setdefault(where, Counter())[note.facts["action"]] += 1
+    return {who: {where: dict(counts) for where, counts in sorted(each.items())} for who, each in points.items()}
+
+
+def _executions(evidence: Evidence) -> dict[str, float]:
+    """What at-least-once cost: handlers that were started, for each job that one of them completed."""
+    starts = Counter(note.facts["job"] for note in evidence.noted("handler"))
+    completed = {
+        change.id
+        for change in evidence.changes
+        if change.after == "completed" and change.before == "running" and change.id in starts
     }
+    times = sum(starts[job_id] for job_id in completed)
+    return {
+        "handlers started": starts.total(),
+        "jobs completed by one": len(completed),
+        "starts per completed job": round(times / len(completed), 3) if completed else 0,
+    }
+
+
+def _growth(verdicts: list[Verdict]) -> dict[str, float]:
+    at_rest = next(verdict for verdict in verdicts if verdict.name == "clean at rest")
+    return at_rest.counts
+
+
+def _mode(summary: dict[str, Any]) -> str:
+    return f" ({summary['durability']})" if summary["durability"] else ""
 
 
 def _list(counts: dict[str, Any]) -> str:

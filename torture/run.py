@@ -6,6 +6,7 @@ import platform
 import random
 import time
 from pathlib import Path
+from signal import SIGTERM
 
 import msgspec
 
@@ -23,81 +24,128 @@ from torture.mutations import MUTANTS
 from torture.nemesis import Nemesis
 from torture.planning import brisk
 from torture.processes import Process, Processes
+from torture.producers import Producers
 from torture.profiles import Profile
+from torture.rendering import render
 from torture.settings import Failpoints, Settings
 
 TEND_EVERY = 0.03
 NEIGHBOURS = 20
 WORST_CLOCK = 3600.0
+PATIENCE = 120.0
+"""Seconds for all processes to be ready."""
 
 
 def torture(
-    store: str, profile: Profile, folder: Path, *, seed: int, name: str = "", mutant: str | None = None
+    store: str,
+    profile: Profile,
+    folder: Path,
+    *,
+    seed: int,
+    name: str = "",
+    mutant: str | None = None,
+    durability: str = "",
+    faults: tuple[str, ...] = (),
 ) -> Evidence:
-    """Run a profile on a store, and leave the evidence in the folder. The same seed draws the same plan."""
+    """Run a profile on a store, and leave the evidence in the folder. The same seed draws the same plan.
+
+    `durability` is a weaker mode of the store, whose losses are counted; `faults` are the kinds to choose from.
+    """
     rng = random.Random(seed)
-    with GROUNDS[store](folder) as ground:
+    with GROUNDS[store](folder, durability) as ground:
         facts = Facts(
             store=store, seed=seed, profile=name, mutant=mutant, lease=profile.lease, reap=profile.reap,
-            poll=profile.poll, transactional=ground.transactional, own_clock=ground.own_clock,
+            poll=profile.poll, transactional=ground.transactional, own_clock=ground.own_clock, timely=profile.timely,
+            durability=ground.durability, supervised=profile.supervised,
             versions={"python": platform.python_version(), **ground.versions},
         )  # fmt: skip
         history = History(folder, "nemesis")
         try:
-            _run(ground, profile, facts, folder, history, rng)
+            _run(ground, profile, facts, folder=folder, history=history, rng=rng, faults=faults)
         finally:
             history.close()
     return evidences.load(folder)
 
 
-def _run(ground: Ground, profile: Profile, facts: Facts, folder: Path, history: History, rng: random.Random) -> None:
-    extra = MUTANTS[facts.mutant].address if facts.mutant else ""
+def _run(
+    ground: Ground,
+    profile: Profile,
+    facts: Facts,
+    *,
+    folder: Path,
+    history: History,
+    rng: random.Random,
+    faults: tuple[str, ...],
+) -> None:
+    mutant = MUTANTS[facts.mutant] if facts.mutant else None
     settings = Settings(
-        name="", folder=str(folder), url=ground.url + extra, seed=facts.seed, mutant=facts.mutant,
-        transactional=ground.transactional, skew=WORST_CLOCK if ground.own_clock else 0.0,
-        failpoints=Failpoints(profile.kill, profile.stop), lease=profile.lease, reap=profile.reap, poll=profile.poll,
-        concurrency=profile.concurrency, rate=profile.rate, seconds=profile.seconds,
+        name="", folder=str(folder), url=ground.url + (mutant.address if mutant else ""), seed=facts.seed,
+        mutant=facts.mutant, transactional=ground.transactional, skew=WORST_CLOCK if ground.own_clock else 0.0,
+        failpoints=Failpoints(profile.kill, profile.stop), sweep=profile.sweep and mutant is None, lease=profile.lease,
+        reap=profile.reap, poll=profile.poll, concurrency=profile.concurrency, rate=profile.rate,
+        seconds=profile.seconds, largest=profile.largest, widest=profile.widest, supervised=profile.supervised,
     )  # fmt: skip
     neighbours = _move_in(ground)
     processes = Processes(settings)
     try:
-        producers = [_producer(processes, settings, number, rng) for number in range(profile.producers)]
-        fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng)
-        while not fleet.ready or not all(producer.ready for producer in producers):
+        producers = Producers(processes, settings, profile.producers, history=history, rng=rng)
+        fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng, locked=ground.is_locked)
+        supervisor = _supervisor(processes, settings) if profile.supervised else None
+        deadline = time.monotonic() + PATIENCE
+        while not (fleet.ready and producers.ready and (supervisor is None or supervisor.ready)):
+            if time.monotonic() > deadline or (supervisor is not None and not supervisor.alive):
+                raise RuntimeError(f"its processes do not start: see the logs in {folder}")
             fleet.tend()
+            producers.tend()
             time.sleep(TEND_EVERY)
         facts.begun = real_now()
-        only = MUTANTS[facts.mutant].faults if facts.mutant else ()
-        nemesis = Nemesis(ground, fleet, history=history, rng=rng, pause=profile.pause, only=only)
+        producers.begin()
+        nemesis = Nemesis(
+            ground, fleet, history=history, rng=rng, pause=profile.pause,
+            only=faults or (mutant.faults if mutant else ()),
+            supervised=folder / "supervised.pids" if supervisor is not None else None,
+        )  # fmt: skip
         until = time.monotonic() + profile.seconds
         while time.monotonic() < until:
             fleet.tend()
+            producers.tend()
             nemesis.act()
             time.sleep(TEND_EVERY)
         nemesis.heal()
         fleet.renew()
         facts.quiet = _come_to_rest(ground, fleet, producers, profile.settle)
         facts.ended = real_now()
+        facts.swept = {"worker": fleet.sweep.left, "producer": producers.sweep.left}
         fleet.close()
+        if supervisor is not None:
+            _dismiss(supervisor, history)
     finally:
         processes.close()
     facts.leaks |= ground.leaks()
     _collect(ground, facts, neighbours)
+    if not facts.durability and facts.mutant is None:
+        render(ground.direct, [row.id for row in facts.rows if row.type == "hostile"], history)
     evidences.save(folder, facts, ground.audit())
 
 
-def _producer(processes: Processes, settings: Settings, number: int, rng: random.Random) -> Process:
-    seed = rng.randrange(1 << 30)
-    own = msgspec.structs.replace(
-        settings, name=f"producer-{number}", seed=seed, skew=0.0, failpoints=Failpoints(), drop=0.1, double=0.1
-    )
-    return processes.start("torture.producer", own)
+def _supervisor(processes: Processes, settings: Settings) -> Process:
+    own = msgspec.structs.replace(settings, name="supervisor", skew=0.0, failpoints=Failpoints())
+    return processes.start("torture.supervised", own)
 
 
-def _come_to_rest(ground: Ground, fleet: Fleet, producers: list[Process], patience: float) -> bool:
+def _dismiss(supervisor: Process, history: History) -> None:
+    """Ask the supervisor to stop, and see all of its processes end."""
+    supervisor.send(SIGTERM)
+    deadline = time.monotonic() + 30
+    while supervisor.alive and time.monotonic() < deadline:
+        time.sleep(TEND_EVERY)
+    history.note("supervisor exit", code=supervisor.code)
+
+
+def _come_to_rest(ground: Ground, fleet: Fleet, producers: Producers, patience: float) -> bool:
     """Wait until producers have ended and nothing is due or running; tells whether that came about."""
     deadline = time.monotonic() + patience
-    while any(producer.alive for producer in producers) and time.monotonic() < deadline:
+    while producers.alive and time.monotonic() < deadline:
         fleet.tend()
         time.sleep(TEND_EVERY)
     with SyncClient(ground.direct, jobs) as client:

@@ -14,6 +14,8 @@ class Failpoints(msgspec.Struct, frozen=True):
     kill: float = 0.0
     stop: float = 0.0
     seed: int = 0
+    aims: tuple[str, ...] = ()
+    """Points of the sweep, as `kill before claim`: there it is sure to happen, once."""
 
 
 class Settings(msgspec.Struct, kw_only=True):
@@ -31,6 +33,8 @@ class Settings(msgspec.Struct, kw_only=True):
     double: float = 0.0
     """Shares of wake-ups that are lost, or come three times."""
     failpoints: Failpoints = Failpoints()
+    sweep: bool = False
+    """Whether every failpoint is to be met once."""
     lease: float = 1.0
     reap: float = 0.5
     poll: float = 1.0
@@ -38,6 +42,12 @@ class Settings(msgspec.Struct, kw_only=True):
     rate: float = 20.0
     """Operations a second that a producer begins."""
     seconds: float = 10.0
+    largest: int = 20
+    """The most chains that one call starts."""
+    widest: int = 5
+    """The most blockers of a job."""
+    supervised: bool = False
+    """Whether processes of a supervisor take part."""
     threads: bool = True
     """Whether some handlers run in threads."""
     harsh: bool = True

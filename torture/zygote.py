@@ -26,7 +26,8 @@ _PR_SET_PDEATHSIG = 1
 def main(settings: Settings) -> None:
     prepare(settings)
     logging.basicConfig(level=logging.CRITICAL)
-    for module in ("torture.worker", "torture.producer", "torture.operations", "torture.watched", _store(settings.url)):
+    modules = ["torture.worker", "torture.producer", "torture.operations", "torture.watched", _store(settings.url)]
+    for module in [*modules, "torture.supervised", "holdfast.supervisor"] if settings.supervised else modules:
         import_module(module)
     _tell("ready")
     buffer = b""

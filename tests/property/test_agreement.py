@@ -5,6 +5,7 @@ HOLDFAST_PROPERTY_EXAMPLES sets how many sequences are tried. A long run needs `
 
 from __future__ import annotations
 
+import ast
 import os
 from collections import Counter
 from pathlib import Path
@@ -16,6 +17,7 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from holdfast import operations
 from holdfast.clock import SECOND
 from holdfast.job import Claim, Record, Status
 from holdfast.lifecycle import NewJob, Settlement
@@ -24,10 +26,12 @@ from holdfast.operations import (
     ClaimJobs,
     Complete,
     Delete,
+    Examine,
     Filter,
     GetBlockers,
     GetChains,
     GetHistory,
+    GetJobs,
     GetStats,
     Guard,
     Keep,
@@ -255,6 +259,17 @@ class Agreement(RuleBasedStateMachine):
         else:
             self.heard = [store.perform_sync(Listen(listener, lease)) for store in (self.pair.model, self.pair.store)]
 
+    @rule(data=st.data())
+    def look_up(self, data: st.DataObject) -> None:
+        """Jobs by their ids, in any order, twice, and such as nobody knows."""
+        self.pair.perform(GetJobs(data.draw(drawing.some(self.ids, UNKNOWN))))
+
+    @rule()
+    def examine(self) -> None:
+        """What a store finds out about itself is its own affair; asking changes nothing."""
+        for store in (self.pair.model, self.pair.store):
+            store.perform_sync(Examine())
+
     @invariant()
     def everything_there_is_to_read_is_the_same(self) -> None:
         self.pair.perform(ListJobs(Filter(), 1000))
@@ -359,3 +374,18 @@ TestMemory = _case(Memory, share=0.2)
 TestSqlite = _case(Sqlite, share=1)
 TestPostgres = _case(Postgres, share=0.3)
 TestRedis = _case(Redis, share=1)
+
+
+def test_every_verb_takes_part() -> None:
+    folder = Path(__file__).parent
+    told = {
+        node.id
+        for file in folder.glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Name)
+    }
+
+    verbs = {each.__name__ for each in vars(operations).values() if isinstance(each, type) and hasattr(each, "verb")}
+
+    assert verbs
+    assert verbs - told == set()

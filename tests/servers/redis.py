@@ -36,8 +36,15 @@ class RedisServer:
         self.home = home
         self.port = port
         self.socket = home / "redis.sock"
-        self._settings = settings
+        self.settings = settings
+        """Of its configuration; what is changed here holds from its next start on."""
+        self.environment: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Its process; None once it has ended."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def address(self, namespace: str | None = None, **options: str) -> str:
         """Where it listens, as a store's address; a namespace of its own unless one is given."""
@@ -55,7 +62,7 @@ class RedisServer:
         return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=10)
 
     def start(self) -> None:
-        settings = {"port": str(self.port), "unixsocket": str(self.socket), "dir": str(self.home), **self._settings}
+        settings = {"port": str(self.port), "unixsocket": str(self.socket), "dir": str(self.home), **self.settings}
         if "save" not in settings:
             settings["save"] = ""
         arguments: list[str] = []
@@ -63,7 +70,11 @@ class RedisServer:
             arguments += [f"--{name.replace('_', '-')}", *value.split(" ")]
         with (self.home / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [str(binary()), *arguments], stdout=log, stderr=log, preexec_fn=_follow_parent
+                [str(binary()), *arguments],
+                stdout=log,
+                stderr=log,
+                env={**os.environ, **self.environment},
+                preexec_fn=_follow_parent,
             )
         deadline = time.monotonic() + START_SECONDS
         while True:
@@ -120,9 +131,9 @@ class RedisCluster:
 
 
 @contextmanager
-def run_redis(*, port: int = 0, **settings: str) -> Generator[RedisServer]:
-    """A server until the end of the block."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-redis-") as home:
+def run_redis(*, port: int = 0, where: Path | None = None, **settings: str) -> Generator[RedisServer]:
+    """A server until the end of the block, its files in this folder."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-redis-", dir=where) as home:
         server = RedisServer(Path(home), port=port, **settings)
         try:
             server.start()
@@ -137,7 +148,10 @@ def run_cluster(*, replicas: int = 0) -> Generator[RedisCluster]:
     settings = {"cluster_enabled": "yes", "cluster_node_timeout": "1000", "cluster_config_file": "nodes.conf"}
     settings |= {"bind": "127.0.0.1", "repl_diskless_sync_delay": "0", "repl_ping_replica_period": "1"}
     with ExitStack() as stack:
-        nodes = [stack.enter_context(run_redis(port=_cluster_port(), **settings)) for _ in range(3 * (1 + replicas))]
+        nodes = [
+            stack.enter_context(run_redis(port=_cluster_port(), where=None, **settings))
+            for _ in range(3 * (1 + replicas))
+        ]
         primaries, others = nodes[:3], nodes[3:]
         for number, node in enumerate(primaries):
             with node.connect() as client:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from tests.torture.builders import Story
 from torture.checker import INVARIANTS, Word, check
+from torture.losses import losses
 
 Telling = Callable[[Story], None]
 
@@ -63,7 +65,7 @@ def test_where_nothing_happened_nothing_was_shown() -> None:
 def test_what_this_version_does_not_have_is_never_ok() -> None:
     judged = verdicts(well)
 
-    for number in (15, 24, 25, 31, 33):
+    for number in (15, 24, 25, 31):
         assert judged[number] is Word.NOT_APPLICABLE
     assert len(INVARIANTS) == 33
 
@@ -355,3 +357,113 @@ def test_time_for_which_the_store_was_away_does_not_count() -> None:
         story.claim("a")
 
     assert verdicts(excused)[23] is Word.OK
+
+
+def test_a_bound_of_time_is_only_measured_where_time_is_not_judged() -> None:
+    def late(story: Story) -> None:
+        story.job("a")
+        story.wait(600)
+        story.claim("a")
+
+    def leniently(story: Story) -> None:
+        late(story)
+        story.facts.timely = False
+
+    assert verdicts(late)[23] is Word.VIOLATED
+    assert verdicts(leniently)[23] is Word.OK
+
+
+def test_a_job_may_wait_for_those_before_it() -> None:
+    def behind_many(story: Story) -> None:
+        story.job("last")
+        due = story.now
+        for number in range(2000):
+            story.job(f"j{number}")
+            story.claim(f"j{number}", f"t{number}")
+            story.now = due + number * 40_000
+        story.claim("last")
+
+    assert verdicts(behind_many)[23] is Word.OK
+
+
+def test_a_type_that_a_dead_producer_left_paused_may_wait() -> None:
+    def left_paused(story: Story) -> None:
+        story.job("a", type="keyed")
+        story.call("pause", "ok", {"type": "keyed"})
+        story.wait(600)
+        story.call("resume", "ok", {"type": "keyed"})
+        story.claim("a")
+
+    assert verdicts(left_paused)[23] is Word.OK
+
+
+def supervised(story: Story, *, living: int = 2, target: int = 2, known: bool = True) -> None:
+    story.facts.supervised = True
+    story.note("supervisor", kind="scaled", worker=None, detail="")
+    story.note("processes", least=1, most=3, living=1, active=1, target=1, known=known)
+    story.note("processes", least=1, most=3, living=living, active=1, target=target, known=known)
+
+
+@pytest.mark.parametrize(
+    ("how", "word"),
+    [
+        ({}, Word.OK),
+        ({"living": 4}, Word.VIOLATED),
+        ({"target": 0}, Word.VIOLATED),
+        ({"known": False}, Word.VIOLATED),
+        ({"known": False, "target": 1}, Word.OK),
+    ],
+)
+def test_a_supervisor_keeps_within_its_bounds_and_holds_while_it_knows_nothing(how: dict[str, Any], word: Word) -> None:
+    assert verdicts(lambda story: supervised(story, **how))[25] is word
+
+
+def test_a_job_that_was_cut_short_when_its_process_was_let_go_breaks_the_supervisors_promise() -> None:
+    def cut_short(story: Story) -> None:
+        supervised(story)
+        story.job("a", type="elastic")
+        story.claim("a", worker="w1")
+        story.note("supervisor", kind="process_draining", worker="w1", detail="")
+        story.reap("a")
+
+    assert verdicts(cut_short)[25] is Word.VIOLATED
+
+
+@pytest.mark.parametrize(
+    ("what", "facts"),
+    [
+        ("probe", {"method": "POST", "target": "/", "status": 200, "allowed": False, "clean": True}),
+        ("probe", {"method": "GET", "target": "/<script>", "status": 404, "allowed": True, "clean": False}),
+        ("render", {"command": "list", "code": 0, "raw": ["U+001B"]}),
+    ],
+)
+def test_what_is_taken_for_more_than_text_breaks_security(what: str, facts: dict[str, Any]) -> None:
+    def taken(story: Story) -> None:
+        story.job("a", type="hostile")
+        story.claim("a")
+        story.end("a")
+        story.note(what, **facts)
+
+    assert verdicts(taken)[33] is Word.VIOLATED
+
+
+def test_a_store_that_may_forget_is_not_judged_for_it_but_counted() -> None:
+    story = Story()
+    story.call("start", "ok", {"ids": ["gone"]}, found=["gone"], deduplicated=[False])
+    story.wait(0.5)
+    story.note("fault", kind="power lost", begun=story.now, outage=True)
+    story.facts.durability = "everysec"
+    evidence = story.evidence()
+
+    assert {verdict.number: verdict.word for verdict in check(evidence)}[1] is Word.LOST
+    told = losses(evidence)
+    assert told["starts lost"] == 1
+    assert told["seconds before a crash, the oldest lost"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_points_of_the_sweep_that_nobody_met_leave_crashes_unshown() -> None:
+    def swept(story: Story) -> None:
+        story.note("fault", kind="kill", begun=story.now, outage=False, victim="w")
+        story.facts.swept = {"worker": ["kill before claim"]}
+
+    assert verdicts(swept)[22] is Word.VACUOUS

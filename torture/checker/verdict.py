@@ -13,6 +13,8 @@ class Word(StrEnum):
     """The race or fault that could have broken it never happened, so nothing was shown."""
     NOT_APPLICABLE = "NOT APPLICABLE"
     """Nothing here that it speaks of; the reason is stated."""
+    LOST = "LOST"
+    """The store was set up so that it may, and it did: what was acknowledged is gone. Counted, not judged."""
 
 
 MOST_SHOWN = 20
@@ -38,6 +40,14 @@ class Tally:
     def broken(self, how: str) -> None:
         self.violations.append(how)
 
+    def expect_soon(self, timely: bool, holds: bool, otherwise: str) -> None:
+        """The same for a bound of time, which is judged only where time is."""
+        self.opportunities += 1
+        if not holds and timely:
+            self.violations.append(otherwise)
+        elif not holds:
+            self.counts["late"] = self.counts.get("late", 0) + 1
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -54,9 +64,10 @@ class Verdict:
     counts: dict[str, float] = field(default_factory=dict[str, float])
 
 
-def judge(number: int, name: str, tally: Tally) -> Verdict:
+def judge(number: int, name: str, tally: Tally, *, may_lose: bool = False) -> Verdict:
+    """`may_lose`: the store was set up so that it forgets what it was told."""
     if tally.violations:
-        word = Word.VIOLATED
+        word = Word.LOST if may_lose else Word.VIOLATED
     elif tally.reason is not None:
         word = Word.NOT_APPLICABLE
     else:

@@ -9,25 +9,25 @@ from pathlib import Path
 from torture.grounds.ground import Ground
 
 
-def _sqlite(folder: Path) -> AbstractContextManager[Ground]:
+def _sqlite(folder: Path, durability: str) -> AbstractContextManager[Ground]:
     from torture.grounds.sqlite import sqlite_ground
 
-    return sqlite_ground(folder)
+    return sqlite_ground(folder, durability)
 
 
-def _postgres(folder: Path) -> AbstractContextManager[Ground]:
+def _postgres(folder: Path, durability: str) -> AbstractContextManager[Ground]:
     from torture.grounds.postgres import postgres_ground
 
-    return postgres_ground(folder)
+    return postgres_ground(folder, durability)
 
 
-def _redis(folder: Path) -> AbstractContextManager[Ground]:
+def _redis(folder: Path, durability: str) -> AbstractContextManager[Ground]:
     from torture.grounds.redis import redis_ground
 
-    return redis_ground(folder)
+    return redis_ground(folder, durability)
 
 
-GROUNDS: dict[str, Callable[[Path], AbstractContextManager[Ground]]] = {
+GROUNDS: dict[str, Callable[[Path, str], AbstractContextManager[Ground]]] = {
     "sqlite": _sqlite,
     "postgres": _postgres,
     "redis": _redis,

@@ -35,6 +35,8 @@ class Ground(ABC):
     """Another store on the same server."""
     transactional = True
     own_clock = True
+    durability = ""
+    """A mode in which it may lose what it acknowledged."""
     versions: dict[str, str]
 
     @abstractmethod

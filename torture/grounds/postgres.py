@@ -8,19 +8,23 @@ import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from signal import SIGINT, SIGQUIT, Signals
+from signal import SIGINT, SIGKILL, SIGQUIT, Signals
 from typing import Any
 
 import psycopg
 
 from holdfast.stores.postgres import PostgresStore
-from tests.servers.postgres import Postgres, running_postgres
+from tests.servers.postgres import START_SECONDS, Postgres, running_postgres
 from torture.audit import COLUMNS, Change
+from torture.grounds.disk import Disk, limited, own_disk
 from torture.grounds.ground import Fault, Ground
 from torture.grounds.proxied import proxy_faults
 from torture.grounds.sqlite import audited
 from torture.proxy import Proxy
 
+MOST_CONNECTIONS = 90
+"""Of the hundred that a server allows as it comes: pools are sized so that a whole run needs no more."""
+LARGEST_WHEN_FULL = 1 << 20
 _COLUMNS = ", ".join(f'"{column}"' for column in COLUMNS)
 _AUDIT = f"""
 create schema torture;
@@ -53,10 +57,11 @@ create trigger torture after insert or update or delete on holdfast.job for each
 class PostgresGround(Ground):
     """A server that can be crashed, its connections killed, the way to it cut."""
 
-    def __init__(self, server: Postgres, proxy: Proxy) -> None:
+    def __init__(self, server: Postgres, proxy: Proxy, disk: Disk | None) -> None:
         self.server = server
         self.proxy = proxy
-        options: dict[str, Any] = {"sslmode": "disable", "gssencmode": "disable", "deadline": "5", "pool": "5"}
+        self._disk = disk
+        options: dict[str, Any] = {"sslmode": "disable", "gssencmode": "disable", "deadline": "5", "pool": "3"}
         self.url = server.tcp_address(port=proxy.port, **options)
         self.direct = server.tcp_address(**options)
         self.neighbour = server.tcp_address(schema="neighbour", **options)
@@ -89,6 +94,8 @@ class PostgresGround(Ground):
             *proxy_faults(self.proxy, b"commit"),
             Fault("backends terminated", self._terminate),
             Fault("server restart", lambda seconds: self._restart(SIGQUIT, seconds), longest=1.0),
+            Fault("server kill", self._kill_postmaster, longest=1.0),
+            Fault("disk full", self._fill, longest=1.5),
             Fault("server stop fast", lambda seconds: self._restart(SIGINT, seconds), longest=0.5),
             Fault("pinned snapshot", self._pin, outage=False, longest=3.0),
             Fault("row locked by a stranger", self._lock, longest=1.0),
@@ -107,7 +114,38 @@ class PostgresGround(Ground):
         except subprocess.TimeoutExpired:
             self.server.stop(SIGQUIT)
         time.sleep(seconds)
-        self.server.start()
+        self._revive()
+
+    def _kill_postmaster(self, seconds: float) -> None:
+        """The process that all others follow is gone without a word: they notice, each when it looks."""
+        self.server.stop(SIGKILL)
+        time.sleep(seconds)
+        self._revive()
+
+    def _fill(self, seconds: float) -> None:
+        """No space for tables nor log: statements fail, and the server may crash and not come up by itself."""
+        if self._disk is not None:
+            self._disk.fill()
+            time.sleep(seconds)
+            self._disk.free()
+        elif (pid := self.server.pid) is not None:
+            with limited(pid, LARGEST_WHEN_FULL):
+                time.sleep(seconds)
+        self._revive()
+
+    def _revive(self) -> None:
+        """Have the server serve. One that starts while the last one's children still end gives up: then again."""
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                if self.server.pid is None:
+                    self.server.start()
+                self.server.connect().close()
+                return
+            except (RuntimeError, psycopg.OperationalError):
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.05)
 
     def _pin(self, seconds: float) -> None:
         with suppress(psycopg.Error), closing(self.server.connect()) as connection:
@@ -142,7 +180,7 @@ class PostgresGround(Ground):
             "dead rows": dead,
             "answers cut": self.proxy.cut,
             "most connections": self.proxy.most,
-            "connection limit": 190,
+            "connection limit": MOST_CONNECTIONS,
         }
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
@@ -151,11 +189,17 @@ class PostgresGround(Ground):
 
 
 @contextmanager
-def postgres_ground(folder: Path) -> Generator[Ground]:
-    with running_postgres(fsync="on", deadlock_timeout="200ms") as server:
+def postgres_ground(folder: Path, durability: str) -> Generator[Ground]:
+    with (
+        own_disk() as disk,
+        running_postgres(
+            where=disk.path if disk else None, fsync="on", deadlock_timeout="200ms", max_connections="100",
+            max_wal_size="128MB",
+        ) as server,
+    ):  # fmt: skip
         proxy = Proxy(("127.0.0.1", server.port))
         try:
-            ground = PostgresGround(server, proxy)
+            ground = PostgresGround(server, proxy, disk)
             ground.create()
             yield ground
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from tests.servers.redis import RedisServer, run_redis
 from torture import lua_audit
 from torture.audit import Change
+from torture.grounds.disk import LEFT, Disk, limited, own_disk
 from torture.grounds.ground import Fault, Ground
 from torture.grounds.proxied import proxy_faults
 from torture.proxy import Proxy
@@ -25,9 +26,10 @@ class RedisGround(Ground):
 
     transactional = False
 
-    def __init__(self, server: RedisServer, proxy: Proxy) -> None:
+    def __init__(self, server: RedisServer, proxy: Proxy, disk: Disk | None = None) -> None:
         self.server = server
         self.proxy = proxy
+        self._disk = disk
         self.url = server.tcp_address(NAMESPACE, port=proxy.port)
         self.direct = server.tcp_address(NAMESPACE)
         self.neighbour = server.tcp_address("neighbour")
@@ -52,6 +54,8 @@ class RedisGround(Ground):
             Fault("server kill", lambda seconds: self._restart(SIGKILL, seconds), longest=1.0),
             Fault("server restart", lambda seconds: self._restart(SIGTERM, seconds), longest=0.5),
             Fault("server asleep", self._sleep, longest=1.0),
+            Fault("memory full", self._fill_memory, longest=1.0),
+            Fault("disk full", self._fill_disk, longest=1.0),
         ]
 
     def _flush(self, seconds: float) -> None:
@@ -67,6 +71,27 @@ class RedisGround(Ground):
         self.server.stop(how)
         time.sleep(seconds)
         self.server.start()
+
+    def _fill_memory(self, seconds: float) -> None:
+        """No more memory, and nothing may be evicted: the server refuses whatever could need some."""
+        with self.server.connect() as client:
+            client.config_set("maxmemory", str(client.info("memory")["used_memory"]))
+            time.sleep(seconds)
+            client.config_set("maxmemory", "0")
+
+    def _fill_disk(self, seconds: float) -> None:
+        """No space for the append-only file: with `appendfsync always` the server ends rather than lie."""
+        if self._disk is not None:
+            self._disk.fill()
+            time.sleep(seconds)
+            self._disk.free()
+        elif (pid := self.server.pid) is not None:
+            largest = max((file.stat().st_size for file in append_only_files(self.server)), default=0)
+            with limited(pid, largest + LEFT), suppress(ProcessLookupError):
+                time.sleep(seconds)
+        if self.server.pid is None:
+            self.server.stop()
+            self.server.start()
 
     def _sleep(self, seconds: float) -> None:
         with self.server.connect() as client:
@@ -92,13 +117,29 @@ class RedisGround(Ground):
 
 
 @contextmanager
-def redis_ground(folder: Path) -> Generator[Ground]:
-    with run_redis(port=free_port(), appendonly="yes", appendfsync="always") as server:
+def redis_ground(folder: Path, durability: str) -> Generator[Ground]:
+    if durability:
+        from torture.grounds.weaker_redis import weaker_ground
+
+        with weaker_ground(folder, durability) as weaker:
+            yield weaker
+        return
+    with (
+        own_disk() as disk,
+        run_redis(
+            port=free_port(), where=disk.path if disk else None, appendonly="yes", appendfsync="always"
+        ) as server,
+    ):
         proxy = Proxy(("127.0.0.1", server.port))
         try:
-            yield RedisGround(server, proxy)
+            yield RedisGround(server, proxy, disk)
         finally:
             proxy.close()
+
+
+def append_only_files(server: RedisServer) -> list[Path]:
+    """Where the server writes what it is told: one file, or a folder of them since version 7."""
+    return sorted(server.home.rglob("*.aof*"))
 
 
 def free_port() -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import subprocess
 import time
 from collections.abc import Generator
 from contextlib import closing, contextmanager, suppress
@@ -12,6 +10,7 @@ from pathlib import Path
 
 from holdfast import SyncClient
 from torture.audit import COLUMNS, Change
+from torture.grounds.disk import Disk, own_disk
 from torture.grounds.ground import Fault, Ground
 
 _NOW = "cast((julianday('now') - 2440587.5) * 86400000000 as integer)"
@@ -44,17 +43,17 @@ def _trigger(event: str, row: str, old: str | None, new: str | None) -> str:
 
 
 class SqliteGround(Ground):
-    """A file, on a small disk of its own where the machine allows it."""
+    """A file, on a disk of its own where the machine allows it."""
 
     own_clock = False
 
-    def __init__(self, folder: Path, *, small_disk: bool) -> None:
+    def __init__(self, folder: Path, disk: Disk | None) -> None:
         self.folder = folder
         self.path = folder / "jobs.db"
         self.url = self.direct = f"sqlite:///{self.path}"
         self.neighbour = f"sqlite:///{folder / 'neighbour.db'}"
         self.versions = {"sqlite": sqlite3.sqlite_version}
-        self._small_disk = small_disk
+        self._disk = disk
 
     def create(self) -> None:
         with SyncClient(self.url):
@@ -98,7 +97,7 @@ class SqliteGround(Ground):
             Fault("pinned snapshot", self._pin, outage=False, longest=2.0),
             Fault("write lock held", self._hold, longest=1.5),
         ]
-        if self._small_disk:
+        if self._disk is not None:
             faults.append(Fault("disk full", self._fill, longest=1.0))
         return faults
 
@@ -117,12 +116,10 @@ class SqliteGround(Ground):
             connection.execute("rollback")
 
     def _fill(self, seconds: float) -> None:
-        ballast = self.folder / "ballast"
-        with suppress(OSError), ballast.open("wb", buffering=0) as file:
-            while True:
-                file.write(b"\0" * 65536)
+        assert self._disk is not None
+        self._disk.fill()
         time.sleep(seconds)
-        ballast.unlink(missing_ok=True)
+        self._disk.free()
 
     def leaks(self) -> dict[str, object]:
         with closing(self._connect()) as connection:
@@ -135,22 +132,10 @@ class SqliteGround(Ground):
 
 
 @contextmanager
-def sqlite_ground(folder: Path) -> Generator[Ground]:
-    disk = folder / "disk"
-    disk.mkdir()
-    mounted = _mount(disk)
-    try:
-        ground = SqliteGround(disk, small_disk=mounted)
+def sqlite_ground(folder: Path, durability: str) -> Generator[Ground]:
+    with own_disk() as disk:
+        where = disk.path if disk is not None else folder / "disk"
+        where.mkdir(exist_ok=True)
+        ground = SqliteGround(where, disk)
         ground.create()
         yield ground
-    finally:
-        if mounted:
-            subprocess.run(["umount", "-l", str(disk)], check=False, capture_output=True)  # noqa: S607
-
-
-def _mount(disk: Path) -> bool:
-    """A disk of its own that can be filled without harming anyone: root only."""
-    if os.geteuid() != 0:
-        return False
-    command = ["mount", "-t", "tmpfs", "-o", "size=256m", "tmpfs", str(disk)]
-    return subprocess.run(command, check=False, capture_output=True).returncode == 0

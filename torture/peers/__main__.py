@@ -1,4 +1,8 @@
-"""``python -m torture.peers --peer procrastinate``: ours and a peer through the same kills and restarts."""
+"""``python -m torture.peers --peer procrastinate --seeds 1 2 3``: ours and a peer through the same kills and restarts.
+
+The seed draws when a worker is killed and which; every queue meets the same harm at the same moments, for as long as
+the load should last, however long its producer then takes. After that there is peace, and time to recover.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,7 @@ WORKERS = 3
 KILL_EVERY, RESTART_EVERY = 1.0, 9.0
 PATIENCE = 180.0
 STORES = {"procrastinate": "postgres", "saq": "redis"}
+QUEUES = {"procrastinate": ("ours", "ours_outside", "procrastinate"), "saq": ("ours", "saq")}
 
 
 def compare(adapter: str, store: str, seed: int) -> dict[str, Any]:
@@ -43,19 +48,10 @@ def compare(adapter: str, store: str, seed: int) -> dict[str, Any]:
         stack.callback(_end, workers)
         time.sleep(2)
         producing.start()
-        kills = restarts = 0
-        next_kill, next_restart = time.monotonic() + KILL_EVERY, time.monotonic() + RESTART_EVERY
+        kills, restarts = _harm(adapter, url, workers, server=server, store=store, rng=rng)
         while producing.is_alive():
             time.sleep(0.05)
             _replace(adapter, url, workers)
-            if time.monotonic() >= next_kill:
-                next_kill += rng.uniform(0.5, 1.5) * KILL_EVERY
-                rng.choice(workers).kill()
-                kills += 1
-            if time.monotonic() >= next_restart:
-                next_restart += RESTART_EVERY
-                server.restart(SIGQUIT if store == "postgres" else SIGKILL)
-                restarts += 1
         healed = time.monotonic()
         left = 1
         while left and time.monotonic() < healed + PATIENCE:
@@ -64,12 +60,33 @@ def compare(adapter: str, store: str, seed: int) -> dict[str, Any]:
             left = asyncio.run(queue.unfinished(url))
         rest = time.monotonic() - healed
         marks = Counter(_marks(server, store))
-    unmarked = [number for number in accepted if not marks[number]]
+    missing = sum(not marks[number] for number in accepted)
     return {
-        "queue": adapter, "store": store, "accepted": len(accepted), "kills": kills, "restarts": restarts,
-        "unfinished": left, "accepted without effect": len(unmarked),
-        "effects more than once": sum(times > 1 for times in marks.values()), "seconds to rest": round(rest, 1),
+        "queue": adapter, "store": store, "seed": seed, "accepted": len(accepted), "kills": kills,
+        "restarts": restarts, "lost": missing - min(left, missing), "duplicated": sum(n > 1 for n in marks.values()),
+        "stuck": left, "seconds to rest": round(rest, 1),
     }  # fmt: skip
+
+
+def _harm(
+    adapter: str, url: str, workers: list[subprocess.Popen[bytes]], *, server: Any, store: str, rng: random.Random
+) -> tuple[int, int]:
+    """Kill and restart by the seed's schedule; answers how often. The dead are replaced at once."""
+    begun = time.monotonic()
+    kills: list[tuple[float, int]] = []
+    while (at := (kills[-1][0] if kills else 0.0) + rng.uniform(0.5, 1.5) * KILL_EVERY) < JOBS * PAUSE:
+        kills.append((at, rng.randrange(WORKERS)))
+    restarts = [RESTART_EVERY * number for number in range(1, 1 + int(JOBS * PAUSE / RESTART_EVERY))]
+    planned = len(kills), len(restarts)
+    while kills or restarts:
+        time.sleep(0.02)
+        _replace(adapter, url, workers)
+        if kills and time.monotonic() >= begun + kills[0][0]:
+            workers[kills.pop(0)[1]].kill()
+        if restarts and time.monotonic() >= begun + restarts[0]:
+            restarts.pop(0)
+            server.restart(SIGQUIT if store == "postgres" else SIGKILL)
+    return planned
 
 
 def _server(stack: ExitStack, store: str) -> tuple[Any, str]:
@@ -115,16 +132,19 @@ def _end(workers: list[subprocess.Popen[bytes]]) -> None:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m torture.peers", description=__doc__)
     parser.add_argument("--peer", choices=list(STORES))
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--work", choices=["ours", *STORES], help=argparse.SUPPRESS)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--work", choices=["ours", "ours_outside", *STORES], help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.work is not None:
         asyncio.run(import_module(f"torture.peers.{options.work}").work(options.url))
         return 0
-    for adapter in ("ours", options.peer):
-        sys.stdout.write(json.dumps(compare(adapter, STORES[options.peer], options.seed)) + "\n")
-        sys.stdout.flush()
+    if options.peer is None:
+        parser.error("--peer names whom to compare with")
+    for seed in options.seeds:
+        for adapter in QUEUES[options.peer]:
+            sys.stdout.write(json.dumps(compare(adapter, STORES[options.peer], seed)) + "\n")
+            sys.stdout.flush()
     return 0
 
 

@@ -6,20 +6,24 @@ import asyncio
 from collections.abc import Iterable
 
 from holdfast import Attempt, Client, HoldfastError, Jobs, Retry, Worker
-from torture.peers.effects import AFTER, BEFORE, MARKS, mark_redis
+from torture.peers.effects import AFTER, BEFORE, MARKS, mark, mark_redis
 
 jobs = Jobs()
 RETRY = Retry(initial=0.1, jitter=0, max_attempts=50)
 
 
 class Where:
-    """The store's address, for handlers without a transaction."""
+    """The store's address, for handlers without a transaction, and whether they mark in the completion's."""
 
     url = ""
+    inside = True
 
 
 @jobs.job(retry=RETRY)
 async def plod(attempt: Attempt, number: int) -> None:
+    if not Where.inside:
+        await mark(Where.url, number)
+        return None
     await asyncio.sleep(BEFORE)
     async with attempt.complete() as done:
         if done.tx is None:

@@ -1,4 +1,4 @@
-"""SAQ on Redis, with retries and a timeout as short as our lease. Its sweep looks once a minute, whatever is asked."""
+"""SAQ on Redis, with retries, a timeout as short as our lease, and a sweep for stuck jobs every second."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ from holdfast.operations import Operation
 from holdfast.store import Store, SyncTransaction, Transaction
 from holdfast.stores.memory import MemoryStore
 from torture.audit import Change
-from torture.watched import LossyWakeups, Watch
+from torture.failpoints import Watch
+from torture.hearing import LossyWakeups
 
 R = TypeVar("R")
 

@@ -15,6 +15,8 @@ from holdfast import Client, Worker
 from holdfast.job import Record
 from holdfast.operations import Resume
 from torture.evidence import Evidence, Facts
+from torture.failpoints import Watch
+from torture.hearing import LossyWakeups
 from torture.history import Call, History, Note, Outcome
 from torture.jobs import Stage, jobs
 from torture.operations import Actor, favouring
@@ -23,7 +25,6 @@ from torture.settings import Failpoints, Settings
 from torture.simulation.loop import SimulatedLoop
 from torture.simulation.memory import AuditedStore, Connection, Crashed, Weather
 from torture.simulation.patching import simulated
-from torture.watched import LossyWakeups, Watch
 
 LEASE, REAP, POLL = 1.0, 0.5, 1.0
 PATIENCE = 60.0

@@ -1,0 +1,62 @@
+"""How long it took to recover: from which moment to which, and against which bound."""
+
+from __future__ import annotations
+
+from tests.torture.builders import SECOND, Story
+from torture.recovery import recoveries
+
+
+def test_a_job_is_measured_from_the_death_of_its_worker_to_its_next_claim() -> None:
+    story = Story()
+    story.job("a")
+    story.claim("a", "t1", worker="w1")
+    died = story.now
+    story.note("fault", kind="kill", begun=died, outage=False, victim="w1")
+    story.reap("a")
+    story.now = died + 3 * SECOND
+    story.claim("a", "t2", worker="w2")
+
+    told = recoveries(story.evidence())["worker killed to its job running again"]
+
+    assert told["times"] == 1
+    assert told["max"] == 3.01
+    assert told["beyond"] == 0
+
+
+def test_a_job_that_its_worker_had_ended_is_nobodys_recovery() -> None:
+    story = Story()
+    story.job("a")
+    story.claim("a", "t1", worker="w1")
+    story.end("a")
+    story.note("fault", kind="kill", begun=story.now, outage=False, victim="w1")
+
+    assert recoveries(story.evidence())["worker killed to its job running again"] == {}
+
+
+def test_a_server_is_measured_from_its_return_to_the_first_completion() -> None:
+    story = Story()
+    story.job("a")
+    story.claim("a")
+    story.note("fault", kind="server restart", begun=story.now - SECOND, back=story.now, outage=True)
+    story.wait(0.49)
+    story.end("a")
+
+    assert recoveries(story.evidence())["server back to the first completion"]["max"] == 0.5
+
+
+def test_waiters_that_hear_and_those_that_do_not_are_told_apart() -> None:
+    story = Story()
+    for deaf in (False, True):
+        name = f"job {deaf}"
+        story.job(name)
+        story.claim(name)
+        begun = story.now
+        story.end(name)
+        story.wait(5.0 if deaf else 0.2)
+        story.call("wait", "ok", {"chain": name, "timeout": 10.0, "deaf": deaf}, status="completed")
+        story.calls[-1].begun = begun
+
+    told = recoveries(story.evidence())
+
+    assert told["chain ended to its waiter told, with wake-ups"]["max"] == 0.2
+    assert told["chain ended to its waiter told, without"]["max"] == 5.0

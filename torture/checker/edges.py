@@ -1,0 +1,75 @@
+"""25 and 33: the supervisor and its processes, and what is shown or ordered at the edges."""
+
+from __future__ import annotations
+
+from torture.checker.telling import is_claim, is_reap, story
+from torture.checker.verdict import Tally
+from torture.evidence import Evidence
+
+
+def processes_follow(evidence: Evidence) -> Tally:
+    """25. As many processes as allowed; those let go of are drained; nothing changes while the backlog is unknown."""
+    if not evidence.facts.supervised:
+        return Tally(reason="no supervisor takes part in this profile")
+    tally = Tally()
+    unknown: int | None = None
+    for note in evidence.noted("processes"):
+        facts = note.facts
+        tally.expect(facts["living"] <= facts["most"], f"{facts['living']} processes of at most {facts['most']}")
+        tally.expect(
+            facts["least"] <= facts["target"] <= facts["most"],
+            f"{facts['target']} wanted, {facts['least']} to {facts['most']} allowed",
+        )
+        if not facts["known"]:
+            tally.expect(unknown in (None, facts["target"]), "it scaled while nobody knew what was due")
+            tally.counts["while the backlog was unknown"] = tally.counts.get("while the backlog was unknown", 0) + 1
+        unknown = None if facts["known"] else facts["target"]
+    told = evidence.noted("supervisor")
+    scaled = [note for note in told if note.facts["kind"] == "scaled"]
+    tally.counts["scaled"] = len(scaled)
+    tally.counts["died"] = sum(note.facts["kind"] == "process_died" for note in told)
+    drained = {note.facts["worker"]: note.at for note in told if note.facts["kind"] == "process_draining"}
+    tally.counts["drained"] = len(drained)
+    _check_drains(tally, evidence, drained)
+    if not scaled:
+        tally.opportunities = 0  # it was never asked to change anything
+    for note in evidence.noted("supervisor exit"):
+        tally.expect(note.facts["code"] == 0, f"the supervisor ended with {note.facts['code']}")
+    return tally
+
+
+def _check_drains(tally: Tally, evidence: Evidence, drained: dict[str, int]) -> None:
+    """A job that ran when its process was let go of came to its end there; it was not taken back."""
+    for job_id, changes in evidence.by_job.items():
+        if changes[0].type != "elastic":
+            continue
+        for change in changes:
+            let_go = drained.get(change.worker_before or "")
+            if is_reap(change) and let_go is not None and change.at > let_go:
+                killed = any(note.facts["kind"] == "supervised kill" for note in evidence.noted("fault"))
+                lost = evidence.away(let_go, change.at) > 0
+                tally.expect(killed or lost, f"{job_id}: cut short by letting its process go: {story(changes)}")
+            tally.opportunities += is_claim(change)
+
+
+def nothing_taken_for_more(evidence: Evidence) -> Tally:
+    """33. Nobody changes anything without being allowed to, and no byte of a payload is shown as more than text."""
+    tally = Tally()
+    for note in evidence.noted("probe"):
+        facts = note.facts
+        asked = f"{facts['method']} {facts['target']}"
+        tally.expect(facts["allowed"], f"{asked} was answered with {facts['status']}")
+        tally.expect(facts["clean"], f"{asked} was answered with what it sent")
+    hostile = [row for row in evidence.facts.rows if row.type == "hostile"]
+    for note in evidence.noted("render"):
+        facts = note.facts
+        tally.expect(not facts["raw"], f"`{facts['command']}` let {facts['raw']} through")
+        tally.expect(facts["code"] == 0, f"`{facts['command']}` ended with {facts['code']}")
+    for row in hostile:
+        tally.expect(row.status in ("completed", "failed", "cancelled"), f"{row.id}: hostile text left it {row.status}")
+    tally.counts["hostile jobs"] = len(hostile)
+    tally.counts["shown"] = len(evidence.noted("render"))
+    tally.counts["asked"] = len(evidence.noted("probe"))
+    if not hostile:
+        tally.opportunities = 0
+    return tally

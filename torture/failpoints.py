@@ -1,0 +1,107 @@
+"""Failpoints: before and after every call of the store, where a process may end, freeze, or be told of a failure.
+
+Besides the random ones there is a sweep: each worker and producer of a run is given a few points that nobody has met
+yet, until every point was met once with every action. Counts of how often each was passed go into the history.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections import Counter
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from holdfast.errors import ClaimLost, StoreUnavailable
+from holdfast.operations import Guard, Operation, Renew, ReportProgress, Settle, Settled
+from torture.history import History
+from torture.settings import Failpoints
+
+Action = Literal["kill", "stop", "fail"]
+
+HARMED = ("claim", "renew", "settle", "guard", "reap", "start", "complete", "cancel", "commit", "get_blockers")
+"""Verbs at which a process may end or freeze by chance."""
+
+
+class Watch:
+    """What a process notes about its calls, and where it fails."""
+
+    def __init__(self, history: History, failpoints: Failpoints, met: Path | None = None) -> None:
+        """`met` is the file in which points of the sweep are ticked off, for whoever hands them out."""
+        self._history = history
+        self._failpoints = failpoints
+        self._aims = set(failpoints.aims)
+        self._met = met
+        self._random = random.Random(failpoints.seed)
+        self._lock = threading.Lock()
+        self._passed: Counter[str] = Counter()
+
+    def meet(self, verb: str, when: str) -> None:
+        """Perhaps this is where the process ends, or stops for a while, or is told that the store is away."""
+        with self._lock:
+            self._passed[f"{when} {verb}"] += 1
+            action = self._action(verb, when)
+        if action is None:
+            return
+        self._history.note("failpoint", verb=verb, when=when, action=action)
+        match action:
+            case "kill":
+                self.tell()
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "stop":
+                os.kill(os.getpid(), signal.SIGSTOP)
+            case _:
+                raise StoreUnavailable("torture", f"a failpoint {when} {verb}")
+
+    def tell(self) -> None:
+        """Note how often each point was passed so far."""
+        with self._lock:
+            passed = dict(self._passed)
+        if passed:
+            self._history.note("points", passed=passed)
+
+    def _action(self, verb: str, when: str) -> Action | None:
+        points = self._failpoints
+        actions: tuple[Action, ...] = ("fail", "stop", "kill")
+        for action in actions:
+            if (aim := f"{action} {when} {verb}") in self._aims:
+                self._aims.discard(aim)
+                if self._met is not None:
+                    with self._met.open("a") as file:
+                        file.write(f"{aim}\n")
+                return action
+        if verb not in HARMED or not (points.kill or points.stop):
+            return None
+        drawn = self._random.random()
+        if drawn < points.kill:
+            return "kill"
+        return "stop" if drawn < points.kill + points.stop else None
+
+    def answered(self, operation: Operation[Any], answer: Any) -> None:
+        match operation:
+            case Settle(settlements=settlements):
+                answers = cast("list[Settled]", answer)
+                for settlement, settled in zip(settlements, answers, strict=True):
+                    self._history.note(
+                        "settled",
+                        job=settlement.claim.job_id,
+                        token=settlement.claim.token,
+                        status=settlement.status.value,
+                        written=settled.written,
+                        released=settlement.outcome == "released",
+                        lost=settled.lost,
+                    )
+            case Renew():
+                for claim, reason in answer.items():
+                    self._history.note("stale", verb="renew", job=claim.job_id, token=claim.token, reason=reason)
+            case ReportProgress(claim=claim) if answer is not None:
+                self._history.note("stale", verb="progress", job=claim.job_id, token=claim.token, reason=answer)
+            case _:
+                pass
+
+    def raised(self, operation: Operation[Any], error: Exception) -> None:
+        if isinstance(operation, Guard) and isinstance(error, ClaimLost):
+            claim = operation.claim
+            self._history.note("stale", verb="guard", job=claim.job_id, token=claim.token, reason=error.reason)

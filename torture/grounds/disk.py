@@ -1,0 +1,88 @@
+"""A disk of a run's own that can be full: the server or file on it finds no more space, and everybody else has theirs.
+
+For root it is a tmpfs, made as small as what is on it: real ENOSPC. Who is not root can limit how large a file each of
+the server's processes may write (RLIMIT_FSIZE): EFBIG, beyond that size only. Either way a write fails in its middle.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+ROOM = 8 << 30
+LEFT = 128 << 10
+"""Bytes that a full disk still has: enough to fail in the middle of something."""
+
+
+class Disk:
+    """A mounted tmpfs."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def fill(self) -> bool:
+        """Leave no room. Tells whether that worked: somebody may write faster than we look."""
+        for _ in range(50):
+            told = os.statvfs(self.path)
+            if self._resize((told.f_blocks - told.f_bfree) * told.f_frsize + LEFT):
+                return True
+        return False
+
+    def free(self) -> None:
+        self._resize(ROOM)
+
+    def _resize(self, size: int) -> bool:
+        command = ["mount", "-o", f"remount,size={size}", str(self.path)]
+        return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+@contextmanager
+def own_disk() -> Generator[Disk | None]:
+    """A disk until the end of the block; None where this user may not mount one."""
+    if os.geteuid() != 0:
+        yield None
+        return
+    path = Path(tempfile.mkdtemp(prefix="hf-disk-"))
+    path.chmod(0o755)
+    command = ["mount", "-t", "tmpfs", "-o", f"size={ROOM},mode=755", "tmpfs", str(path)]
+    mounted = subprocess.run(command, check=False, capture_output=True).returncode == 0
+    try:
+        yield Disk(path) if mounted else None
+    finally:
+        if mounted:
+            subprocess.run(["umount", "-l", str(path)], check=False, capture_output=True)  # noqa: S607
+        path.rmdir()
+
+
+@contextmanager
+def limited(pid: int, size: int) -> Generator[None]:
+    """While the block lasts, a process and its children cannot write beyond this size of any file."""
+    hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)[1]
+    try:
+        _limit(pid, size, hard)
+        yield
+    finally:
+        _limit(pid, hard, hard)
+
+
+def _limit(pid: int, soft: int, hard: int) -> None:
+    # Twice: what was forked meanwhile had the old limit.
+    for _ in range(2):
+        for each in (pid, *_children(pid)):
+            with suppress(ProcessLookupError):
+                resource.prlimit(each, resource.RLIMIT_FSIZE, (soft, hard))
+        time.sleep(0.01)
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, task.read_text().split())
+    return found

@@ -1,0 +1,41 @@
+"""Wake-ups as a bad line brings them: some never, some three times."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from holdfast.wakeups import Hints, Listener, Wakeups
+
+
+class LossyWakeups:
+    """Wake-ups of which some never come and some come three times."""
+
+    def __init__(self, inner: Wakeups, *, drop: float, double: float, seed: int) -> None:
+        self._inner = inner
+        self._drop = drop
+        self._double = double
+        self._random = random.Random(seed)
+        self.dropped = 0
+        self.doubled = 0
+
+    @property
+    def healthy(self) -> bool:
+        return self._inner.healthy
+
+    def send(self, hints: Hints) -> None:
+        self._inner.send(hints)
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        return self._inner.subscribe(lambda hints: self._pass(listener, hints))
+
+    def _pass(self, listener: Listener, hints: Hints) -> None:
+        drawn = self._random.random()
+        if drawn < self._drop:
+            self.dropped += 1
+            return
+        listener(hints)
+        if drawn > 1 - self._double:
+            self.doubled += 1
+            listener(hints)
+            listener(hints)

@@ -1,0 +1,44 @@
+"""What a store in a weaker mode lost: acknowledged, and gone."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Any
+
+from torture.evidence import Evidence
+
+CRASHES = ("server kill", "power lost", "failover")
+
+
+def losses(evidence: Evidence) -> dict[str, Any]:
+    """Starts and settlements that were acknowledged, how many are gone, and how old the oldest was when it went."""
+    crashes = sorted(note.facts["begun"] for note in evidence.noted("fault") if note.facts["kind"] in CRASHES)
+    created = {change.id for change in evidence.changes if change.before is None}
+    left = {(change.id, change.token_before) for change in evidence.changes if change.before == "running"}
+    starts = [
+        (call.ended or 0, found)
+        for call in evidence.called("start")
+        if call.outcome == "ok"
+        for found in call.facts["found"]
+    ]
+    settled = [
+        (note.at, (note.facts["job"], note.facts["token"]))
+        for note in evidence.noted("settled")
+        if note.facts["written"]
+    ]
+    lost_starts = [at for at, found in starts if found not in created]
+    lost_ends = [at for at, claim in settled if claim not in left]
+    return {
+        "crashes": len(crashes),
+        "starts acknowledged": len(starts),
+        "starts lost": len(lost_starts),
+        "settlements acknowledged": len(settled),
+        "settlements lost": len(lost_ends),
+        "seconds before a crash, the oldest lost": _oldest([*lost_starts, *lost_ends], crashes),
+    }
+
+
+def _oldest(moments: list[int], crashes: list[int]) -> float:
+    """How long before the next crash the earliest of these was acknowledged."""
+    ages = [crashes[place] - at for at in moments if (place := bisect_left(crashes, at)) < len(crashes)]
+    return round(max(ages, default=0) / 1e6, 3)

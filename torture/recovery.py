@@ -1,0 +1,109 @@
+"""How long it took to recover, against what a run allows for it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Any
+
+from torture.audit import Change
+from torture.checker.telling import is_claim, is_reap
+from torture.evidence import Evidence
+from torture.nemesis import RECOVERY
+
+RESTARTS = ("server restart", "server kill", "server stop fast", "disk full", "network cut", "power lost", "failover")
+Spread = dict[str, float]
+
+
+def recoveries(evidence: Evidence) -> dict[str, Spread]:
+    """Times in seconds: p50, p99, the longest, how many there were, the bound, and how many were beyond it.
+
+    What the store was away for is not counted against a worker's bound, but it is part of what is told.
+    """
+    facts = evidence.facts
+    again = facts.lease + facts.reap + facts.poll + facts.slack
+    heard, deaf = _waits(evidence)
+    return {
+        "worker killed to its job running again": _spread(_after_kills(evidence), again, evidence),
+        "lease lost to the job running again": _spread(_after_leases(evidence), again - facts.lease, evidence),
+        "server back to the first completion": _spread(_after_restarts(evidence), RECOVERY + facts.slack, evidence),
+        "chain ended to its waiter told, with wake-ups": _spread(heard, facts.slack, evidence),
+        "chain ended to its waiter told, without": _spread(deaf, 5.0 + facts.slack, evidence),
+    }
+
+
+def _after_kills(evidence: Evidence) -> list[tuple[int, int]]:
+    """From a worker's death to the next claim of each job that it ran."""
+    deaths: dict[str, int] = {}
+    for note in evidence.notes:
+        match note.what:
+            case "fault" if note.facts["kind"] == "kill":
+                victim = note.facts["victim"]
+            case "failpoint" if note.facts["action"] == "kill":
+                victim = note.process
+            case "exit" if note.facts["code"] in (-9, 139):
+                victim = note.facts["worker"]
+            case _:
+                continue
+        deaths[victim] = min(note.at, deaths.get(victim, note.at))
+    spans: list[tuple[int, int]] = []
+    for changes in evidence.by_job.values():
+        held: Change | None = None
+        for change in changes:
+            if not is_claim(change):
+                held = None if change.after not in ("running", "pending") or not is_reap(change) else held
+                continue
+            died = deaths.get(held.worker or "") if held is not None else None
+            if died is not None and held is not None and held.at <= died <= change.at:
+                spans.append((died, change.at))
+            held = change
+    return spans
+
+
+def _after_leases(evidence: Evidence) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    for changes in evidence.by_job.values():
+        expired: int | None = None
+        for change in changes:
+            if is_reap(change):
+                expired = change.leased_before
+            elif is_claim(change) and expired is not None:
+                spans.append((expired, change.at))
+                expired = None
+    return spans
+
+
+def _after_restarts(evidence: Evidence) -> list[tuple[int, int]]:
+    completions = sorted(change.at for change in evidence.changes if change.after == "completed")
+    spans: list[tuple[int, int]] = []
+    for note in evidence.noted("fault"):
+        back = note.facts.get("back")
+        if back is not None and note.facts["kind"] in RESTARTS:
+            place = bisect_left(completions, back)
+            if place < len(completions):
+                spans.append((back, completions[place]))
+    return spans
+
+
+def _waits(evidence: Evidence) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """From a chain's end, or the wait's beginning if that was later, to the waiter's answer: hearing, and deaf."""
+    spans: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    for call in evidence.called("wait"):
+        told = call.facts.get("status")
+        if call.outcome != "ok" or call.ended is None or told not in ("completed", "failed", "cancelled"):
+            continue
+        ends = [each.at for each in evidence.by_chain.get(call.args["chain"], []) if each.after == told != each.before]
+        known = [at for at in ends if at <= call.ended]
+        # One that had ended before anybody waited was found by looking, not by being told.
+        if known and known[-1] > call.begun:
+            spans[bool(call.args.get("deaf"))].append((known[-1], call.ended))
+    return spans
+
+
+def _spread(spans: list[tuple[int, int]], bound: float, evidence: Evidence) -> dict[str, Any]:
+    if not spans:
+        return {}
+    seconds = sorted((end - begin) / 1e6 for begin, end in spans)
+    beyond = sum((end - begin - evidence.away(begin, end)) / 1e6 > bound for begin, end in spans)
+    at = {"p50": len(seconds) // 2, "p99": len(seconds) * 99 // 100, "max": len(seconds) - 1}
+    told = {name: round(seconds[place], 3) for name, place in at.items()}
+    return {**told, "times": len(seconds), "bound": bound, "beyond": beyond}

@@ -1,0 +1,49 @@
+"""What a process holds, noted now and then: files, threads, tasks, memory; and what it heard and passed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from torture.failpoints import Watch
+from torture.hearing import LossyWakeups
+from torture.history import History
+
+SAMPLE_EVERY = 2.0
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@asynccontextmanager
+async def sampling(history: History, watch: Watch, *lines: LossyWakeups) -> AsyncGenerator[None]:
+    """Take samples for as long as the block lasts, and a last one of what was heard and passed."""
+    task = asyncio.create_task(_sample(history, watch, *lines))
+    try:
+        yield
+    finally:
+        task.cancel()
+        _tell(history, watch, *lines)
+
+
+async def _sample(history: History, watch: Watch, *lines: LossyWakeups) -> None:
+    while True:
+        await asyncio.sleep(SAMPLE_EVERY)
+        with open("/proc/self/statm") as file:  # noqa: ASYNC230, PTH123 - not a file that anybody waits for
+            resident = int(file.read().split()[1])
+        history.note(
+            "sample",
+            files=len(os.listdir("/proc/self/fd")),  # noqa: PTH208 - a folder of the kernel's
+            threads=threading.active_count(),
+            tasks=len(asyncio.all_tasks()),
+            memory=round(resident * _PAGE / 2**20, 1),
+        )
+        _tell(history, watch, *lines)
+
+
+def _tell(history: History, watch: Watch, *lines: LossyWakeups) -> None:
+    watch.tell()
+    if lines:
+        dropped, doubled = sum(line.dropped for line in lines), sum(line.doubled for line in lines)
+        history.note("hints", dropped=dropped, doubled=doubled)

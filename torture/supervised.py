@@ -1,0 +1,133 @@
+"""A supervisor of a run, with processes of its own, and the health endpoint that anybody may ask.
+
+What it has is noted several times a second; the process ids go into a file, for whoever means them harm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from torture.history import History
+from torture.settings import Settings
+
+LEAST, MOST, SLOTS = 1, 3, 4
+LOOK_EVERY = 0.1
+PROBE_EVERY = 1.5
+ENTRY = "torture.supervised"
+ENVIRONMENT = "TORTURE_SETTINGS"
+
+
+async def main(settings: Settings) -> None:
+    from holdfast import Event
+    from holdfast.supervisor import Group, Supervisor
+    from torture.elastic import elastic
+
+    folder = Path(settings.folder)
+    history = History(folder, settings.name)
+
+    def show(event: Event) -> None:
+        history.note("supervisor", kind=event.kind, worker=event.worker, detail=event.detail)
+
+    import msgspec
+
+    os.environ[ENVIRONMENT] = msgspec.json.encode(settings).decode()
+    group = Group(
+        name="elastic", types=(elastic.name,), default_count=LEAST, max_count=MOST, concurrency=SLOTS,
+        scale_interval=0.3, scale_down_after=2.0, lease=settings.lease, grace=5,
+    )  # fmt: skip
+    supervisor = Supervisor(
+        settings.url, "torture.elastic:jobs", groups=[group], listen=("127.0.0.1", 0), observers=[show], entry=ENTRY
+    )
+    looking = asyncio.create_task(_look(supervisor, history, folder))
+    probing = asyncio.create_task(_probe(supervisor, history))
+    (folder / f"{settings.name}.ready").touch()
+    try:
+        await supervisor.run()
+    finally:
+        looking.cancel()
+        probing.cancel()
+
+
+async def _look(supervisor: object, history: History, folder: Path) -> None:
+    """Note how many there are, how many there should be, and whether anybody knows what is due."""
+    from holdfast.supervisor import Supervisor
+
+    assert isinstance(supervisor, Supervisor)
+    before: dict[str, object] = {}
+    while True:
+        for fleet in supervisor.fleets:
+            living = [process for process in fleet.processes if process.code is None]
+            now: dict[str, object] = {
+                "living": len(living),
+                "active": len(fleet.active),
+                "target": fleet.scaler.target,
+                "known": supervisor.backlog.last is not None,
+            }
+            if now != before:
+                history.note("processes", least=LEAST, most=MOST, **now)
+                before = now
+            pids = folder / "supervised.pids"
+            pids.with_suffix(".new").write_text(json.dumps([process.pid for process in living if process.ready]))
+            pids.with_suffix(".new").rename(pids)
+        await asyncio.sleep(LOOK_EVERY)
+
+
+async def _probe(supervisor: object, history: History) -> None:
+    """Ask the endpoint what it may be asked, and order what nobody may order."""
+    from holdfast.supervisor import Supervisor
+
+    assert isinstance(supervisor, Supervisor)
+    number = 0
+    while True:
+        await asyncio.sleep(PROBE_EVERY)
+        if supervisor.endpoint is None:
+            return
+        for method, target, allowed in PROBES[number % len(PROBES)]:
+            with suppress(OSError, AssertionError):
+                status, body = await _request(supervisor.endpoint.address, method, target)
+                history.note(
+                    "probe", method=method, target=target, status=status, allowed=status in allowed,
+                    clean="<script>" not in body and "\x1b" not in body,
+                )  # fmt: skip
+        number += 1
+
+
+_READ = (200, 503)
+PROBES: list[list[tuple[str, str, tuple[int, ...]]]] = [
+    [("GET", "/healthz", _READ), ("POST", "/healthz", (405,)), ("DELETE", "/backlog", (405,))],
+    [("GET", "/backlog", _READ), ("PUT", "/metrics", (405,)), ("POST", "/?_method=DELETE", (405,))],
+    [("GET", "/metrics", _READ), ("GET", "/../../etc/passwd", (404,)), ("PATCH", "/readyz", (405,))],
+    [("GET", "/<script>alert(1)</script>", (404,)), ("OPTIONS", "/backlog", (405,)), ("GET", "/%1b[2J", (404,))],
+]
+
+
+async def _request(address: tuple[str, int], method: str, target: str) -> tuple[int, str]:
+    reader, writer = await asyncio.open_connection(*address)
+    try:
+        writer.write(
+            f"{method} {target} HTTP/1.1\r\nHost: evil.example\r\nOrigin: https://evil.example\r\n\r\n".encode()
+        )
+        await writer.drain()
+        answer = (await asyncio.wait_for(reader.read(), 5)).decode("latin-1")
+        return int(answer.split(" ", 2)[1]), answer.partition("\r\n\r\n")[2]
+    finally:
+        writer.close()
+
+
+def child() -> None:
+    """One of its processes: prepared like all others of the run, so that its scripts are audited too."""
+    from torture.preparing import prepare
+    from torture.settings import read
+
+    prepare(read(os.environ[ENVIRONMENT]))
+    from holdfast.supervisor.child import main as work
+
+    work()
+
+
+if __name__ == "__main__":
+    child()

@@ -1,0 +1,63 @@
+"""The sweep: hands out every failpoint, with every action, until each was met once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from pathlib import Path
+
+WORKER_VERBS = (
+    "claim", "settle", "renew", "guard", "reap", "prune", "next_due", "get_blockers", "get_jobs", "progress", "start",
+    "commit", "rollback",
+)  # fmt: skip
+PRODUCER_VERBS = (
+    "start", "get_chains", "lock", "complete", "cancel", "retry", "run_now", "delete", "pause", "resume", "get_stats",
+    "list_jobs", "commit", "rollback",
+)  # fmt: skip
+AT_ONCE = {"fail": 4, "stop": 1, "kill": 3}
+"""How many points of each action a process is given: the rare ones are waited for together."""
+
+
+def worker_points() -> list[str]:
+    """Where a worker ends, freezes, or is told that the store is away."""
+    return _points(("kill", "stop", "fail"), WORKER_VERBS)
+
+
+def producer_points() -> list[str]:
+    """The same for a producer, except that it does not freeze: whoever waits in it would be told late by our doing."""
+    return _points(("kill", "fail"), PRODUCER_VERBS)
+
+
+def _points(actions: Iterable[str], verbs: Iterable[str]) -> list[str]:
+    points = [f"{action} {when} {verb}" for action in actions for verb in verbs for when in ("before", "after")]
+    # What undoes a transaction has nobody to tell that it could not.
+    return [point for point in points if point not in ("fail before rollback", "fail after rollback")]
+
+
+class Sweep:
+    """Points that nobody has met yet."""
+
+    def __init__(self, points: Iterable[str], rng: random.Random) -> None:
+        self._left = list(points)
+        self._random = rng
+        self._given: dict[str, Path] = {}
+
+    @property
+    def left(self) -> list[str]:
+        """What is still to be met."""
+        self._tick_off()
+        return list(self._left)
+
+    def aims(self, name: str, met: Path) -> tuple[str, ...]:
+        """A few points for a process of this name, which ticks them off in the file."""
+        self._tick_off()
+        self._given[name] = met
+        drawn: list[str] = []
+        for action, number in AT_ONCE.items():
+            fitting = [point for point in self._left if point.startswith(action)]
+            drawn += self._random.sample(fitting, min(number, len(fitting)))
+        return tuple(drawn)
+
+    def _tick_off(self) -> None:
+        met = {line for file in self._given.values() if file.exists() for line in file.read_text().splitlines()}
+        self._left = [point for point in self._left if point not in met]
