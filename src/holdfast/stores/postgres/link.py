@@ -36,6 +36,8 @@ class _State:
     ) -> None:
         self.session = Session(connection)
         self.in_transaction = False
+        self.idle_since = 0.0
+        """When it was last given back to its pool."""
         self._deadline = address.deadline
         self._late = f"no answer within {address.deadline:g} s"
         self._render = render

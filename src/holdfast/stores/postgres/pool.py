@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from contextlib import suppress
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.sql.plan import Plan
@@ -13,6 +14,10 @@ from holdfast.stores.postgres.link import AsyncConnect, AsyncLink, Connect, Link
 from holdfast.stores.postgres.outage import NoConnection
 
 R = TypeVar("R")
+L = TypeVar("L", Link, AsyncLink)
+
+IDLE: Final = 60.0
+"""Seconds after which a connection that nobody needed is closed: what a burst opened is not kept for ever."""
 
 _BUSY = "all {size} connections are busy; give the address a larger pool="
 
@@ -63,7 +68,7 @@ class Pool:
         except BaseException:
             self.discard(link)
             raise
-        self._idle.append(link)
+        _rest(self._idle, link)
         if self._closed:  # looked at last: a pool that is closed just now, by another thread, keeps no connection
             self.close()
         self._places.release()
@@ -129,7 +134,7 @@ class AsyncPool:
         except BaseException:
             self.discard(link)
             raise
-        self._idle.append(link)
+        _rest(self._idle, link)
         if self._closed:  # looked at last: a pool that is closed just now, by another thread, keeps no connection
             self.close()
         self._places.release()
@@ -143,3 +148,12 @@ class AsyncPool:
         with suppress(IndexError):
             while True:
                 self._idle.pop().close()
+
+
+def _rest(idle: list[L], link: L) -> None:
+    """Keep a connection for later, and close one that has rested for too long: the last one used is used next."""
+    link.idle_since = now = time.monotonic()
+    idle.append(link)
+    with suppress(IndexError):  # other threads take from it, too; one that is closed for nothing is opened again
+        if now - idle[0].idle_since > IDLE:
+            idle.pop(0).close()

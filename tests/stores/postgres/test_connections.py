@@ -1,0 +1,84 @@
+"""How many connections a process opens, and how long it keeps them: as the guide says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from holdfast.operations import GetStats, Renew
+from holdfast.stores.postgres import PostgresStore, pool
+from tests.servers.postgres import Postgres
+
+POOL = 3
+
+
+@pytest.fixture
+def role(connection: psycopg.Connection, store: PostgresStore) -> Iterator[str]:
+    """A role of the test's own, so that its sessions can be told from others."""
+    role = f"counted_{store.schema}"
+    connection.execute(f"create role {role} login superuser".encode())
+    yield role
+    connection.execute(f"drop role {role}".encode())
+
+
+@pytest.fixture
+def counted(server: Postgres, store: PostgresStore, role: str) -> Iterator[PostgresStore]:
+    counted = PostgresStore(server.address(user=role, schema=store.schema, pool=str(POOL)))
+    yield counted
+    counted.close_sync()
+
+
+def sessions(connection: psycopg.Connection, role: str) -> int:
+    row = connection.execute("select count(*) from pg_stat_activity where usename = %s", [role]).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def test_a_process_of_async_code_opens_two_pools_and_two_more(
+    counted: PostgresStore, connection: psycopg.Connection, role: str
+) -> None:
+    await counted.open()
+    assert sessions(connection, role) == 2, "one for verbs, one that listens"
+
+    transactions = [await counted.begin() for _ in range(POOL)]
+    await asyncio.gather(*(counted.perform(GetStats()) for _ in range(5 * POOL)))
+    await asyncio.to_thread(counted.perform_sync, Renew(()))
+
+    assert sessions(connection, role) <= 2 * POOL + 2
+    assert sessions(connection, role) > POOL + 2
+    for transaction in transactions:
+        await transaction.rollback()
+    await counted.close()
+
+
+def test_a_process_of_blocking_code_opens_as_many(
+    counted: PostgresStore, connection: psycopg.Connection, role: str
+) -> None:
+    counted.open_sync()
+    transactions = [counted.begin_sync() for _ in range(POOL)]
+    with ThreadPoolExecutor(5 * POOL) as threads:
+        list(threads.map(counted.perform_sync, [GetStats()] * 5 * POOL))
+    counted.perform_sync(Renew(()))
+
+    assert sessions(connection, role) <= 2 * POOL + 2
+    for transaction in transactions:
+        transaction.rollback()
+
+
+def test_what_a_burst_opened_is_closed_when_it_is_not_needed(
+    counted: PostgresStore, connection: psycopg.Connection, role: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for transaction in [counted.begin_sync() for _ in range(POOL)]:
+        transaction.rollback()
+    assert sessions(connection, role) == POOL
+    monkeypatch.setattr(pool, "IDLE", 0.0)
+
+    for _ in range(POOL):
+        counted.begin_sync().rollback()
+
+    while sessions(connection, role) > 1:
+        counted.begin_sync().rollback()
