@@ -47,7 +47,9 @@ def main(arguments: list[str] | None = None) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     ideas = ", ".join(dict.fromkeys(each.idea for each in SCENARIOS))
-    parser.add_argument("--only", metavar="STORES", help=f"some of {', '.join((*STORES, LIBRARY))}, with commas between")
+    parser.add_argument(
+        "--only", metavar="STORES", help=f"some of {', '.join((*STORES, LIBRARY))}, with commas between"
+    )
     parser.add_argument("--scenarios", metavar="IDEAS", help=f"some of {ideas}, or how they begin")
     parser.add_argument("--peers", default="all", metavar="NAMES", help="peers to run beside: names, all or none")
     parser.add_argument("--quick", action="store_true", help="one round with a tenth of the jobs")

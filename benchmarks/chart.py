@@ -37,8 +37,9 @@ def chart(results: Results) -> str:
             drawn, top = _panel(results, title, (store, metric), bars, top)
             parts += drawn
     height = top + 4
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">'
-    return "\n".join([head, "<title>Holdfast beside its peers</title>", f"<style>{STYLE}</style>", *parts, "</svg>"]) + "\n"
+    size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img"><title>Holdfast beside its peers</title>'
+    return "\n".join([head, f"<style>{STYLE}</style>", *parts, "</svg>"]) + "\n"
 
 
 def _bars(results: Results, store: str, metric: str) -> list[tuple[str, float]]:
@@ -51,8 +52,9 @@ def _bars(results: Results, store: str, metric: str) -> list[tuple[str, float]]:
         and (figure := results.figure(store, metric, name)) is not None
     ]
     found.sort(key=lambda each: each[1], reverse=METRICS[metric].higher)
+    ours = [each for each in found if each[0] == "Holdfast"]
     kept = found[:MOST]
-    return kept if any(name == "Holdfast" for name, _ in kept) else [*kept[:-1], *(each for each in found if each[0] == "Holdfast")]
+    return kept if not ours or ours[0] in kept else [*kept[:-1], *ours]
 
 
 def _panel(

@@ -53,12 +53,12 @@ async def drain(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dic
     print(json.dumps({"loaded": expected}), flush=True)
     sys.stdin.readline()
     deadline = time.monotonic() + options.patience
-    while ticks.count() < expected and time.monotonic() < deadline:
-        await asyncio.sleep(LOOK_EVERY)
-    left = await done(it.left())
+    left = expected
     while left and time.monotonic() < deadline:
         await asyncio.sleep(LOOK_EVERY)
-        left = await done(it.left())
+        # The store is asked only when all handlers have run: until then it is left to the workers.
+        if ticks.count() >= expected:
+            left = await done(it.left())
     ended = time.monotonic_ns()
     ran = ticks.count()
     if left or ran < expected:
@@ -116,9 +116,6 @@ ROLES: dict[str, Callable[[Contender, argparse.Namespace, Ticks], Awaitable[dict
 
 
 async def act(it: Contender, options: argparse.Namespace) -> dict[str, Any]:
-    if options.role == "setup":
-        await done(it.setup())
-        return {}
     if options.role == "alone":
         return await alone(it, options, Ticks(Path(os.environ[VARIABLE])))
     await done(it.open())
@@ -154,6 +151,12 @@ def main() -> None:
         it = contender(options.name)(Place(options.store, options.url))
         if options.role == "work":
             work(it, options.slots)
+        elif options.role == "setup":
+            # Some libraries refuse to block a thread that has an event loop.
+            made = it.setup()
+            if inspect.iscoroutine(made):
+                asyncio.run(made)
+            print(json.dumps({}), flush=True)
         else:
             print(json.dumps(asyncio.run(act(it, options))), flush=True)
     except Unsupported as reason:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 
-class Unsupported(Exception):  # noqa: N818 - told in the report as a reason
+class Unsupported(Exception):
     """A contender has no such feature; the reason goes into the report."""
 
 

@@ -23,14 +23,14 @@ def interpreter(contender: type[Contender]) -> str:
 
 def installed(contender: type[Contender]) -> bool:
     """Whether its environment is there, with what is asked for now."""
-    return not contender.requirements or _stamp(contender) == {"requirements": list(contender.requirements)}
+    return not contender.requirements or _stamp(contender).get("requirements") == " ".join(contender.requirements)
 
 
 def trouble(contender: type[Contender]) -> str | None:
     """Why it cannot be run, if it cannot."""
     if installed(contender):
         return None
-    return _stamp(contender).get("trouble", "not installed: make bench-peers") or None
+    return _stamp(contender).get("trouble", "not installed: python -m benchmarks.environments")
 
 
 def install(contender: type[Contender]) -> str | None:
@@ -43,11 +43,11 @@ def install(contender: type[Contender]) -> str | None:
     done = subprocess.run([*pip, *contender.requirements], capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or ["pip failed"]
-        stamp: dict[str, object] = {"trouble": f"cannot be installed: {lines[-1].removeprefix('ERROR: ')}"[:300]}
+        stamp = {"trouble": f"cannot be installed: {lines[-1].removeprefix('ERROR: ')}"[:300]}
     else:
-        stamp = {"requirements": list(contender.requirements)}
+        stamp = {"requirements": " ".join(contender.requirements)}
     (folder / "stamp.json").write_text(json.dumps(stamp))
-    return None if not done.returncode else str(stamp["trouble"])
+    return stamp.get("trouble")
 
 
 def versions(contender: type[Contender]) -> dict[str, str]:

@@ -25,7 +25,7 @@ END_SECONDS = 150.0
 _PR_SET_PDEATHSIG = 1
 
 
-class Broken(Exception):  # noqa: N818 - told in the report as a reason
+class Broken(Exception):
     """A contender did not do what it was asked; the reason goes into the report."""
 
 
@@ -42,23 +42,27 @@ class Child:
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 command, cwd=ticks.path.parent, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=log, start_new_session=True, preexec_fn=_end_with_parent,
+                stderr=log, bufsize=0, start_new_session=True, preexec_fn=_end_with_parent,
             )  # fmt: skip
+
+    def says(self, *, within: float) -> bool:
+        """Whether there is something to read, waiting so many seconds for it."""
+        assert self.process.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            return bool(selector.select(within))
 
     def answer(self, seconds: float = END_SECONDS) -> dict[str, Any]:
         """The next line that it says. Raises Broken or Unsupported with its reason if it has none to give."""
         assert self.process.stdout is not None
         deadline = time.monotonic() + seconds
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.process.stdout, selectors.EVENT_READ)
-            while True:
-                if not selector.select(max(0.0, deadline - time.monotonic())):
-                    raise Broken(f"no answer in {seconds:.0f} s{self._last_words()}")
-                line = self.process.stdout.readline()
-                if not line:
-                    raise Broken(f"ended without an answer{self._last_words()}")
-                if line.startswith(b"{"):
-                    break
+        line = b""
+        while not line.startswith(b"{"):
+            if not self.says(within=max(0.0, deadline - time.monotonic())):
+                raise Broken(f"no answer in {seconds:.0f} s{self._last_words()}")
+            line = self.process.stdout.readline()
+            if not line:
+                raise Broken(f"ended without an answer{self._last_words()}")
         said: dict[str, Any] = json.loads(line)
         if reason := said.get("unsupported"):
             raise Unsupported(reason)

@@ -7,6 +7,7 @@ import statistics
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(slots=True)
@@ -73,10 +74,10 @@ class Results:
         }
         file.write_text(json.dumps(document, indent=1) + "\n")
 
-    def _read(self, document: dict[str, object]) -> None:
-        self.machine = document["machine"]  # type: ignore[assignment]
-        self.facts = document["facts"]  # type: ignore[assignment]
-        self.versions = document["versions"]  # type: ignore[assignment]
-        for given in document["entries"]:  # type: ignore[attr-defined]
+    def _read(self, document: dict[str, Any]) -> None:
+        self.machine = document["machine"]
+        self.facts = document["facts"]
+        self.versions = document["versions"]
+        for given in document["entries"]:
             entry = Entry(**given)
             self.entries[entry.store, entry.scenario, entry.contender] = entry

@@ -15,9 +15,11 @@ from benchmarks.machine import machine
 from benchmarks.ours import Ours
 from benchmarks.processes import Broken, Run
 from benchmarks.results import Results
-from benchmarks.scenarios import SCENARIOS, Scenario
-from benchmarks.storage import STORES, Storage
+from benchmarks.scenarios import SCENARIOS
+from benchmarks.scenarios.scenario import Scenario
+from benchmarks.storage import STORES
 from benchmarks.storage.memory import memory_storage
+from benchmarks.storage.storage import Storage
 from benchmarks.ticks import Ticks
 
 LIBRARY = "library"
@@ -49,7 +51,7 @@ def run(choice: Choice, results: Results, tell: Callable[[str], None]) -> None:
     results.machine = machine()
     for store in choice.stores:
         opened = memory_storage() if store == LIBRARY else STORES[store]()
-        everybody = [Ours, *peers()] if store == LIBRARY else contenders(store)
+        everybody: list[type[Contender]] = [Ours, *peers()] if store == LIBRARY else contenders(store)
         with opened as storage:
             results.facts |= storage.facts
             for scenario in filter(choice.takes, SCENARIOS):

@@ -35,7 +35,7 @@ class Ticks:
     def count(self) -> int:
         """How many handlers have run."""
         words = self._words()
-        return sum(words[_WORDS :: _WORDS])
+        return sum(words[_WORDS::_WORDS])
 
     def first(self) -> int:
         """When the first ran, by the monotonic clock in nanoseconds."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 from uuid import uuid4
@@ -17,14 +18,14 @@ SCHEMA = """
 create table job (
     seq bigint generated always as identity primary key, id text not null unique, type text not null,
     status text not null default 'pending', priority int not null default 0,
-    scheduled_at timestamptz not null default now(), token text, leased_until timestamptz, attempt int not null default 0,
-    finished_at timestamptz, input bytea not null, output bytea
+    scheduled_at timestamptz not null default now(), token text, leased_until timestamptz,
+    attempt int not null default 0, finished_at timestamptz, input bytea not null, output bytea
 ) with (fillfactor = 85);
 create index job_due on job (type, priority desc, scheduled_at, seq) where status = 'pending';
 create table benchmark_write (number bigint);
 """
 INSERT = "insert into job (id, type, input) values ($1, $2, $3)"
-INSERT_AND_TELL = "with told as (select pg_notify('due', '')) insert into job (id, type, input) select $1, $2, $3 from told"
+INSERT_AND_TELL = f"with told as ({INSERT}) select pg_notify('due', '')"
 INSERT_MANY = "insert into job (id, type, input) select * from unnest($1::text[], $2::text[], $3::bytea[])"
 CLAIM = """
 update job set status = 'running', token = $1, attempt = attempt + 1, leased_until = now() + interval '60 s'
@@ -92,6 +93,7 @@ class PostgresLimit(Contender):
             await listener.add_listener("done", self._hear)
             self._listening = True
         id = str(uuid4())
+        answer: asyncio.Future[int]
         answer = self._answers[id] = asyncio.get_running_loop().create_future()
         await self._connection.execute(INSERT_AND_TELL, id, "call", _payload(number))
         return await answer
@@ -108,7 +110,7 @@ class PostgresLimit(Contender):
         await self.open()
         listener = await self._library.connect(self.place.url)
         due = asyncio.Event()
-        await listener.add_listener("due", lambda *_: due.set())
+        await listener.add_listener("due", partial(_wake, due))
         while True:
             due.clear()
             busy = False
@@ -138,6 +140,10 @@ class PostgresLimit(Contender):
         async with self._connection.transaction():
             await self._connection.execute("insert into benchmark_write values ($1)", row["seq"])
             await self._connection.execute(COMPLETE, [row["seq"]], [_handle("write", row["input"])], token)
+
+
+def _wake(due: asyncio.Event, *told: object) -> None:
+    due.set()
 
 
 def _payload(number: int) -> bytes:

@@ -44,6 +44,7 @@ class Awa(Contender):
 
     async def setup(self) -> None:
         await self._client.migrate()
+        await self._client.install_queue_storage()
         await self._client.close()
 
     async def close(self) -> None:
@@ -66,14 +67,14 @@ class Awa(Contender):
         return sum(each.available + each.running + each.retryable + each.scheduled for each in stats)
 
     async def work(self, slots: int | None) -> None:
-        @self._client.task(Add)
         async def add(job: Any) -> None:
             tick()
 
-        @self._client.task(Touch)
         async def touch(job: Any) -> None:
             lap(job.args.sent)
 
+        self._client.task(Add)(add)
+        self._client.task(Touch)(touch)
         best: dict[str, Any] = {"name": "default", "max_workers": 1000, "claimers": 4, "claim_batch_size": 512}
         await self._client.start([best] if slots is None else [("default", slots)])
         await asyncio.Event().wait()

@@ -33,16 +33,15 @@ class Celery(Contender):
         self._app.conf.update(task_acks_late=True, worker_prefetch_multiplier=100, worker_hijack_root_logger=False)
         self._redis: Any = import_module("redis").from_url(place.url)
 
-        @self._app.task(name="add")
         def add(number: int) -> int:
             tick()
             return number + 1
 
-        @self._app.task(name="touch", ignore_result=True)
         def touch(sent: int) -> None:
             lap(sent)
 
-        self._add, self._touch = add, touch
+        self._add = self._app.task(name="add")(add)
+        self._touch = self._app.task(name="touch", ignore_result=True)(touch)
 
     def start(self, number: int) -> None:
         self._add.delay(number)

@@ -74,15 +74,15 @@ class Dbos(Contender):
         dbos = self._library.DBOS
         dbos(config={"name": "benchmark", "system_database_url": self._url, "log_level": "ERROR"})
 
-        @dbos.workflow(name="add")
         async def add(number: int) -> int:
             tick()
             return number + 1
 
-        @dbos.workflow(name="touch")
         async def touch(sent: int) -> None:
             lap(sent)
 
+        dbos.workflow(name="add")(add)
+        dbos.workflow(name="touch")(touch)
         dbos.launch()
         dbos.register_queue(
             "benchmark", worker_concurrency=slots, polling_interval_sec=POLL, on_conflict="always_update"

@@ -39,16 +39,15 @@ class Dramatiq(Contender):
         self._broker.add_middleware(results.Results(backend=backends.RedisBackend(url=place.url)))
         self._library.set_broker(self._broker)
 
-        @self._library.actor(actor_name="add", store_results=True)
         def add(number: int) -> int:
             tick()
             return number + 1
 
-        @self._library.actor(actor_name="touch")
         def touch(sent: int) -> None:
             lap(sent)
 
-        self._add, self._touch = add, touch
+        self._add = self._library.actor(actor_name="add", store_results=True)(add)
+        self._touch = self._library.actor(actor_name="touch")(touch)
 
     def start(self, number: int) -> None:
         self._add.send(number)

@@ -39,16 +39,15 @@ class Huey(Contender):
             self._huey = library.SqliteHuey("benchmark", filename=place.url, fsync=True)
         self._sent = 0
 
-        @self._huey.task(name="add")
         def add(number: int) -> int:
             tick()
             return number + 1
 
-        @self._huey.task(name="touch")
         def touch(sent: int) -> None:
             lap(sent)
 
-        self._add, self._touch = add, touch
+        self._add = self._huey.task(name="add")(add)
+        self._touch = self._huey.task(name="touch")(touch)
 
     def start(self, number: int) -> None:
         self._add(number)

@@ -78,12 +78,12 @@ class PgQueuer(Contender):
         connection = await self._asyncpg.connect(self.place.url)
         queuer = self._library.PgQueuer(self._db.AsyncpgDriver(connection))
 
-        @queuer.entrypoint("add")
         async def add(job: Any) -> None:
             tick()
 
-        @queuer.entrypoint("touch")
         async def touch(job: Any) -> None:
             lap(int(job.payload))
 
+        queuer.entrypoint("add")(add)
+        queuer.entrypoint("touch")(touch)
         await queuer.run(batch_size=batch)

@@ -30,16 +30,15 @@ class Procrastinate(Contender):
         library: Any = import_module("procrastinate")
         self._app = library.App(connector=library.PsycopgConnector(conninfo=place.url, min_size=1, max_size=20))
 
-        @self._app.task(name="add")
         async def add(number: int) -> int:
             tick()
             return number + 1
 
-        @self._app.task(name="touch")
         async def touch(sent: int) -> None:
             lap(sent)
 
-        self._add, self._touch = add, touch
+        self._add = self._app.task(name="add")(add)
+        self._touch = self._app.task(name="touch")(touch)
 
     async def setup(self) -> None:
         async with self._app.open_async():

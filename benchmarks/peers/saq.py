@@ -62,7 +62,7 @@ class Saq(Contender):
         await self._queue.enqueue("touch", sent=sent)
 
     async def call(self, number: int) -> int:
-        return int(await self._queue.apply("add", number=number))
+        return int(await self._queue.apply("add", poll_interval=0.005, number=number))
 
     async def left(self) -> int:
         return int(await self._queue.count("incomplete"))
@@ -75,8 +75,7 @@ class Saq(Contender):
         async def touch(context: Any, *, sent: int) -> None:
             lap(sent)
 
+        functions: list[tuple[str, Any]] = [("add", add), ("touch", touch)]
         await self._queue.connect()
-        worker = self._library.Worker(
-            self._queue, functions=[("add", add), ("touch", touch)], concurrency=slots or 100
-        )
+        worker = self._library.Worker(self._queue, functions=functions, concurrency=slots or 100)
         await worker.start()

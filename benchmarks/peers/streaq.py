@@ -61,13 +61,12 @@ class Streaq(Contender):
         library: Any = import_module("streaq")
         self._worker = library.Worker(redis_url=self.place.url, concurrency=concurrency, handle_signals=False)
 
-        @self._worker.task(name="add")
         async def add(number: int) -> int:
             tick()
             return number + 1
 
-        @self._worker.task(name="touch")
         async def touch(sent: int) -> None:
             lap(sent)
 
-        self._add, self._touch = add, touch
+        self._add = self._worker.task(name="add")(add)
+        self._touch = self._worker.task(name="touch")(touch)

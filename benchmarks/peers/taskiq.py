@@ -36,16 +36,15 @@ class Taskiq(Contender):
         self._broker = broker.with_result_backend(library.RedisAsyncResultBackend(place.url))
         self._redis: Any = import_module("redis.asyncio").from_url(place.url)
 
-        @self._broker.task("add")
         async def add(number: int) -> int:
             tick()
             return number + 1
 
-        @self._broker.task("touch")
         async def touch(sent: int) -> None:
             lap(sent)
 
-        self._add, self._touch = add, touch
+        self._add = self._broker.task("add")(add)
+        self._touch = self._broker.task("touch")(touch)
 
     async def open(self) -> None:
         await self._broker.startup()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from benchmarks import resources
-from benchmarks.processes import Broken, Child, Run
+from benchmarks.processes import Child, Run
 from benchmarks.scenarios.scenario import Scenario, amount
 
 SAMPLE_SECONDS = 0.2
@@ -26,9 +26,7 @@ class Drain(Scenario):
         return {self.name: rate} | ({"memory, busy": busiest} if self._slots is None else {})
 
 
-def drain(
-    run: Run, *, jobs: int, slots: int | None, kind: str = "plain", workers: int = 1
-) -> tuple[float, float]:
+def drain(run: Run, *, jobs: int, slots: int | None, kind: str = "plain", workers: int = 1) -> tuple[float, float]:
     """Load, let the workers go, and wait; answers handlers a second and the most memory of a worker."""
     with ExitStack() as stack:
         producer = stack.enter_context(run.child("drain", count=jobs, kind=kind, patience=PATIENCE))
@@ -38,15 +36,10 @@ def drain(
         for worker in started:
             worker.go()
         busiest = 0
-        while True:
-            try:
-                said = producer.answer(SAMPLE_SECONDS)
-                break
-            except Broken as reason:
-                if not str(reason).startswith("no answer"):
-                    raise
+        while not producer.says(within=SAMPLE_SECONDS):
             _check(started)
             busiest = max(busiest, resources.memory(started[0].process.pid))
+        said = producer.answer()
         return said["handlers"] / said["seconds"], float(busiest)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from importlib import import_module
+from typing import Any
 
 import psycopg
-import redis
 
-from benchmarks.contender import Place
+from benchmarks.contender import Contender, Place
 from benchmarks.processes import Run
 from benchmarks.scenarios.draining import drain
 from benchmarks.scenarios.scenario import Scenario, amount
@@ -37,7 +38,7 @@ class History(Scenario):
     name = "history"
     everyone = False
 
-    def fits(self, contender: type, store: str) -> bool:
+    def fits(self, contender: type[Contender], store: str) -> bool:
         return contender.name == "Holdfast" and super().fits(contender, store)
 
     def measure(self, run: Run, scale: float) -> dict[str, float]:
@@ -77,7 +78,7 @@ def multiply(place: Place, count: int) -> None:
                 )
                 connection.commit()
         case _:
-            client = redis.Redis.from_url(place.url)
+            client: Any = import_module("redis").Redis.from_url(place.url)
             script = client.register_script(COPY)
             for first in range(0, count, STEP):
                 script(args=[first, first + STEP - 1])

@@ -10,8 +10,6 @@ from benchmarks.contender import Place
 from benchmarks.storage.storage import Storage
 from tests.servers.postgres import Postgres, running_postgres
 
-SETTINGS = {"fsync": "on", "shared_buffers": "512MB", "max_wal_size": "4GB"}
-
 
 class PostgresStorage:
     def __init__(self, server: Postgres) -> None:
@@ -40,5 +38,5 @@ class PostgresStorage:
 
 @contextmanager
 def postgres_storage() -> Generator[Storage]:
-    with running_postgres(**SETTINGS) as server:
+    with running_postgres(fsync="on", shared_buffers="512MB", max_wal_size="4GB") as server:
         yield PostgresStorage(server)

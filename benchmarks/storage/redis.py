@@ -10,8 +10,6 @@ from benchmarks.storage.storage import Storage
 from tests.servers.postgres import free_port
 from tests.servers.redis import RedisServer, run_redis
 
-SETTINGS = {"appendonly": "yes", "appendfsync": "everysec", "auto_aof_rewrite_percentage": "0"}
-
 
 class RedisStorage:
     def __init__(self, server: RedisServer) -> None:
@@ -30,5 +28,6 @@ class RedisStorage:
 
 @contextmanager
 def redis_storage() -> Generator[Storage]:
-    with run_redis(port=free_port(), **SETTINGS) as server:
+    settings = {"appendonly": "yes", "appendfsync": "everysec", "auto_aof_rewrite_percentage": "0"}
+    with run_redis(port=free_port(), where=None, **settings) as server:
         yield RedisStorage(server)
