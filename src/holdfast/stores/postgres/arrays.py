@@ -17,6 +17,8 @@ def literal(values: list[Any]) -> str:
                 return f'{{"{joined}"}}'
         elif kind is bytes:
             return '{"\\\\x' + '","\\\\x'.join([value.hex() for value in values]) + '"}'
+        elif kind is int:
+            return "{" + str(values)[1:-1].replace("None", "NULL") + "}"
     except (TypeError, AttributeError):  # None among them
         pass
     return "{" + ",".join(map(_element, values)) + "}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
+
+from msgspec.structs import astuple
 
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
 from holdfast.job import ChainRecord
@@ -126,29 +128,29 @@ def insert(
     turn: Turn, jobs: Sequence[NewJob], *, open_blockers: Sequence[int] = (), awaited: Collection[str] = ()
 ) -> Statement:
     """The statement that writes these jobs; it answers (seq, now, anybody listening) for each that is new."""
+    column = dict(zip(NewJob.__struct_fields__, zip(*map(astuple, jobs), strict=True), strict=True))
+    continues = any(column["index"])
     return Statement(
         _INSERT,
         {
             "now": turn.now or turn.clock,
-            "ids": [job.id for job in jobs],
-            "types": [job.type for job in jobs],
-            "inputs": [job.input for job in jobs],
-            "chain_ids": _column(jobs, lambda job: job.chain_id if job.index else None),
-            "chain_indexes": _column(jobs, lambda job: job.index or None),
-            "priorities": _column(jobs, lambda job: job.priority or None),
-            "delays": _column(jobs, lambda job: job.delay or None),
-            "ats": _column(jobs, lambda job: job.at),
-            "max_attempts": _column(jobs, lambda job: job.max_attempts),
-            "timeouts": _column(jobs, lambda job: job.timeout),
-            "keeps": _column(jobs, lambda job: job.keep),
-            "keys": _column(jobs, lambda job: job.key),
-            "traces": _column(jobs, lambda job: job.trace),
-            "blockers": _column(jobs, lambda job: len(job.after) or None),
+            "ids": list(column["id"]),
+            "types": list(column["type"]),
+            "inputs": list(column["input"]),
+            "chain_ids": list(column["chain_id"]) if continues else [],
+            "chain_indexes": list(column["index"]) if continues else [],
+            "priorities": _unless_all(0, column["priority"]),
+            "delays": _unless_all(0, column["delay"]),
+            "ats": _unless_all(None, column["at"]),
+            "max_attempts": _unless_all(None, column["max_attempts"]),
+            "timeouts": _unless_all(None, column["timeout"]),
+            "keeps": _unless_all(None, column["keep"]),
+            "keys": _unless_all(None, column["key"]),
+            "traces": _unless_all(None, column["trace"]),
+            "blockers": [len(after) for after in column["after"]] if any(column["after"]) else [],
             "open_blockers": list(open_blockers) if any(open_blockers) else [],
             "awaited": [job.id in awaited or job.chain_id in awaited for job in jobs] if awaited else [],
-            "on_blocker_failures": _column(
-                jobs, lambda job: None if job.on_blocker_failure == "wait" else job.on_blocker_failure
-            ),
+            "on_blocker_failures": _unless_all("wait", column["on_blocker_failure"]),
         },
     )
 
@@ -253,7 +255,6 @@ def _insert_blockers(jobs: Sequence[NewJob]) -> Statement:
     )
 
 
-def _column(jobs: Iterable[NewJob], of: Callable[[NewJob], Any]) -> list[Any]:
+def _unless_all(default: Any, column: tuple[Any, ...]) -> list[Any]:
     """A column of the insert; empty where every job has the default."""
-    values = [of(job) for job in jobs]
-    return values if any(value is not None for value in values) else []
+    return [] if column.count(default) == len(column) else list(column)
