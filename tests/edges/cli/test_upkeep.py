@@ -64,7 +64,7 @@ def test_a_folder_that_is_not_there_is_exit_code_5(holdfast: CommandLine) -> Non
 def test_a_password_on_the_command_line_earns_a_warning_and_is_never_shown(
     holdfast: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(address: str) -> MemoryStore:
+    def refuse(address: str, wakeups: None) -> MemoryStore:
         raise ValueError(f"no route to {address}")
 
     monkeypatch.setattr("holdfast.sync_client.open_store", refuse)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from holdfast.stores.redis.exchange import CUT, Cut, Dialect, Refused
+from holdfast.stores.redis.exchange import Cut, Dialect, Refused
 from holdfast.stores.redis.line import Line
 from holdfast.stores.redis.route import Route
 
@@ -50,7 +50,7 @@ class Ear(threading.Thread):
         while not self._stopping.is_set():
             try:
                 self._listen()
-            except CUT as error:
+            except Exception as error:  # whatever is on the other end: listening goes on
                 self.trouble = str(error) or type(error).__name__
                 if self.hears:
                     failures, told = 0, False

@@ -6,8 +6,7 @@ import logging
 import threading
 
 from holdfast.coalescing import Gap, Gathered
-from holdfast.errors import StoreUnavailable
-from holdfast.stores.redis.exchange import Dialect, Moved, Questions, Refused
+from holdfast.stores.redis.exchange import Dialect, Questions, Refused
 from holdfast.stores.redis.links import Links
 from holdfast.stores.redis.route import Route
 from holdfast.stores.redis.wire import encode
@@ -68,7 +67,7 @@ class Mouth(threading.Thread):
         flags = {"recorded": hints.recorded, "anything": hints.anything, "source": self._source}
         try:
             (answer,) = self._links.talk(Questions((self._dialect.publish, self._channel, encode(message | flags))))
-        except (StoreUnavailable, Moved) as error:
+        except Exception as error:  # whatever is on the other end: it is said when it can be
             self._waiting.add(hints)
             log.debug("a wake-up waits: %s", error)
             return False

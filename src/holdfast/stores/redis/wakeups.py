@@ -66,7 +66,7 @@ class RedisWakeups:
             self._begin()
         if self._waiting.add(hints):
             with self._lock:
-                if self._mouth is None and not self._closed:
+                if (self._mouth is None or not self._mouth.is_alive()) and not self._closed:
                     self._mouth = self._make_mouth()
                     self._mouth.start()
                 if self._mouth is not None:
@@ -106,7 +106,7 @@ class RedisWakeups:
             self._begin()
         with self._lock:
             self._closed = False
-            if self._ear is None:
+            if self._ear is None or not self._ear.is_alive():
                 self._ear = Ear(self._route, self._channel, dialect=self._dialect, tell=self._hear)
                 self._ear.start()
             return self._ear

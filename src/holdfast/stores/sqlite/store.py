@@ -91,16 +91,16 @@ class SqliteStore(Store):
                 self._made.open()
 
     async def close(self) -> None:
-        parts = await asyncio.to_thread(self._let_go)
+        parts = self._let_go()
         if parts is not None:
             await parts.lender.close_facades()
-            await asyncio.to_thread(parts.close)
+            await asyncio.to_thread(self._close_parts, parts)
 
     def close_sync(self) -> None:
         parts = self._let_go()
         if parts is not None:
             _run_apart(parts)
-            parts.close()
+            self._close_parts(parts)
 
     async def perform(self, operation: Operation[R], /) -> R:
         parts = self._open_parts()
@@ -179,11 +179,15 @@ class SqliteStore(Store):
             if parts is None:
                 return None
             parts.file.check_process()
-            self._echo.close()
             self._files.close()
-            if self._made is not None:
-                self._made.close()
             return parts
+
+    def _close_parts(self, parts: _Parts) -> None:
+        parts.close()
+        # What is committed may be told now.
+        self._echo.close()
+        if self._made is not None:
+            self._made.close()
 
 
 def _run_apart(parts: _Parts) -> None:
