@@ -152,37 +152,40 @@ def has_attempts_left(job: Record) -> bool:
     return job.max_attempts in (None, FOR_EVER) or job.attempt < job.max_attempts
 
 
-def create(job: NewJob, now: Micros = 0, seq: int = 0) -> Record:
+def create(
+    job: NewJob, now: Micros = 0, seq: int = 0, *, status: Status = Status.PENDING, open_blockers: int = 0
+) -> Record:
     """The record that creating this job makes, blockers aside."""
     due = now + job.delay if job.at is None else job.at
+    # By position: by name a record takes three times as long, and a bulk start makes thousands.
     return Record(
-        seq=seq,
-        id=job.id,
-        type=job.type,
-        chain_id=job.chain_id,
-        index=job.index,
-        status=Status.PENDING,
-        priority=job.priority,
-        attempt=0,
-        max_attempts=job.max_attempts,
-        input=job.input,
-        output=None,
-        error=None,
-        key=job.key,
-        worker=None,
-        token=None,
-        leased_until=None,
-        renewed_at=None,
-        progress=None,
-        progress_note=None,
-        created_at=now,
-        scheduled_at=max(due, now),
-        started_at=None,
-        finished_at=None,
-        timeout=job.timeout,
-        keep=job.keep,
-        trace=job.trace,
-        blockers=len(job.after),
-        open_blockers=0,
-        on_blocker_failure=job.on_blocker_failure,
+        seq,
+        job.id,
+        job.type,
+        job.chain_id,
+        job.index,
+        status,
+        job.priority,
+        0,  # attempt
+        job.max_attempts,
+        job.input,
+        None,  # output
+        None,  # error
+        job.key,
+        None,  # worker
+        None,  # token
+        None,  # leased_until
+        None,  # renewed_at
+        None,  # progress
+        None,  # progress_note
+        now,
+        due if due > now else now,
+        None,  # started_at
+        None,  # finished_at
+        job.timeout,
+        job.keep,
+        job.trace,
+        len(job.after),
+        open_blockers,
+        job.on_blocker_failure,
     )

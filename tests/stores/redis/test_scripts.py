@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import pytest
 
+from holdfast.ids import new_token
 from holdfast.job import Status
 from holdfast.lifecycle import NewJob
 from holdfast.operations import (
@@ -22,7 +23,7 @@ from holdfast.operations import (
 )
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.library import script
-from holdfast.stores.redis.verbs import VERBS
+from holdfast.stores.redis.verbs import STEPS, VERBS
 from holdfast.testing.builders import completed, new_job, rescheduled
 from holdfast.testing.clock import ManualClock
 from tests.servers.redis import RedisServer
@@ -31,13 +32,13 @@ TERMS = (TypeTerms("resize", 30_000_000, 25),)
 SOURCES = files("holdfast.stores.redis.scripts")
 
 
-def test_every_verb_has_a_script_and_every_script_a_verb() -> None:
+def test_every_verb_has_a_script_and_every_script_is_a_verb_or_a_step_of_one() -> None:
     names = {each.name.removesuffix(".lua") for each in SOURCES.iterdir() if each.name.endswith(".lua")}
 
-    assert names == set(VERBS)
+    assert names == {*VERBS, *STEPS}
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS))
+@pytest.mark.parametrize("verb", sorted({*VERBS, *STEPS}))
 def test_a_script_compiles_and_says_what_it_does(verb: str, server: RedisServer) -> None:
     own = (SOURCES / f"{verb}.lua").read_text()
 
@@ -50,7 +51,7 @@ def test_a_script_compiles_and_says_what_it_does(verb: str, server: RedisServer)
             assert client.script_load(flagged.source) == flagged.sha
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS))
+@pytest.mark.parametrize("verb", sorted({*VERBS, *STEPS}))
 def test_no_script_looks_into_payloads(verb: str) -> None:
     assert "cjson" not in script(verb, flagged=False).source
 
@@ -124,7 +125,7 @@ def test_a_key_that_is_cancelled_and_started_again_never_runs_the_cancelled_payl
         store.perform_sync(Cancel((f"old-{round}",)))
     store.perform_sync(Start((new_job(id="new", key="k", input=b"new"),)))
 
-    jobs = store.perform_sync(ClaimJobs(TERMS, 10, "worker", "token"))
+    jobs = store.perform_sync(ClaimJobs(TERMS, 10, "worker", new_token()))
 
     assert [(job.id, job.input) for job in jobs] == [("new", b"new")]
 
@@ -132,7 +133,7 @@ def test_a_key_that_is_cancelled_and_started_again_never_runs_the_cancelled_payl
 def test_one_chain_past_its_time_takes_no_other_with_it(store: RedisStore) -> None:
     clock = store.clock = ManualClock()
     store.perform_sync(Start((new_job(id="short", keep=1), new_job(id="long", keep=3600), new_job(id="ever"))))
-    jobs = store.perform_sync(ClaimJobs(TERMS, 10, "worker", "token"))
+    jobs = store.perform_sync(ClaimJobs(TERMS, 10, "worker", new_token()))
     store.perform_sync(Settle(tuple(completed(job, b"result") for job in jobs)))
     clock.advance(2)
 
@@ -148,7 +149,7 @@ def test_one_chain_past_its_time_takes_no_other_with_it(store: RedisStore) -> No
 def test_nothing_is_left_behind_by_chains_that_are_gone(store: RedisStore, server: RedisServer) -> None:
     store.perform_sync(Start((new_job(id="a", key="k"), new_job(id="b", after=("a",), priority=3))))
     for _ in range(2):
-        jobs = store.perform_sync(ClaimJobs(TERMS, 10, "worker", "token"))
+        jobs = store.perform_sync(ClaimJobs(TERMS, 10, "worker", new_token()))
         store.perform_sync(Settle(tuple(completed(job) for job in jobs)))
     assert store.perform_sync(Keep(("a", "b"), 0)) == [True, True]
     assert [job.status for job in store.perform_sync(GetJobs(("a", "b"))) if job] == [Status.COMPLETED] * 2
@@ -160,5 +161,5 @@ def test_nothing_is_left_behind_by_chains_that_are_gone(store: RedisStore, serve
     namespace = store.name.rpartition("=")[2]
     with server.connect() as client:
         left = {key.decode().partition(":")[2].partition(":")[0] for key in client.keys(f"{{{namespace}}}*")}
-    # The root, which priorities were in use, and answers that are kept for a minute.
-    assert left <= {"", "p", "answer", "claimed"}
+    # The root, which lines were in use, and answers that are kept for a minute.
+    assert left <= {"", "lines", "answer", "claimed"}

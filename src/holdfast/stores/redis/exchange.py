@@ -12,9 +12,9 @@ from typing import Any, Protocol
 from holdfast.clock import Clock
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.redis.address import Address, Node
+from holdfast.stores.redis.call import Call
 from holdfast.stores.redis.keys import Keys
 from holdfast.stores.redis.library import script
-from holdfast.stores.redis.verbs import Call
 from holdfast.stores.redis.wire import encode
 
 Command = tuple[Any, ...]
@@ -139,18 +139,15 @@ class Scripts:
         self._unknown = set()
         moved: Moved | None = None
         for (place, call), reply in zip(list(self._calls.items()), own, strict=False):
-            match reply:
-                case Refused(word="NOSCRIPT"):
-                    self._unknown.add(call.verb)
-                case Refused(word="MOVED"):
-                    moved = Moved(_node(reply.rest))
-                case Refused() if reply.word in TRANSIENT:
-                    pass
-                case Refused():
-                    raise StoreUnavailable(self._address.shown, str(reply)) from reply
-                case _:
-                    self.replies[place] = reply
-                    del self._calls[place]
+            if not isinstance(reply, Refused):
+                self.replies[place] = reply
+                del self._calls[place]
+            elif reply.word == "NOSCRIPT":
+                self._unknown.add(call.script)
+            elif reply.word == "MOVED":
+                moved = Moved(_node(reply.rest))
+            elif reply.word not in TRANSIENT:
+                raise StoreUnavailable(self._address.shown, str(reply)) from reply
         if moved is not None:
             raise moved
         if self._calls:
@@ -165,8 +162,8 @@ class Scripts:
         return bool(self._unknown)
 
     def _evalsha(self, call: Call, now: str) -> Command:
-        keys = [self._keys.root, self._keys.absent, *map(self._keys.job, call.jobs)]
-        sha = script(call.verb, flagged=self._dialect.flagged).sha
+        keys = self._keys.declared(call.jobs)
+        sha = script(call.script, flagged=self._dialect.flagged).sha
         frame = (now, self._dialect.publish, f"{'+' if self._resent else ''}{call.request}", encode(call.body))
         return ("EVALSHA", sha, len(keys), *keys, *frame, *call.payloads)
 

@@ -4,18 +4,20 @@
 {name}:j:ID             hash: one job. `s` its state, `i` input, `o` output, `e` error
 {name}:all              sorted set: every job id by its number
 {name}:q:PRIORITY:TYPE  sorted set: pending jobs by when they are due
-{name}:p:TYPE           sorted set: the priorities that pending jobs of a type have or had
+{name}:lines            set: PRIORITY:TYPE of the lines above that are or were; every type is in it once at least
 {name}:r:TYPE           sorted set: running jobs by when their lease runs out
 {name}:c:CHAIN          list: a chain's jobs after its first
 {name}:a:JOB            list: the chains a job waits for ("after")
-{name}:d:CHAIN          list: the jobs that wait for a chain ("dependents")
+{name}:d:CHAIN          sorted set: the unfinished jobs that were given a chain ("dependents") by their number
+{name}:s:CHAIN          sorted set: jobs that stopped while they waited for a chain, by their number
+{name}:releasing        hash: chains that ended and have more jobs to tell of it, and how far they came
 {name}:h:JOB            list: attempts that did not complete the job ("history")
-{name}:k:, {name}:o:    sorted sets: chains of one type and key, all of them and the unfinished
+{name}:k: o: w:         sorted sets: chains of one type and key, all of them, the unfinished, the completed ("well")
 {name}:expiring         sorted set: finished chains by when they may be pruned
-{name}:counts           hash: jobs per status and type
+{name}:counts           hash: jobs per status and type, where no set above counts them
 {name}:paused           set of types
 {name}:listeners, {name}:events     who follows the store live, and a stream of what they are told
-{name}:answer:REQUEST   a minute's memory of answers, for a request sent twice
+{name}:answer:REQUEST, {name}:claimed:WORKER   a minute's memory of answers, for a request sent twice
 {name}:wake             the channel of wake-ups
 """
 
@@ -23,6 +25,7 @@ from __future__ import annotations
 
 import re
 from binascii import crc_hqx
+from collections.abc import Sequence
 
 SLOTS = 16384
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
@@ -40,5 +43,9 @@ class Keys:
         # CRC16/XMODEM of what stands between the braces: the specification of Redis Cluster.
         self.slot = crc_hqx(namespace.encode(), 0) % SLOTS
 
-    def job(self, job_id: str) -> str:
-        return f"{self.root}:j:{job_id}"
+    def declared(self, job_ids: Sequence[str]) -> list[str]:
+        """The keys that a call names: see decision 0020."""
+        if not job_ids:
+            return [self.root, self.absent]
+        prefix = f"{self.root}:j:"
+        return [self.root, self.absent, *[prefix + job_id for job_id in job_ids]]

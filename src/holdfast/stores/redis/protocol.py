@@ -6,17 +6,17 @@ import ssl
 from collections.abc import Sequence
 from typing import Any
 
+import hiredis
+
 from holdfast.stores.redis.address import Address
 from holdfast.stores.redis.exchange import Command, Cut
 
 
 def packed(command: Command) -> bytes:
     """A command as the protocol writes it."""
-    parts = [b"*%d\r\n" % len(command)]
-    for argument in command:
-        value = argument if isinstance(argument, bytes) else str(argument).encode()
-        parts.append(b"$%d\r\n%b\r\n" % (len(value), value))
-    return b"".join(parts)
+    pack: Any = hiredis.pack_command  # pyright: ignore[reportUnknownMemberType]
+    written: bytes = pack(command)
+    return written
 
 
 def greeting(address: Address) -> list[Command]:

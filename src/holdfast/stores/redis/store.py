@@ -13,11 +13,12 @@ from holdfast.operations import Operation
 from holdfast.store import Store
 from holdfast.stores.redis import checks
 from holdfast.stores.redis.address import read_address
+from holdfast.stores.redis.call import Call
 from holdfast.stores.redis.exchange import Dialect, Questions, Scripts
 from holdfast.stores.redis.keys import Keys
 from holdfast.stores.redis.links import AsyncLinks, Links
 from holdfast.stores.redis.route import Route
-from holdfast.stores.redis.verbs import VERBS, Call
+from holdfast.stores.redis.verbs import VERBS
 from holdfast.stores.redis.wakeups import RedisWakeups
 from holdfast.wakeups import Wakeups
 

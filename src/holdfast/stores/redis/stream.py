@@ -24,6 +24,8 @@ class Stream(asyncio.Protocol):
         self._replies: list[Any] = []
         self._wanted = 0
         self._answered: asyncio.Future[list[Any]] | None = None
+        self._deadline = 0.0
+        self._timer: asyncio.TimerHandle | None = None
 
     @property
     def stands(self) -> bool:
@@ -36,7 +38,9 @@ class Stream(asyncio.Protocol):
         self._replies, self._wanted = [], 0
         answered: asyncio.Future[list[Any]] = self._loop.create_future()
         self._answered = answered
-        deadline = self._loop.call_later(timeout, self._fail, Cut(f"no answer within {timeout:.1f} s"))
+        self._deadline = self._loop.time() + timeout
+        if self._timer is None or self._timer.when() > self._deadline:
+            self._look_at(self._deadline)
         try:
             for command in commands:
                 self._transport.write(packed(command))
@@ -44,13 +48,15 @@ class Stream(asyncio.Protocol):
             return await answered
         finally:
             self._answered = None
-            deadline.cancel()
 
     def close(self) -> None:
         """Hang up at once."""
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     # What the event loop calls
 
@@ -74,6 +80,21 @@ class Stream(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._fail(Cut(str(exc) if exc else "the server closed the connection"))
+
+    # One timer for many exchanges: set and taken back each time, it would be a good part of a short one's cost.
+    def _look_at(self, moment: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(moment, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if self._answered is None:
+            return
+        if self._loop.time() >= self._deadline:
+            self._fail(Cut("no answer in time"))
+        else:
+            self._look_at(self._deadline)
 
     def _fail(self, error: Exception) -> None:
         if self._answered is not None and not self._answered.done():

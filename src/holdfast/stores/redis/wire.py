@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -33,10 +34,13 @@ class State(msgspec.Struct, array_like=True, frozen=True):
     """A job's row without its payloads, in the order of `scripts/shared/job.lua`."""
 
     seq: int
+    created_at: int
+    scheduled_at: Number
+    status: str
+    open_blockers: int
     type: str
     chain: str | None
     index: int
-    status: str
     priority: Number
     attempt: int
     max_attempts: Number | None
@@ -47,15 +51,12 @@ class State(msgspec.Struct, array_like=True, frozen=True):
     renewed_at: int | None
     progress: str | None
     progress_note: str | None
-    created_at: int
-    scheduled_at: Number
     started_at: int | None
     finished_at: int | None
     timeout: Number | None
     keep: Number | None
     trace: str | None
     blockers: int
-    open_blockers: int
     on_blocker_failure: str | None
 
 
@@ -115,42 +116,91 @@ class Payloads(list[bytes]):
 
 def new_job(job: NewJob, payloads: Payloads) -> tuple[Any, ...]:
     """A job to be created, in the order of `scripts/shared/create.lua`."""
+    first = len(payloads) + 1
+    payloads.append(_rest(job))
+    payloads.append(job.input)
+    if job.index == 0 and job.key is None and not (job.after or job.priority or job.delay) and job.at is None:
+        return job.id, job.type, first
     return (
         job.id,
         job.type,
-        job.chain_id,
-        job.index,
+        first,
         number(job.priority),
         number(job.delay),
         number(job.at),
-        number(job.max_attempts),
-        number(job.timeout),
-        number(job.keep),
+        None if job.chain_id == job.id else job.chain_id,
         job.key,
         job.dedup,
         number(job.window),
         job.exclude or None,
         job.after or None,
-        None if job.on_blocker_failure == "wait" else job.on_blocker_failure,
-        job.trace,
-        payloads.add(job.input),
+        _unless_waiting(job.on_blocker_failure),
     )
+
+
+def _rest(job: NewJob) -> bytes:
+    """What of a new job's row is known before it is made: all of `State` from `type` on, one value after another."""
+    return _written_rest(
+        job.type,
+        None if job.chain_id == job.id else job.chain_id,
+        job.index,
+        job.priority,
+        job.max_attempts,
+        job.key,
+        job.timeout,
+        job.keep,
+        job.trace,
+        len(job.after),
+        job.on_blocker_failure,
+    )
+
+
+# Jobs that are started together mostly differ in their inputs alone.
+@lru_cache(maxsize=256)
+def _written_rest(
+    type: str,
+    chain: str | None,
+    index: int,
+    priority: int,
+    max_attempts: int | None,
+    key: str | None,
+    timeout: int | None,
+    keep: int | None,
+    trace: str | None,
+    blockers: int,
+    on_blocker_failure: str,
+) -> bytes:
+    held = (0, number(max_attempts), key, *_NOBODY)
+    kept = (number(timeout), number(keep), trace, blockers)
+    values = (type, chain, index, number(priority), *held, *kept, _unless_waiting(on_blocker_failure))
+    return encode(values)[_HEADED:]
+
+
+_NOBODY = (None,) * 8
+"""From `worker` to `finished_at`: nobody has held it."""
+_HEADED = 3
+"""Bytes that say how many values follow, where they are more than fifteen."""
+
+
+def _unless_waiting(on_blocker_failure: str) -> str | None:
+    return None if on_blocker_failure == "wait" else on_blocker_failure
 
 
 def settlement(each: Settlement, payloads: Payloads) -> tuple[Any, ...]:
     """A settlement, in the order of `scripts/settle.lua`."""
+    output, error = payloads.add(each.output), payloads.add(each.error)
+    begun = (*each.claim, LETTERS[each.status], each.outcome, output, error)
+    plain = not (each.delay or each.starts) and each.at is None and each.keep is None and each.continuation is None
+    if plain:
+        return begun
     return (
-        *each.claim,
-        LETTERS[each.status],
-        each.outcome,
-        payloads.add(each.output),
-        payloads.add(each.error),
+        *begun,
         number(each.delay),
         number(each.at),
+        number(each.keep),
         None if each.continuation is None else new_job(each.continuation, payloads),
         [new_job(job, payloads) for job in each.starts] or None,
         each.expected or None,
-        number(each.keep),
     )
 
 

@@ -1,12 +1,16 @@
 -- cancel: cancel the current job of each chain; all of them, or none where one does not exist.
 -- flags: allow-oom
+-- include: ending
 -- include: chain
--- op: { chains, reason, whether to spare running jobs }
+-- op: { chains, reason, whether to spare running jobs, whether it is only asked if they exist }
 local reason, spare_running = payload(op[2]), op[3]
 for _, chain in ipairs(op[1]) do
   if not is_chain(chain) then
     return { 'ChainNotFound', chain }
   end
+end
+if op[4] then
+  return { 'ok' }
 end
 
 redis.call('DEL', KEYS[2])
@@ -24,16 +28,16 @@ for _, chain in ipairs(op[1]) do
     if not reason then
       redis.call('HDEL', job_key(job.id), 'e')
     end
-    enter(job, 'cancelled', reason and { 'e', reason })
+    enter(job, 'cancelled', 'e', reason)
     cancelled[#cancelled + 1] = chain
   end
 end
 -- Only now, so that chains named together are all cancelled and none fails with another.
 for _, chain in ipairs(cancelled) do
-  chain_broken(chain)
+  chain_ended(chain, BROKEN_CHAIN)
 end
+local answer = { 'ok', release() }
 finish()
-local answer = { 'ok' }
 for _, chain in ipairs(op[1]) do
   show_chain(answer, chain)
 end

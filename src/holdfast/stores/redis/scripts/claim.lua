@@ -1,5 +1,5 @@
 -- claim: hand out due jobs, best first: higher priority, then earlier due, then earlier made.
--- include: change
+-- include: hints
 -- op: { terms, limit, worker, token, had, fresh }, each of the terms { type, lease, max_attempts }; `had` is how many
 -- jobs the caller was given under this token before, `fresh` whether it takes others than those it did not hear of.
 local terms, limit, worker, token, had, fresh = op[1], op[2], op[3], op[4], op[5], op[6]
@@ -7,13 +7,13 @@ local answer = {}
 
 -- What each worker claimed last, after its token, so that a claim whose answer was lost hands out the same jobs again.
 local claimed_key = prefix .. 'claimed:' .. worker
-local known = redis.call('LINDEX', claimed_key, 0) == token
-local unheard = known and redis.call('LRANGE', claimed_key, had + 1, had + limit) or {}
-if #unheard > 0 then
-  for _, id in ipairs(unheard) do
-    local job = load(id)
+local known = redis.call('GETRANGE', claimed_key, 0, #token - 1) == token
+local ids = known and cmsgpack.unpack(string.sub(redis.call('GET', claimed_key), #token + 1)) or {}
+if #ids > had then
+  for n = had + 1, math.min(#ids, had + limit) do
+    local job = load(ids[n])
     if job and job.status == RUNNING and job.token == token then
-      show(answer, id)
+      show(answer, job.id)
     end
   end
   return answer
@@ -28,10 +28,11 @@ for _, type in ipairs(redis.call('SMEMBERS', prefix .. 'paused')) do
 end
 
 -- Which types have jobs of which priority.
+local lines_of = lines_by_type()
 local by_priority, priorities = {}, {}
 for _, term in ipairs(terms) do
   if not paused[term[1]] then
-    for _, priority in ipairs(redis.call('ZREVRANGE', priorities_key(term[1]), 0, -1)) do
+    for _, priority in ipairs(lines_of[term[1]] or {}) do
       if not by_priority[priority] then
         by_priority[priority] = {}
         priorities[#priorities + 1] = priority
@@ -44,7 +45,7 @@ table.sort(priorities, function(a, b)
   return tonumber(a) > tonumber(b)
 end)
 
--- A line: the due jobs of one type and priority, read from its head a few at a time.
+-- Lines are read from their heads, a few at a time.
 local function open_line(term, priority, size)
   return { term = term, key = pending_key(term[1], priority), priority = priority, size = size, taken = 0, at = 0 }
 end
@@ -76,6 +77,16 @@ local function take_best(lines)
   return best
 end
 
+-- close_line: take what was chosen out of a line; forget one that is empty, though never its type.
+local function close_line(line)
+  if line.taken > 0 then
+    redis.call('ZREMRANGEBYRANK', line.key, 0, line.taken - 1)
+  elseif line.priority ~= '0' and redis.call('EXISTS', line.key) == 0 then
+    redis.call('SREM', lines_key, line_name(line.term[1], line.priority))
+    redis.call('SADD', lines_key, line_name(line.term[1], 0))
+  end
+end
+
 local taken = {}
 for _, priority in ipairs(priorities) do
   local lines = {}
@@ -88,44 +99,37 @@ for _, priority in ipairs(priorities) do
     if not line then
       break
     end
-    taken[#taken + 1] = { id = id_of(line.member), term = line.term }
+    taken[#taken + 1] = { member = line.member, term = line.term }
   end
   for _, line in ipairs(lines) do
-    if line.taken > 0 then
-      redis.call('ZREMRANGEBYRANK', line.key, 0, line.taken - 1)
-    elseif redis.call('EXISTS', line.key) == 0 then
-      redis.call('ZREM', priorities_key(line.term[1]), priority)
-    end
+    close_line(line)
   end
   if #taken >= limit then
     break
   end
 end
 
-local ids = known and {} or { token }
 for _, each in ipairs(taken) do
-  local row = redis.call('HMGET', job_key(each.id), 's', 'i', 'o', 'e')
-  local job = row[1] and unpack_job(each.id, row[1])
+  local id = id_of(each.member)
+  local row = redis.call('HMGET', job_key(id), 's', 'i', 'e')
+  local job = row[1] and unpack_job(id, row[1])
   if job and job.status == PENDING then
-    count(job, -1)
     job.status = RUNNING
     job.attempt = job.attempt + 1
     job.max_attempts = job.max_attempts or each.term[3]
     job.worker, job.token = worker, token
     job.leased_until, job.renewed_at, job.started_at = plus(now, each.term[2]), now, now
     job.progress, job.progress_note = nil, nil
-    enter(job, 'claimed')
+    save(job)
+    place(running_key(job.type), each.member, job.leased_until)
+    note(job, 'claimed')
     local n = #answer
-    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4], answer[n + 5] = each.id, job.state, row[2], row[3], row[4]
-    ids[#ids + 1] = each.id
+    answer[n + 1], answer[n + 2], answer[n + 3], answer[n + 4], answer[n + 5] = id, job.state, row[2], false, row[3]
+    ids[#ids + 1] = id
   end
 end
 if #answer > 0 then
-  if not known then
-    redis.call('DEL', claimed_key)
-  end
-  redis.call('RPUSH', claimed_key, unpack(ids))
-  redis.call('PEXPIRE', claimed_key, 60000)
+  redis.call('SET', claimed_key, token .. cmsgpack.pack(ids), 'PX', 60000)
   finish()
 end
 return answer

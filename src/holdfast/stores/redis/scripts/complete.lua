@@ -1,6 +1,7 @@
 -- complete: finish the chain's current job from outside, and the steps that follow from it, whoever runs it.
 -- flags: allow-oom
 -- include: create
+-- include: chain
 -- include: recall
 -- op: { chain, job id, steps as { output, continuation }, starts, expected }
 local chain = op[1]
@@ -18,7 +19,7 @@ end
 local starts = read_all_new(op[4])
 local refused = refused_starts(starts, op[5])
 for _, step in ipairs(op[3]) do
-  local missing = not refused and step[2] and missing_blocker(read_new(step[2]), set_of(op[5]))
+  local missing = not refused and step[2] and missing_for(read_new(step[2]), op[5])
   if missing then
     refused = { 'ChainNotFound', missing }
   end
@@ -35,7 +36,7 @@ if #op[3] > 0 and job.status == RUNNING then
   end_attempt(job, 'lost')
   lost_claims[job.id] = true
 end
-local unblocked = { 'ok' }
+local answer = { 'ok', '' }
 for n, step in ipairs(op[3]) do
   local output, continuation = payload(step[1]), step[2]
   leave(job)
@@ -44,12 +45,13 @@ for n, step in ipairs(op[3]) do
   end
   let_go(job)
   job.status, job.finished_at = COMPLETED, now
-  redis.call('HDEL', job_key(job.id), 'o', 'e')
-  enter(job, 'completed', output and { 'o', output }, continuation ~= nil)
+  redis.call('HDEL', job_key(job.id), 'e')
+  enter(job, 'completed', 'o', output, continuation ~= nil)
   job = last_of(chain)
   if n == #op[3] and not continuation then
-    chain_completed(chain, unblocked)
+    chain_ended(chain, COMPLETED_CHAIN, answer)
   end
 end
+answer[2] = release()
 finish()
-return remember(unblocked)
+return remember(answer)

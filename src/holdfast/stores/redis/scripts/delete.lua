@@ -2,12 +2,14 @@
 -- flags: allow-oom
 -- include: remove
 -- include: recall
--- op: { chains, cascade }
+-- op: { chains, cascade, most }: where more chains or more dependents than `most` are concerned, the answer is `many`,
+-- and nothing is done: the caller then looks and deletes in steps.
 local before = recall()
 if before then
   return before
 end
 
+local most = op[3]
 local doomed, marked = {}, {}
 local function doom(chain)
   if not marked[chain] and is_chain(chain) then
@@ -19,20 +21,28 @@ for _, chain in ipairs(op[1]) do
   doom(chain)
 end
 local n = 1
-while op[2] and n <= #doomed do
+while op[2] and n <= #doomed and #doomed <= most do
   for _, id in ipairs(job_ids(doomed[n])) do
-    for _, blocker in ipairs(redis.call('LRANGE', prefix .. 'a:' .. id, 0, -1)) do
+    for _, blocker in ipairs(load(id).blockers > 0 and blockers_of(load(id)) or {}) do
       doom(blocker)
     end
   end
   n = n + 1
 end
 
+local dependents = 0
 local stranded = { 'StillReferenced' }
 for _, chain in ipairs(doomed) do
-  for _, id in ipairs(waiting(chain, marked)) do
-    stranded[#stranded + 1] = chain
-    stranded[#stranded + 1] = id
+  for _, member in ipairs(redis.call('ZRANGE', dependents_key(chain), 0, most)) do
+    local job = read_member(member)
+    dependents = dependents + 1
+    if not marked[chain_of(job)] then
+      stranded[#stranded + 1] = chain
+      stranded[#stranded + 1] = job.id
+    end
+  end
+  if #doomed > most or dependents > most then
+    return { 'many' }
   end
 end
 if #stranded > 1 then

@@ -2,6 +2,7 @@
 -- flags: no-writes
 -- include: index
 local counted = redis.call('HGETALL', prefix .. 'counts')
+local lines = lines_by_type()
 local types, seen = {}, {}
 local function see(type)
   if not seen[type] then
@@ -11,8 +12,12 @@ local function see(type)
   return seen[type]
 end
 for n = 1, #counted, 2 do
-  table.insert(see(string.sub(counted[n], 2)).counts, string.sub(counted[n], 1, 1))
-  table.insert(seen[string.sub(counted[n], 2)].counts, counted[n + 1])
+  local status, type = string.sub(counted[n], 1, 1), string.sub(counted[n], 2)
+  table.insert(see(type).counts, status)
+  table.insert(see(type).counts, counted[n + 1])
+end
+for type in pairs(lines) do
+  see(type)
 end
 for _, type in ipairs(redis.call('SMEMBERS', prefix .. 'paused')) do
   see(type).paused = true
@@ -21,7 +26,7 @@ end
 local answer = {}
 for _, type in ipairs(types) do
   local due, scheduled, oldest = 0, 0, nil
-  for _, priority in ipairs(redis.call('ZRANGE', priorities_key(type), 0, -1)) do
+  for _, priority in ipairs(lines[type] or {}) do
     local key = pending_key(type, priority)
     local due_here = redis.call('ZCOUNT', key, '-inf', int(now))
     due = due + due_here
@@ -31,9 +36,17 @@ for _, type in ipairs(types) do
       oldest = tonumber(first[2])
     end
   end
-  local row = { type, int(due), int(scheduled), oldest and int(oldest), seen[type].paused and 'paused' or '' }
-  row[4] = row[4] or false
-  row[6] = seen[type].counts
-  answer[#answer + 1] = row
+  local counts = seen[type].counts
+  for status, number in pairs({ [PENDING] = due + scheduled, [RUNNING] = redis.call('ZCARD', running_key(type)) }) do
+    if number > 0 then
+      table.insert(counts, status)
+      table.insert(counts, int(number))
+    end
+  end
+  -- A type of which nothing is left is a type nobody hears of.
+  if #counts > 0 or seen[type].paused then
+    local first = oldest and int(oldest) or false
+    answer[#answer + 1] = { type, int(due), int(scheduled), first, seen[type].paused and 'paused' or '', counts }
+  end
 end
 return answer

@@ -14,9 +14,10 @@ local function consider(key)
     soonest = moment
   end
 end
+local lines = lines_by_type()
 for _, type in ipairs(op) do
   if not paused[type] then
-    for _, priority in ipairs(redis.call('ZRANGE', priorities_key(type), 0, -1)) do
+    for _, priority in ipairs(lines[type] or {}) do
       consider(pending_key(type, priority))
     end
   end

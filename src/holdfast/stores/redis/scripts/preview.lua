@@ -1,6 +1,7 @@
 -- preview: the chains that start would find rather than make; the number of an earlier job of the batch where it is that.
 -- flags: no-writes
 -- include: create
+-- include: chain
 local jobs = read_all_new(op)
 local found, planned = preview(jobs)
 local answer = { 'ok' }

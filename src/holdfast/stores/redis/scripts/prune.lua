@@ -2,28 +2,26 @@
 -- flags: allow-oom
 -- include: remove
 -- include: recall
--- op: the limit
+-- op: { the limit, how many of the oldest were looked at before and stay }
+-- The answer begins with how many of those looked at now stay, and whether that was the end.
 local before = recall()
 if before then
   return before
 end
 redis.call('DEL', KEYS[2])
 
-local LONGEST_LOOK = 1000
-local expired = redis.call('ZRANGEBYSCORE', prefix .. 'expiring', '-inf', int(now), 'LIMIT', 0, LONGEST_LOOK)
-local pruned, kept = {}, 0
+local expired = redis.call('ZRANGEBYSCORE', prefix .. 'expiring', '-inf', int(now), 'LIMIT', op[2], op[1])
+local answer, kept = { '0', #expired < op[1] and 'end' or '' }, 0
 for _, chain in ipairs(expired) do
-  if #pruned >= op then
-    break
-  end
   if not is_chain(chain) then
     displace(prefix .. 'expiring', chain)
-  elseif #waiting(chain, { [chain] = true }) == 0 then
+  elseif redis.call('EXISTS', dependents_key(chain)) == 0 then
     remove_chain(chain)
-    pruned[#pruned + 1] = chain
+    answer[#answer + 1] = chain
   else
     kept = kept + 1
   end
 end
 finish()
-return #pruned > 0 and remember(pruned) or pruned
+answer[1] = int(kept)
+return #answer > 2 and remember(answer) or answer

@@ -1,8 +1,10 @@
 -- reap: take back running jobs whose lease ran out, oldest first, except the held claims.
 -- flags: allow-oom
--- include: chain
+-- include: ending
+-- include: error
 -- include: recall
 -- op: { types, held claims as { job id, token }, limit }
+-- The answer begins with whether chains that ended, here or elsewhere, have still to release others.
 local before = recall()
 if before then
   return before
@@ -36,11 +38,11 @@ local function take_back(job)
   let_go(job)
   if again then
     job.status, job.scheduled_at = PENDING, now
-    enter(job, 'reaped', { 'e', error })
+    enter(job, 'reaped', 'e', error)
   else
     job.status, job.finished_at = FAILED, now
-    enter(job, 'failed', { 'e', error })
-    chain_broken(chain_of(job))
+    enter(job, 'failed', 'e', error)
+    chain_ended(chain_of(job), BROKEN_CHAIN)
   end
 end
 
@@ -53,7 +55,8 @@ for _, entry in ipairs(expired) do
     reaped[#reaped + 1] = job.id
   end
 end
-local answer = {}
+release()
+local answer = { redis.call('EXISTS', releasing_key) == 1 and 'more' or '' }
 for n, id in ipairs(reaped) do
   answer[#answer + 1] = workers[n]
   show(answer, id)

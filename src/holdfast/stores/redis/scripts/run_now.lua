@@ -1,15 +1,19 @@
 -- run_now: make pending jobs due at once, all or none.
 -- include: operate
 -- include: recall
--- op: job ids
+-- op: { job ids, whether it is only asked if they can be }
+local ids = op[1]
 if recall() then
-  return show_jobs(op)
+  return show_jobs(ids)
 end
-local wrong = wrong_job(op, { [PENDING] = true })
+local wrong = wrong_job(ids, { [PENDING] = true })
 if wrong then
   return wrong
 end
-for _, id in ipairs(op) do
+if op[2] then
+  return { 'ok' }
+end
+for _, id in ipairs(ids) do
   local job = load(id)
   leave(job)
   if tonumber(job.scheduled_at) > now then
@@ -17,6 +21,6 @@ for _, id in ipairs(op) do
   end
   enter(job, 'hurried')
 end
-remember(op)
+remember(ids)
 finish()
-return show_jobs(op)
+return show_jobs(ids)

@@ -1,35 +1,46 @@
 -- settle: write the outcomes of attempts, each under its claim, with all that follows from it.
 -- flags: allow-oom
--- include: create
--- op: a list of { job id, token, status, outcome, output, error, delay, at, continuation, starts, expected, keep }
+-- include: ending
+-- lazy: create
+-- op: a list of { job id, token, status, outcome, output, error, delay, at, keep, continuation, starts, expected },
+-- without what is nil at the end. The answer: whether there is more to release, then a word or a list for each.
 redis.call('DEL', KEYS[2])
 
-local function complete(job, settled_by, output, continuation)
+-- load_held: a job, and whether an earlier error stands in its row.
+local function load_held(id)
+  local job = loaded[id]
+  if job then
+    job.has_error = redis.call('HEXISTS', job_key(id), 'e') == 1
+  elseif job == nil then
+    local row = redis.call('HMGET', job_key(id), 's', 'e')
+    job = row[1] and unpack_job(id, row[1])
+    loaded[id] = job
+    if job then
+      job.has_error = row[2] and true
+    end
+  end
+  return job or nil
+end
+
+local function clear_error(job)
+  if job.has_error then
+    redis.call('HDEL', job_key(job.id), 'e')
+  end
+end
+
+local function complete(job, token, output, continuation, unblocked)
+  local worker = job.worker
   leave(job)
   if continuation then
     add(continuation)
   end
-  let_go(job, settled_by.token)
-  job.worker = settled_by.worker
-  job.status, job.finished_at = COMPLETED, now
-  if not output then
-    redis.call('HDEL', job_key(job.id), 'o', 'e')
-  else
-    redis.call('HDEL', job_key(job.id), 'e')
-  end
-  enter(job, 'completed', output and { 'o', output }, continuation ~= nil)
-  local unblocked = {}
+  let_go(job, token)
+  job.worker, job.status, job.finished_at = worker, COMPLETED, now
+  clear_error(job)
+  enter(job, 'completed', 'o', output, continuation ~= nil)
   if not continuation then
-    chain_completed(chain_of(job), unblocked)
+    chain_ended(chain_of(job), COMPLETED_CHAIN, unblocked)
   end
-  return unblocked
-end
-
-local function save_error(job, error)
-  if error then
-    return { 'e', error }
-  end
-  redis.call('HDEL', job_key(job.id), 'e')
 end
 
 local function settle(job, token, status, outcome, error, due)
@@ -39,59 +50,69 @@ local function settle(job, token, status, outcome, error, due)
     let_go(job, token)
     job.status, job.attempt = PENDING, job.attempt - 1
     enter(job, 'released')
-  elseif status == PENDING then
-    end_attempt(job, outcome, error, due)
-    leave(job)
-    let_go(job, token)
-    job.status, job.scheduled_at = PENDING, due
-    enter(job, outcome == 'rescheduled' and outcome or 'retrying', save_error(job, error))
+    return
+  end
+  end_attempt(job, outcome, error, status == PENDING and due or nil)
+  leave(job)
+  let_go(job, token)
+  job.status = status
+  if not error then
+    clear_error(job)
+  end
+  if status == PENDING then
+    job.scheduled_at = due
+    enter(job, outcome == 'rescheduled' and outcome or 'retrying', 'e', error)
   else
-    end_attempt(job, outcome, error)
-    leave(job)
-    let_go(job, token)
-    job.status, job.finished_at = status, now
-    enter(job, status == FAILED and 'failed' or 'cancelled', save_error(job, error))
-    chain_broken(chain_of(job))
+    job.finished_at = now
+    enter(job, status == FAILED and 'failed' or 'cancelled', 'e', error)
+    chain_ended(chain_of(job), BROKEN_CHAIN)
   end
 end
 
 local function perform(settlement)
   local id, token, status = settlement[1], settlement[2], settlement[3]
-  local job = load(id)
+  local job = load_held(id)
   local reason = lost(job, token)
   if reason then
     -- Sent again: what stands written is answered like the first time.
     return job and job.token == token and job.status == status and 'ok' or { 'lost', reason }
   end
-  local starts = read_all_new(settlement[10])
-  local refused = refused_starts(starts, settlement[11])
-  if refused then
-    return refused
-  end
-  local continuation = settlement[9] and read_new(settlement[9])
-  local missing = continuation and missing_blocker(continuation, set_of(settlement[11]))
-  if missing then
-    return { 'ChainNotFound', missing }
+  local starts, continuation = {}, nil
+  if settlement[10] or settlement[11] then
+    need_create()
+    starts = read_all_new(settlement[11])
+    continuation = settlement[10] and read_new(settlement[10])
+    local refused = refused_starts(starts, settlement[12])
+    if refused then
+      return refused
+    end
+    local missing = continuation and missing_for(continuation, settlement[12])
+    if missing then
+      return { 'ChainNotFound', missing }
+    end
   end
   if #starts > 0 then
     start_all(starts, (preview(starts)))
   end
-  job.keep = settlement[12] or job.keep
+  job.keep = settlement[9] or job.keep
   if status == COMPLETED then
-    local unblocked = complete(job, { token = token, worker = job.worker }, payload(settlement[5]), continuation)
-    if #unblocked > 0 then
-      table.insert(unblocked, 1, 'ok')
-      return unblocked
-    end
-  else
-    settle(job, token, status, settlement[4], payload(settlement[6]), due_at(settlement[8], settlement[7]))
+    local unblocked = { 'ok' }
+    complete(job, token, payload(settlement[5]), continuation, unblocked)
+    return unblocked
   end
+  settle(job, token, status, settlement[4], payload(settlement[6]), due_at(settlement[8], settlement[7] or 0))
   return 'ok'
 end
 
-local answer = {}
+local answer = { '' }
 for n, settlement in ipairs(op) do
-  answer[n] = perform(settlement)
+  answer[n + 1] = perform(settlement)
+end
+answer[1] = release()
+for n, each in ipairs(answer) do
+  if type(each) == 'table' and #each == 1 then
+    answer[n] = 'ok'
+  end
 end
 finish()
 return answer

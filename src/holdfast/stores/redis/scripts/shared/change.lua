@@ -1,6 +1,8 @@
 -- include: hints
+-- include: keyed
+-- lazy: references
 -- change: the one way a job's status changes. `leave` its place, alter the fields, `enter` the new one.
-local ranks_known = {}
+local lines_known = {}
 
 local function leave(job)
   count(job, -1)
@@ -14,11 +16,11 @@ local function leave(job)
 end
 
 local function enter_pending(job)
-  local key = pending_key(job.type, job.priority)
-  place(key, ranked(job), job.scheduled_at)
-  if not ranks_known[key] then
-    ranks_known[key] = true
-    redis.call('ZADD', priorities_key(job.type), int(job.priority), int(job.priority))
+  local line = line_name(job.type, job.priority)
+  place(prefix .. 'q:' .. line, ranked(job), job.scheduled_at)
+  if not lines_known[line] then
+    lines_known[line] = true
+    redis.call('SADD', lines_key, line)
   end
   due[job.type] = true
 end
@@ -32,20 +34,29 @@ local function enter_finished(job)
   end
   local first = load(chain)
   if first and first.key then
-    redis.call('ZREM', keyed_open(first.type, first.key), chain)
+    redis.call('ZREM', keyed(OPEN, first), chain)
+    if job.status == COMPLETED then
+      redis.call('ZADD', keyed(DONE, first), int(first.seq), chain)
+    end
   end
 end
 
--- enter: put a changed job in its place, under the word for what happened to it.
-local function enter(job, kind, payloads, handed_over)
+-- enter: put a changed job in its place, under the word for what happened to it; with a payload where one is given.
+local function enter(job, kind, field, bytes, handed_over)
   count(job, 1)
-  save(job, payloads)
+  save(job, field, bytes)
   if job.status == PENDING then
     enter_pending(job)
   elseif job.status == RUNNING then
     place(running_key(job.type), ranked(job), job.leased_until)
-  elseif FINISHED[job.status] and not handed_over then
-    enter_finished(job)
+  elseif FINISHED[job.status] then
+    if job.blockers > 0 then
+      need_references()
+      stop_waiting(job)
+    end
+    if not handed_over then
+      enter_finished(job)
+    end
   end
   note(job, kind)
 end

@@ -17,9 +17,12 @@ local function displace(key, member)
   place(key, member, false)
 end
 
+-- Pending and running jobs are counted by the sets that they are in.
 local function count(job, by)
-  local field = job.status .. job.type
-  counts[field] = (counts[field] or 0) + by
+  if job.status ~= PENDING and job.status ~= RUNNING then
+    local field = job.status .. job.type
+    counts[field] = (counts[field] or 0) + by
+  end
 end
 
 local MOST_ARGUMENTS = 1000
@@ -49,53 +52,48 @@ local function write_indexes()
     write_places(key, members)
   end
   for field, by in pairs(counts) do
-    -- A type of which nothing is left is a type nobody hears of.
+    -- What is nought is not there.
     if by ~= 0 and redis.call('HINCRBY', prefix .. 'counts', field, int(by)) == 0 then
       redis.call('HDEL', prefix .. 'counts', field)
     end
   end
+  places, counts = {}, {}
 end
 
--- Members sort by creation where their scores are equal.
+-- Members sort by creation where their scores are equal: eight bytes of number, then the id.
 local function ranked(job)
-  return string.format('%016.0f', job.seq) .. job.id
+  return struct.pack('>I8', job.seq) .. job.id
 end
 
 local function id_of(member)
-  return string.sub(member, 17)
+  return string.sub(member, 9)
 end
 
 local all_key = prefix .. 'all'
-local pending_keys = {}
 
--- A batch is mostly of one type and priority: its key is made once.
+-- A line: the pending jobs of one type and priority. The set of lines tells which there are or were; a type whose
+-- jobs are all taken stays in it under priority 0.
+local lines_key = prefix .. 'lines'
+
 local function pending_key(type, priority)
-  local keys = pending_keys[type]
-  if not keys then
-    keys = {}
-    pending_keys[type] = keys
-  end
-  local key = keys[priority]
-  if not key then
-    key = prefix .. 'q:' .. int(priority) .. ':' .. type
-    keys[priority] = key
-  end
-  return key
+  return prefix .. 'q:' .. int(priority) .. ':' .. type
 end
 
-local function priorities_key(type)
-  return prefix .. 'p:' .. type
+local function line_name(type, priority)
+  return int(priority) .. ':' .. type
+end
+
+-- lines_by_type: of each type, the priorities that pending jobs have or had, as text.
+local function lines_by_type()
+  local lines = {}
+  for _, line in ipairs(redis.call('SMEMBERS', lines_key)) do
+    local priority, type = string.match(line, '^(-?%d+):(.*)$')
+    lines[type] = lines[type] or {}
+    table.insert(lines[type], priority)
+  end
+  return lines
 end
 
 local function running_key(type)
   return prefix .. 'r:' .. type
-end
-
-local function keyed(type, key)
-  return prefix .. 'k:' .. #type .. ':' .. type .. key
-end
-
--- The chains of a key that are not finished.
-local function keyed_open(type, key)
-  return prefix .. 'o:' .. #type .. ':' .. type .. key
 end

@@ -10,25 +10,26 @@ local function job_key(id)
 end
 
 -- Twenty-five values one after another: as one table they would be read twice, and a hole would end it.
+-- The first five are known only here when a job is made; the caller has written the others (see `add`).
 local function pack(job)
   return cmsgpack.pack(
-    job.seq, job.type, job.chain, job.index, job.status, job.priority, job.attempt, job.max_attempts, job.key,
-    job.worker, job.token, job.leased_until, job.renewed_at, job.progress, job.progress_note, job.created_at,
-    job.scheduled_at, job.started_at, job.finished_at, job.timeout, job.keep, job.trace, job.blockers,
-    job.open_blockers, job.on_blocker_failure
+    job.seq, job.created_at, job.scheduled_at, job.status, job.open_blockers, job.type, job.chain, job.index,
+    job.priority, job.attempt, job.max_attempts, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
+    job.progress, job.progress_note, job.started_at, job.finished_at, job.timeout, job.keep, job.trace, job.blockers,
+    job.on_blocker_failure
   )
 end
 
 local function unpack_job(id, state)
-  local seq, type, chain, index, status, priority, attempt, max_attempts, key, worker, token, leased_until,
-    renewed_at, progress, progress_note, created_at, scheduled_at, started_at, finished_at, timeout, keep, trace,
-    blockers, open_blockers, on_blocker_failure = cmsgpack.unpack(state)
+  local seq, created_at, scheduled_at, status, open_blockers, type, chain, index, priority, attempt, max_attempts,
+    key, worker, token, leased_until, renewed_at, progress, progress_note, started_at, finished_at, timeout, keep,
+    trace, blockers, on_blocker_failure = cmsgpack.unpack(state)
   return {
-    id = id, seq = seq, type = type, chain = chain, index = index, status = status, priority = priority,
-    attempt = attempt, max_attempts = max_attempts, key = key, worker = worker, token = token,
-    leased_until = leased_until, renewed_at = renewed_at, progress = progress, progress_note = progress_note,
-    created_at = created_at, scheduled_at = scheduled_at, started_at = started_at, finished_at = finished_at,
-    timeout = timeout, keep = keep, trace = trace, blockers = blockers, open_blockers = open_blockers,
+    id = id, seq = seq, created_at = created_at, scheduled_at = scheduled_at, status = status,
+    open_blockers = open_blockers, type = type, chain = chain, index = index, priority = priority, attempt = attempt,
+    max_attempts = max_attempts, key = key, worker = worker, token = token, leased_until = leased_until,
+    renewed_at = renewed_at, progress = progress, progress_note = progress_note, started_at = started_at,
+    finished_at = finished_at, timeout = timeout, keep = keep, trace = trace, blockers = blockers,
     on_blocker_failure = on_blocker_failure,
   }
 end
@@ -46,11 +47,11 @@ local function load(id)
   return job or nil
 end
 
--- save: write a job's row. `payloads` are further fields and values of the hash.
-local function save(job, payloads)
+-- save: write a job's row, and a payload where one is given: its field and its bytes.
+local function save(job, field, bytes)
   job.state = pack(job)
-  if payloads then
-    redis.call('HSET', job_key(job.id), 's', job.state, unpack(payloads))
+  if bytes then
+    redis.call('HSET', job_key(job.id), 's', job.state, field, bytes)
   else
     redis.call('HSET', job_key(job.id), 's', job.state)
   end
@@ -61,7 +62,7 @@ local function chain_of(job)
   return job.chain or job.id
 end
 
--- show: append a job to an answer as five values: id, state, input, output, error. Tells whether it exists.
+-- show: append a job to an answer as five values: id, state, input, output, error.
 local function show(answer, id)
   local row = redis.call('HMGET', job_key(id), 's', 'i', 'o', 'e')
   local n = #answer

@@ -1,4 +1,5 @@
 -- include: chain
+-- include: keyed
 -- listing: a window of the rows, newest first, and those of it that a filter shows.
 -- op: { filter, limit, before or nil, how many rows to look at }
 -- filter: { statuses, scheduled, types, chain, key, since, until, only what is kept }
@@ -43,7 +44,7 @@ local function window(by_key)
     return newest_first
   end
   local below = op[3] and '(' .. int(op[3]) or '+inf'
-  local index = by_key and key and #wanted[3] == 1 and keyed(wanted[3][1], key) or prefix .. 'all'
+  local index = by_key and key and #wanted[3] == 1 and keyed(ALL, { type = wanted[3][1], key = key }) or prefix .. 'all'
   return redis.call('ZREVRANGEBYSCORE', index, below, '-inf', 'LIMIT', 0, op[4])
 end
 

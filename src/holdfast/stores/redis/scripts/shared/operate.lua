@@ -1,3 +1,4 @@
+-- include: change
 -- include: chain
 -- operate: checks for what an operator does to jobs by name, all or none.
 -- wrong_job: why one of these jobs cannot be operated on; nil if all can.

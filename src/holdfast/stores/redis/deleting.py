@@ -1,0 +1,81 @@
+"""Delete chains: up to a hundred in one script, more in steps.
+
+More than a hundred are looked at first, all of them: where an unfinished job outside waits for one of them, nothing is
+deleted. Then they go in steps, each chain only when nothing that waits for it is left. So whatever ends this in
+between, a crash or somebody who starts a job that waits for one of them, leaves no job without its blocker: it leaves
+the rest of the chains, whole, and deleting the same again deletes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast import operations as ops
+from holdfast.errors import StillReferenced
+from holdfast.stores.redis.answers import accepted
+from holdfast.stores.redis.call import STEP, Asking, Call, steps
+
+
+def delete(op: ops.Delete) -> Asking[list[str]]:
+    if len(op.chain_ids) <= STEP:
+        (reply,) = yield [Call("delete", (op.chain_ids, op.cascade, STEP), op.chain_ids)]
+        if reply[0] != b"many":
+            return [chain.decode() for chain in accepted(reply)]
+    doomed = yield from _doomed(op)
+    if stranded := (yield from _stranded(doomed)):
+        raise StillReferenced(stranded)
+    return (yield from _remove(doomed))
+
+
+def _doomed(op: ops.Delete) -> Asking[list[str]]:
+    """The chains that exist, and with `cascade` their blockers, and theirs."""
+    doomed: dict[str, None] = {}
+    ahead = list(dict.fromkeys(op.chain_ids))
+    while ahead:
+        found: dict[str, None] = {}
+        for some in steps(ahead):
+            (reply,) = yield [Call("blockers", some, some)]
+            for chain, *blockers in reply:
+                doomed[chain.decode()] = None
+                found |= dict.fromkeys(blocker.decode() for blocker in blockers)
+        ahead = [chain for chain in found if chain not in doomed] if op.cascade else []
+    return list(doomed)
+
+
+def _stranded(doomed: Sequence[str]) -> Asking[list[tuple[str, str]]]:
+    """Chains of these, and unfinished jobs of others that wait for them."""
+    own = set(doomed)
+    stranded: list[tuple[str, str]] = []
+    for some in steps(doomed):
+        place, after = 1, "0"
+        while place:
+            some = some[place - 1 :]
+            ((go_on, last, *rows),) = yield [Call("dependents", (some, after, STEP), some)]
+            for chain, job, owner in rows:
+                if owner.decode() not in own:
+                    stranded.append((chain.decode(), job.decode()))
+            place, after = int(go_on or 0), last.decode()
+    return stranded
+
+
+def _remove(doomed: Sequence[str]) -> Asking[list[str]]:
+    """Round after round, since a chain goes only after those that wait for it."""
+    left: Sequence[str] = doomed
+    while left:
+        gone: set[str] = set()
+        for some in steps(left):
+            (reply,) = yield [Call("remove", some, some)]
+            gone.update(chain.decode() for chain in reply)
+        rest: list[str] = [chain for chain in left if chain not in gone]
+        left = rest if gone else (yield from _still_there(rest, len(doomed)))
+    return list(doomed)
+
+
+def _still_there(chains: list[str], doomed: int) -> Asking[list[str]]:
+    """None of these could be removed: somebody else deleted them, or has begun to wait for them."""
+    left = yield from _doomed(ops.Delete(tuple(chains)))
+    if stranded := (yield from _stranded(left)):
+        error = StillReferenced(stranded)
+        error.add_note(f"that began a moment ago: {doomed - len(left)} of {doomed} are deleted")
+        raise error
+    return left

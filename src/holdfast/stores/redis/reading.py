@@ -1,0 +1,109 @@
+"""Look at jobs and chains, and follow what happens to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from holdfast import operations as ops
+from holdfast.job import ChainRecord, Record
+from holdfast.operations import TypeStats
+from holdfast.stores.redis import wire
+from holdfast.stores.redis.answers import existing
+from holdfast.stores.redis.call import STEP, Asking, Call, bursts
+from holdfast.stores.redis.wire import Answer
+
+T = TypeVar("T")
+
+WINDOW = 1000
+"""Rows that one call of a listing looks at."""
+
+
+def get_chains(op: ops.GetChains) -> Asking[list[ChainRecord | None]]:
+    chains: list[ChainRecord | None] = []
+    for burst in bursts(op.ids):
+        for reply in (yield [Call("get_chains", ids, ids) for ids in burst]):
+            answer = Answer(reply)
+            chains += [answer.chain() if word == b"found" else None for word in answer]
+    return chains
+
+
+def get_jobs(op: ops.GetJobs) -> Asking[list[Record | None]]:
+    jobs: list[Record | None] = []
+    for burst in bursts(op.ids):
+        for reply in (yield [Call("get_jobs", ids, ids) for ids in burst]):
+            jobs += Answer(reply).jobs()
+    return jobs
+
+
+def get_blockers(op: ops.GetBlockers) -> Asking[list[ChainRecord]]:
+    (reply,) = yield [Call("get_blockers", op.job_id, [op.job_id])]
+    answer = Answer(reply)
+    return [answer.chain() for _ in answer]
+
+
+def get_history(op: ops.GetHistory) -> Asking[tuple[Record, list[ops.PastAttempt]] | None]:
+    (reply,) = yield [Call("get_history", op.job_id, [op.job_id])]
+    answer = Answer(reply)
+    job = answer.job()
+    return None if job is None else (job, wire.past_attempts(iter(answer)))
+
+
+def list_jobs(op: ops.ListJobs) -> Asking[list[Record]]:
+    rows: list[Record] = []
+    yield from _listing("list_jobs", op, rows, existing)
+    return rows
+
+
+def list_chains(op: ops.ListChains) -> Asking[list[ChainRecord]]:
+    rows: list[ChainRecord] = []
+    yield from _listing("list_chains", op, rows, lambda answer: (answer.chain() for _ in answer))
+    return rows
+
+
+def _listing(
+    verb: str, op: ops.ListJobs | ops.ListChains, rows: list[T], read: Callable[[Answer], Iterator[T]]
+) -> Asking[None]:
+    """Window after window, until there are enough rows or no more."""
+    before = op.before
+    wanted = wire.filter_(op.filter)
+    while len(rows) < op.limit:
+        size = min(STEP, op.limit - len(rows))
+        (reply,) = yield [Call(verb, (wanted, size, before, WINDOW))]
+        answer = Answer(reply)
+        go_on = answer.next()
+        rows += read(answer)
+        if not go_on:
+            return
+        before = int(go_on)
+
+
+def get_stats(op: ops.GetStats) -> Asking[list[TypeStats]]:
+    (reply,) = yield [Call("get_stats")]
+    stats: list[TypeStats] = []
+    for type, due, scheduled, oldest, paused, counts in reply:
+        values = iter(counts)
+        by_status = {wire.STATUSES[letter.decode()]: int(n) for letter, n in zip(values, values, strict=True)}
+        first = None if oldest is None else int(oldest)
+        stats.append(TypeStats(type.decode(), by_status, int(due), int(scheduled), first, bool(paused)))
+    return sorted(stats)
+
+
+def next_due(op: ops.NextDue) -> Asking[int | None]:
+    (reply,) = yield [Call("next_due", op.types)]
+    return None if reply is None else int(reply)
+
+
+def listen(op: ops.Listen) -> Asking[int]:
+    (reply,) = yield [Call("listen", (op.listener, wire.number(op.lease)))]
+    return int(reply)
+
+
+def unlisten(op: ops.Unlisten) -> Asking[None]:
+    yield [Call("unlisten", op.listener)]
+
+
+def read_events(op: ops.ReadEvents) -> Asking[list[ops.EventRow]]:
+    (reply,) = yield [Call("read_events", (op.after, op.limit))]
+    values = iter(reply)
+    return [wire.event_row(entry, facts) for entry, facts in zip(values, values, strict=True)]
