@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -36,9 +37,9 @@ def text(value: object, style: str = "") -> Text:
     return Text("-" if value is None else printable(str(value)), style=style)
 
 
-def lines(value: str, style: str = "") -> Text:
-    """Data that has lines."""
-    return Text(printable_lines(value), style=style)
+def lines(value: str, style: str = "") -> Padding:
+    """Data that has lines. All of them are set in: none can pass for a line of ours."""
+    return Padding(Text(printable_lines(value), style=style), (0, 0, 0, 2), expand=False)
 
 
 def word(value: str) -> Text:

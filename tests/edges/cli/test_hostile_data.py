@@ -40,3 +40,9 @@ def test_every_command_that_shows_jobs_shows_them_harmless(holdfast: CommandLine
 def test_markup_is_shown_as_it_was_written(holdfast: CommandLine, ids: list[str]) -> None:
     for command in (["list"], ["show", ids[-1]], ["report", ids[-1]]):
         assert MARKUP in holdfast(*command).out
+
+
+def test_no_line_of_an_error_passes_for_a_line_of_ours(holdfast: CommandLine, ids: list[str]) -> None:
+    for command in (["report", ids[0]], ["show", ids[0]]):
+        assert not any(line.startswith("forged line") for line in holdfast(*command).out.split("\n"))
+    assert not any(line.startswith("forged line") for line in holdfast("wait", ids[0], exit=1).err.split("\n"))
