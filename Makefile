@@ -15,8 +15,14 @@ test: .venv/dev
 
 check: lint types layers test
 
+# How fast? `make bench ONLY=postgres SCENARIOS=drain PEERS=none QUICK=1`; partial runs add up in benchmarks/results.json.
+# Each peer has an environment of its own under .venv-peers; one that cannot be installed is told in the report.
+ONLY ?= postgres,redis,sqlite,memory,library
+SCENARIOS ?=
+PEERS ?= all
 bench: .venv/dev
-	$(BIN)/python -m benchmarks
+	$(if $(filter none,$(PEERS)),,$(BIN)/python -m benchmarks.environments)
+	$(BIN)/python -m benchmarks --only $(ONLY) --peers "$(PEERS)" $(if $(SCENARIOS),--scenarios $(SCENARIOS)) $(if $(QUICK),--quick)
 
 # What breaks it? `make torture STORE=postgres PROFILE=ci SEED=7`; the reports are text, JSON and a page.
 STORE ?= sqlite
@@ -46,7 +52,7 @@ layers: .venv/dev
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf .venv build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-peers build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: installed again when pyproject.toml changes.

@@ -72,7 +72,9 @@ def _scenario(
     entries = {each: results.begin(store, scenario.name, each.name, scale=choice.scale) for each in wanted}
     for contender, entry in entries.items():
         entry.trouble = trouble(contender)
-        if entry.trouble is None:
+        if entry.trouble is not None:
+            tell(f"{store} {scenario.name}: {contender.name}: {entry.trouble}")
+        else:
             results.versions[contender.name] = versions(contender)
     for number in range(choice.rounds):
         for contender in reversed(wanted) if number % 2 else wanted:

@@ -23,7 +23,7 @@ class Drain(Scenario):
         run.ask("setup")
         jobs = amount(run.contender.drains[self._slots is None], scale)
         rate, busiest = drain(run, jobs=jobs, slots=self._slots)
-        return {self.name: rate} | ({"memory, busy": busiest} if self._slots is None else {})
+        return {self.name: rate} | ({"memory, busy": busiest} if self._slots is None and busiest else {})
 
 
 def drain(run: Run, *, jobs: int, slots: int | None, kind: str = "plain", workers: int = 1) -> tuple[float, float]:

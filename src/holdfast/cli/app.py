@@ -12,6 +12,7 @@ import typer
 
 from holdfast.cli import (
     backlog,
+    benching,
     configuring,
     deleting,
     following,
@@ -88,7 +89,7 @@ def demo(
 
 
 for panel, functions in {
-    "Try": {"demo": demo, "simulate": simulating.simulate_},
+    "Try": {"demo": demo, "simulate": simulating.simulate_, "bench": benching.bench_},
     "Run": {
         "worker": working.worker,
         "supervise": supervising.supervise,
