@@ -112,6 +112,27 @@ async def test_a_worker_that_hangs_ends_too_when_its_supervisor_is_killed(ground
         supervisor.close()
 
 
+async def test_ctrl_c_ends_a_simulation_and_its_workers(ground: Ground) -> None:
+    config = ground.folder / "holdfast.toml"
+    config.write_text("[workers]\ndefault_count = 1\nmax_count = 1\nconcurrency = 2\n[work_kinds.a]\nduration = 0.1\n")
+    command = [sys.executable, "-m", "holdfast.cli", "simulate", "--config", str(config), "--store", ground.url]
+    simulation = await asyncio.create_subprocess_exec(
+        *command, "--jobs", "2000", cwd=ROOT, stderr=asyncio.subprocess.PIPE
+    )
+
+    async with asyncio.timeout(PATIENCE):
+        async for event in ground.client.events():
+            if event.kind == "completed":
+                break
+        simulation.send_signal(signal.SIGINT)
+        await simulation.communicate()  # its workers hold the other end too
+
+    assert simulation.returncode == 130
+    counts = (await ground.client.stats()).counts
+    assert counts[Status.RUNNING] == 0
+    assert counts[Status.PENDING] > 0
+
+
 @pytest.mark.parametrize(("duty", "zombies"), [("init", "0"), ("no duty", "1")])
 async def test_as_process_1_it_reaps_orphans(ground: Ground, duty: str, zombies: str) -> None:
     command = [sys.executable, "-m", "tests.supervisor.first_process", ground.url, duty]

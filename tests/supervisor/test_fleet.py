@@ -184,6 +184,16 @@ def test_processes_that_die_young_are_replaced_one_at_a_time_and_ever_more_slowl
     assert len(begun) < 10
 
 
+def test_one_that_ends_before_it_is_ready_is_replaced_slowly_whatever_its_exit_code(scene: Scene) -> None:
+    for each in scene.active:
+        each.name, each.code = None, 0
+
+    scene.turn(after=0.1)
+
+    assert scene.active == []
+    assert scene.fleet.crashes == 2
+
+
 def test_a_process_that_lives_ends_the_backoff(scene: Scene) -> None:
     for each in scene.active:
         each.code = 1
@@ -226,6 +236,21 @@ def test_a_retired_fleet_drains_and_starts_nothing(scene: Scene) -> None:
 
     assert scene.active == []
     assert len(scene.everybody) == 2
+
+
+def test_a_retired_fleet_that_is_wanted_again_starts_anew_within_its_bounds(scene: Scene) -> None:
+    scene.turn(due=40)
+    scene.fleet.retire()
+    scene.turn(due=40)
+
+    scene.fleet.follow(order(GROUP))
+    scene.turn(due=40)
+    assert scene.active == []
+    for each in scene.everybody:
+        each.code = 0
+    scene.turn(due=40)
+
+    assert len(scene.active) == 4
 
 
 def test_an_unknown_backlog_lets_nobody_go_and_still_replaces_the_dead(scene: Scene) -> None:

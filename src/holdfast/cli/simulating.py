@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -54,55 +55,49 @@ def simulate_(
     group = replace(settings.groups[0], types=None, queues=None)
     with checked():
         client = Client(address, simulated(kinds))
-        found = asyncio.run(
-            _simulate(run, client, kinds, group if workers else None, address, jobs, seed, optional_duration(timeout))
-        )
+        load = partial(simulate, client, kinds, jobs=jobs, seed=seed, timeout=optional_duration(timeout))
+        found = asyncio.run(_simulate(run, load, _workers(client, kinds, group=group if workers else None, at=address)))
     run.answer(document(found), *screen(found))
     left = sum(count for kind in found.kinds for word, count in kind.outcomes.items() if word in ("pending", "running"))
     run.end(Exit.DONE if found.passed else Exit.TIMED_OUT if left else Exit.FAILED)
 
 
 async def _simulate(
-    run: Invocation,
-    client: Client,
-    kinds: tuple[WorkKind, ...],
-    group: Group | None,
-    address: str,
-    jobs: int,
-    seed: int,
-    timeout: float | None,
+    run: Invocation, load: Callable[..., Awaitable[SimulationReport]], workers: AbstractAsyncContextManager[None]
 ) -> SimulationReport:
-    async with client, _workers(client, kinds, group, address):
+    """Put the load on, with a bar that shows how far it is, while somebody works it off."""
+    async with workers:
         with progress(run) as bar:
-            starting, ending = bar.add_task("started", total=jobs), bar.add_task("ended", total=jobs)
+            started, ended = bar.add_task("started", total=None), bar.add_task("ended", total=None)
 
             def tell(now: Progress) -> None:
-                bar.update(starting, completed=now.started)
-                bar.update(ending, completed=now.ended)
+                bar.update(started, completed=now.started, total=now.jobs)
+                bar.update(ended, completed=now.ended, total=now.jobs)
 
-            return await simulate(client, kinds, jobs=jobs, seed=seed, timeout=timeout, tell=tell)
+            return await load(tell=tell)
 
 
 @asynccontextmanager
 async def _workers(
-    client: Client, kinds: tuple[WorkKind, ...], group: Group | None, address: str
+    client: Client, kinds: tuple[WorkKind, ...], *, group: Group | None, at: str
 ) -> AsyncGenerator[None]:
     """Whoever runs the work: processes where they can share the store, else a worker here, else nobody of ours."""
-    if group is None:
-        yield
-    elif address.startswith("memory:"):
-        async with Worker(client, concurrency=group.concurrency * group.max_count, retry=group.retry):
+    async with client:
+        if group is None:
             yield
-    else:
-        supervisor = Supervisor(
-            address, groups=[group], work_kinds=kinds, logging=Logging(level="critical"), entry=CHILD
-        )
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(supervisor.run())
+        elif at.startswith("memory:"):
+            async with Worker(client, concurrency=group.concurrency * group.max_count, retry=group.retry):
+                yield
+        else:
+            quiet = Logging(level="critical")
+            supervisor = Supervisor(at, groups=[group], work_kinds=kinds, logging=quiet, entry=CHILD)
+            # Ctrl-C ends the simulation, and thereby the workers: not the workers alone.
+            running = asyncio.create_task(supervisor.run(signals=False))
             try:
                 yield
             finally:
                 supervisor.stop()
+                await running
 
 
 def document(found: SimulationReport) -> dict[str, Any]:

@@ -14,18 +14,18 @@ from holdfast.simulation.kinds import QUICK, Ending
 
 def read_kinds(table: Table, retries: dict[str, Retry]) -> tuple[WorkKind, ...]:
     """The work kinds of a file."""
-    found = tuple(_read_kind(name, each, retries) for name, each in table.tables().items())
+    found = tuple(_read_kind(name, each, retries=retries) for name, each in table.tables().items())
     table.finish()
     return found
 
 
-def _read_kind(name: str, table: Table, retries: dict[str, Retry]) -> WorkKind:
+def _read_kind(name: str, table: Table, *, retries: dict[str, Retry]) -> WorkKind:
     duration = _read_duration(table)
-    outcome = cast("Ending", table.choice("outcome", get_args(Ending), "success"))
+    outcome = cast("Ending", table.choice("outcome", get_args(Ending), default="success"))
     retryable = table.flag("retryable", True)
     fail_times = table.count("fail_times", 0)
     weight = table.count("weight", 1)
-    retry = policy(table, retries, QUICK)
+    retry = policy(table, retries, default=QUICK)
     table.finish()
     try:
         return WorkKind(
@@ -33,7 +33,7 @@ def _read_kind(name: str, table: Table, retries: dict[str, Retry]) -> WorkKind:
             retry=retry,
         )  # fmt: skip
     except ValueError as error:
-        raise table.error("outcome" if "outcome" in table else "retry", str(error)) from None
+        raise table.source.error(table.path, str(error)) from None
 
 
 def _read_duration(table: Table) -> Duration:
@@ -41,16 +41,14 @@ def _read_duration(table: Table) -> Duration:
     value = table.anything("duration")
     if value is None:
         return Duration()
+    shaped = cast("dict[str, Any]", value) if isinstance(value, dict) else {"fixed": value}
+    shape = next(iter(shaped), None)
+    if len(shaped) != 1 or shape not in PARAMETERS:
+        raise table.error("duration", f"is seconds, or one of {', '.join(PARAMETERS)}: {{ uniform = [0.1, 0.5] }}")
     try:
-        if isinstance(value, dict):
-            (shape, numbers), *more = cast("dict[str, Any]", value).items()
-            if not more and shape in PARAMETERS:
-                return Duration(shape, tuple(map(_number, _listed(numbers))))
-        else:
-            return Duration("fixed", (_number(value),))
+        return Duration(shape, tuple(map(_number, _listed(shaped[shape]))))
     except ValueError as error:
         raise table.error("duration", str(error)) from None
-    raise table.error("duration", f"is seconds, or one of {', '.join(PARAMETERS)}: {{ uniform = [0.1, 0.5] }}")
 
 
 def _listed(value: Any) -> list[Any]:

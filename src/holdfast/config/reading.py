@@ -70,8 +70,8 @@ def _read_store(top: Table) -> str | None:
 
 
 def _read_logging(table: Table) -> Logging:
-    level = table.choice("level", LEVELS, "info")
-    as_json = table.choice("format", ("text", "json"), "text") == "json"
+    level = table.choice("level", LEVELS, default="info")
+    as_json = table.choice("format", ("text", "json"), default="text") == "json"
     table.finish()
     return Logging(level=level, json=as_json)
 

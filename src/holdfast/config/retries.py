@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.config.table import Table
+from holdfast.config.table import MOST, Table
 from holdfast.retry import Retry, seconds
 
 KEYS = ("max_retries", "max_attempts", "initial_seconds", "multiplier", "maximum_seconds", "jitter")
@@ -23,7 +23,7 @@ def read_retries(table: Table) -> dict[str, Retry]:
     return found
 
 
-def policy(table: Table, retries: dict[str, Retry], default: Retry) -> Retry:
+def policy(table: Table, retries: dict[str, Retry], *, default: Retry) -> Retry:
     """The policy that a table names by its key `retry`."""
     name = table.text("retry")
     if name is None:
@@ -55,4 +55,4 @@ def _read_retry(table: Table) -> Retry:
 def _limit(table: Table, key: str, *, least: int) -> int | None:
     if table.anything(key) == UNLIMITED:
         return None
-    return table.count(key, least, least=least)
+    return table.count(key, least, least=least, most=MOST - 1)

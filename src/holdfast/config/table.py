@@ -13,6 +13,9 @@ from typing import Any, cast
 
 from holdfast.config.lines import KeyPath, line_of
 
+MOST = 2**31 - 1
+"""No setting is larger: as seconds that is a lifetime, and every store can hold it."""
+
 _VARIABLE = re.compile(r"\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]*)\}|(\{[^}]*\}?))")
 
 
@@ -60,23 +63,25 @@ class Table:
             raise self.error(key, f"must be a text in quotes, not {type(value).__name__}")
         return _VARIABLE.sub(lambda match: self._expand(key, match), value)
 
-    def choice(self, key: str, choices: Sequence[str], default: str) -> str:
+    def choice(self, key: str, choices: Sequence[str], *, default: str) -> str:
         """One of these words."""
-        value = self.text(key) or default
+        value = self.text(key, default)
+        assert value is not None
         if value not in choices:
             raise self.error(key, f"must be one of {', '.join(choices)}, not {value!r}")
         return value
 
-    def count(self, key: str, default: int, *, least: int = 0) -> int:
+    def count(self, key: str, default: int, *, least: int = 0, most: int = MOST) -> int:
         """A whole number."""
         value = self._take(key)
         if value is None:
             return default
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise self.error(key, f"must be a whole number from {least}, not {_shown(value)}")
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            upper = f" to {most}" if isinstance(value, int) and value > most else ""
+            raise self.error(key, f"must be a whole number from {least}{upper}, not {_shown(value)}")
         return value
 
-    def number(self, key: str, default: float, *, least: float = 0, most: float = math.inf, zero: bool = True) -> float:
+    def number(self, key: str, default: float, *, least: float = 0, most: float = MOST, zero: bool = True) -> float:
         """A number, of seconds or milliseconds perhaps."""
         value = self._take(key)
         if value is None:
@@ -84,8 +89,10 @@ class Table:
         if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
             raise self.error(key, f"must be a number, not {_shown(value)}")
         if not least <= value <= most or (value == 0 and not zero):
-            bounds = f"from {least:g} to {most:g}" if most < math.inf else f"from {least:g}" if zero else "above 0"
-            raise self.error(key, f"must be a number {bounds}, not {_shown(value)}")
+            upper = f" to {most:.15g}" if value > most else ""
+            raise self.error(
+                key, f"must be a number {'from' if zero else 'above'} {least:g}{upper}, not {_shown(value)}"
+            )
         return float(value)
 
     def flag(self, key: str, default: bool) -> bool:

@@ -18,7 +18,7 @@ MEGABYTE = 1 << 20
 
 def read_groups(table: Table, retries: dict[str, Retry]) -> tuple[Group, ...]:
     """The groups of a file: "default", which takes what no other group names, and one per table within."""
-    usual = _read_group(table, Group(retry=retries["default"]), retries)
+    usual = _read_group(table, Group(retry=retries["default"]), retries=retries)
     groups = [usual]
     for name, each in table.tables().items():
         if name == usual.name:
@@ -27,7 +27,7 @@ def read_groups(table: Table, retries: dict[str, Retry]) -> tuple[Group, ...]:
             named = replace(usual, name=name, types=None, queues=None)
         except ValueError as error:
             raise table.error(name, str(error)) from None
-        group = _read_group(each, named, retries)
+        group = _read_group(each, named, retries=retries)
         if group.takes_the_rest:
             raise each.error("types", "a group names its types or queues: the default group has what no group names")
         each.finish()
@@ -45,7 +45,7 @@ def check_groups(groups: Sequence[Group], jobs: Jobs, *, source: Source) -> None
         raise source.error((*path, error.key), str(error)) from None
 
 
-def _read_group(table: Table, usual: Group, retries: dict[str, Retry]) -> Group:
+def _read_group(table: Table, usual: Group, *, retries: dict[str, Retry]) -> Group:
     least = table.count("default_count", usual.default_count)
     most = table.count("max_count", usual.max_count, least=1)
     if least > most:
@@ -66,7 +66,7 @@ def _read_group(table: Table, usual: Group, retries: dict[str, Retry]) -> Group:
         grace=table.number("grace_seconds", usual.grace),
         timeout=table.number("timeout_seconds", usual.timeout or 0.0, zero=False) or None,
         memory_limit=limit * MEGABYTE or None,
-        retry=policy(table, retries, usual.retry),
+        retry=policy(table, retries, default=usual.retry),
     )
 
 

@@ -104,9 +104,11 @@ def _kind(kind: WorkKind, jobs: list[tuple[int, Record | None]], seed: int) -> K
 
 
 def _as_predicted(kind: WorkKind, number: int, record: Record | None, seed: int) -> bool:
-    if record is None or record.status is not predict(kind).status:
+    expected = predict(kind).status
+    if record is None or record.status is not expected:
         return False
-    return record.output is None or plain(record.output) == kind.seconds(seed, number)
+    output = None if record.output is None else plain(record.output)
+    return output == (kind.seconds(seed, number) if expected is Status.COMPLETED else None)
 
 
 def _latency(records: Sequence[Record]) -> Latency | None:

@@ -68,6 +68,7 @@ class _Child:
     async def run(self) -> None:
         self._loop = asyncio.get_running_loop()
         os.set_blocking(self._status, False)
+        os.set_inheritable(self._status, False)
         # It may come any number of times, and never hurries us: a service manager signals every process, beside the
         # supervisor that tells us; the kernel sends one for each thread of a dying supervisor that we are handed to.
         self._loop.add_signal_handler(signal.SIGTERM, self._end_gracefully)
@@ -126,12 +127,11 @@ class _Child:
 
     def _listen(self) -> None:
         """Commands, in a thread of their own: a handler that blocks the loop does not keep us from ending."""
-        for line in self._control:
-            if line == DRAIN:
-                self._loop.call_soon_threadsafe(self._drain)
-            elif line == STOP:
-                self._loop.call_soon_threadsafe(self._stop)
+        obeying = {DRAIN: self._drain, STOP: self._stop}
         with suppress(RuntimeError):  # the loop is closed: we are about to end anyway
+            for line in self._control:
+                if line in obeying:  # else torn: its supervisor died over it
+                    self._loop.call_soon_threadsafe(obeying[line])
             self._loop.call_soon_threadsafe(self._orphaned)
         threading.Event().wait(self._order.group.grace + LAST_MOMENTS)
         os._exit(1)

@@ -89,7 +89,8 @@ class Fleet:
             self._drain(process)
 
     def follow(self, order: Order) -> None:
-        """Run by a new order from now on: processes of the old one are drained and replaced."""
+        """Run by a new order from now on, retired or not: processes of the old one are drained and replaced."""
+        self.retired = False
         self.order = order
         self.scaler.follow(order.group)
         self.crashes, self._not_before = 0, 0.0
@@ -134,8 +135,8 @@ class Fleet:
             self._tell("process_ended", process, detail=how)
             return
         self.restarts += 1
-        young = not process.ready or now - process.started < STABLE
-        if young and process.code != 0:
+        young = now - process.started < STABLE
+        if not process.ready or (young and process.code != 0):
             self._back_off(now, how, process)
         else:
             self._tell("process_died", process, detail=how)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
+from holdfast.options import check_duration
 from holdfast.queue.queue_type import type_name
 from holdfast.retry import Retry
 
@@ -12,7 +12,7 @@ from holdfast.retry import Retry
 class GroupError(ValueError):
     """Groups that cannot share out an application's job types. `group` is the one to mend, `key` what it says wrong."""
 
-    def __init__(self, group: Group, key: str, complaint: str) -> None:
+    def __init__(self, group: Group, key: str, *, complaint: str) -> None:
         self.group = group
         self.key = key
         super().__init__(f"group {group.name!r}: {complaint}")
@@ -57,14 +57,10 @@ class Group:
             raise ValueError(f"default_count must be at least 0, not {self.default_count}")
         if self.default_count > self.max_count:
             raise ValueError(f"default_count ({self.default_count}) must not exceed max_count ({self.max_count})")
-        for option in ("scale_interval", "poll_interval", "lease"):
-            if not 0 < getattr(self, option) < math.inf:
-                raise ValueError(f"{option} must be more than 0 seconds, not {getattr(self, option)}")
+        for option in ("scale_interval", "poll_interval", "lease", "timeout"):
+            check_duration(option, getattr(self, option))
         for option in ("scale_down_after", "grace"):
-            if not 0 <= getattr(self, option) < math.inf:
-                raise ValueError(f"{option} must not be negative, not {getattr(self, option)}")
-        if self.timeout is not None and not 0 < self.timeout < math.inf:
-            raise ValueError(f"timeout must be more than 0 seconds, not {self.timeout}")
+            check_duration(option, getattr(self, option), zero=True)
         if self.memory_limit is not None and self.memory_limit < 1:
             raise ValueError(f"memory_limit must be at least 1 byte, not {self.memory_limit}")
         for option in ("types", "queues"):

@@ -113,7 +113,7 @@ def _samples(rows: Sequence[tuple[dict[str, str], dict[str, Any]]], key: str) ->
 
 def _metric(name: str, kind: str, text: str, samples: Iterable[Sample]) -> list[str]:
     full = f"holdfast_{name}"
-    shown = [f"{full}{_labels(labels)} {value:g}" for labels, value in samples]
+    shown = [f"{full}{_labels(labels)} {value:.15g}" for labels, value in samples]
     return [f"# HELP {full} {text}", f"# TYPE {full} {kind}", *shown]
 
 

@@ -82,17 +82,17 @@ def share_out(groups: Sequence[Group], jobs: Jobs) -> dict[str, tuple[str, ...]]
     for group in groups:
         for name, key in group.named.items():
             if name not in handled:
-                raise GroupError(group, key, _unknown(name, handled))
+                raise GroupError(group, key, complaint=_unknown(name, handled))
             if (owner := owners.setdefault(name, group)) is not group:
-                raise GroupError(group, key, f"{_said(name)} belongs to group {owner.name!r} already")
+                raise GroupError(group, key, complaint=f"{_said(name)} belongs to group {owner.name!r} already")
     rest = tuple(name for name in handled if name not in owners)
     takers = [group for group in groups if group.takes_the_rest]
     if len(takers) > 1:
-        others = f"and neither does group {takers[0].name!r}: only one can take what is left"
-        raise GroupError(takers[1], "types", f"it names no types, {others}")
+        complaint = f"it names no types, and neither does group {takers[0].name!r}: only one can take what is left"
+        raise GroupError(takers[1], "types", complaint=complaint)
     if rest and not takers:
-        left = ", ".join(map(_said, rest))
-        raise GroupError(groups[0], "types", f"no group takes {left}: name each in one, or leave one group without")
+        complaint = f"no group takes {', '.join(map(_said, rest))}: name each in one, or leave one group without"
+        raise GroupError(groups[0], "types", complaint=complaint)
     shares = {group.name: rest if group.takes_the_rest else tuple(group.named) for group in groups}
     return {name: share for name, share in shares.items() if share}
 

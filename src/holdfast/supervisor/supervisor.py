@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from time import monotonic
 
 from holdfast.events import Event
@@ -78,12 +78,13 @@ class Supervisor:
         self.backlog = Backlog(open_store(store), self._types(), observers=self._observers)
         self.endpoint = None if listen is None else Endpoint(self, *listen)
 
-    async def run(self) -> None:
+    async def run(self, *, signals: bool = True) -> None:
         """Supervise until stopped, cancelled or signalled; then drain the whole fleet within its grace period.
 
-        In the main thread SIGTERM and SIGINT stop it, a second one ends the grace period, and SIGHUP reloads.
+        In the main thread SIGTERM and SIGINT stop it, a second one ends the grace period, and SIGHUP reloads, unless
+        `signals` leaves them alone.
         """
-        with self._signals():
+        with self._signals() if signals else nullcontext():
             try:
                 if self.endpoint is not None:
                     await self.endpoint.open()
@@ -200,12 +201,12 @@ class Supervisor:
             )
             for group in groups if group.name in shares
         ]  # fmt: skip
-        known = {fleet.group.name: fleet for fleet in self.fleets if not fleet.retired}
+        known = {fleet.group.name: fleet for fleet in self.fleets}
         for order in orders:
             fleet = known.pop(order.group.name, None)
             if fleet is None:
                 self.fleets.append(Fleet(order, start=self._start, observers=self._observers))
-            elif fleet.order != order:
+            elif fleet.order != order or fleet.retired:
                 fleet.follow(order)
         for fleet in known.values():
             fleet.retire()
