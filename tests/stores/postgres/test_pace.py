@@ -49,9 +49,9 @@ def blocks_of_a_claim(store: PostgresStore, connection: psycopg.Connection, mark
 
 def test_a_long_history_costs_a_claim_nothing(store: PostgresStore, connection: psycopg.Connection) -> None:
     store.perform_sync(Start(tuple(new_job() for _ in range(100))))
-    finish(store, connection, 5_000)
+    finish(store, connection, 2_500)
     with_some = blocks_of_a_claim(store, connection)
-    finish(store, connection, 100_000)
+    finish(store, connection, 50_000)
 
     with_many = blocks_of_a_claim(store, connection)
 

@@ -46,12 +46,19 @@ class Pools:
         pools = self._async.get(loop)
         if pools is None:
             with self._lock:
+                self._forget_closed_loops()
                 size = self._address.pool
                 verb = partial(connect_async, self._address, self._render, limited=True)
                 free = partial(connect_async, self._address, self._render, limited=False)
                 pools = AsyncPool(verb, size, self._patience), AsyncPool(free, size, self._patience)
                 self._async[loop] = pools
         return pools
+
+    def _forget_closed_loops(self) -> None:
+        """Whoever calls `asyncio.run` again and again leaves connections behind that nobody can use."""
+        for loop in [loop for loop in self._async if loop.is_closed()]:
+            for pool in self._async.pop(loop):
+                pool.close()
 
     def close(self) -> None:
         with self._lock:
