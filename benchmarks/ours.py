@@ -184,6 +184,7 @@ class OursBlocking(Ours):
     """The same starts from blocking code."""
 
     name = "Holdfast, SyncClient"
+    about = {store: about for store, about in Ours.about.items() if store != "memory"}  # noqa: RUF012
     blocking = True
     only = frozenset({"starting"})
 
