@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ async def test_a_replica_is_refused() -> None:
         ({"appendonly": "yes", "appendfsync": "always"}, "ok", "every write"),
     ],
 )
-def test_durability_is_told_as_it_is(settings: dict[str, str], level: str, word: str) -> None:
+def test_durability_is_told_as_it_is(settings: dict[str, Any], level: str, word: str) -> None:
     with run_redis(port=0, **settings) as server:
         store = RedisStore(server.address())
         store.open_sync()

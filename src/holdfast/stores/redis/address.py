@@ -35,7 +35,7 @@ class Address:
     allow_eviction: bool = False
     wait: int = 0
     """Replicas that must confirm each write."""
-    waitaof: int = 0
+    waitaof: int = -1
     """Replicas whose append-only file must hold each write, beside the server's own; -1 asks for none of it."""
     login: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
     tls: dict[str, Any] | None = None

@@ -88,6 +88,8 @@ def refusal(server: Server, address: Address) -> StoreUnavailable | None:
         flaw = f"it {'is' if server.cluster else 'is not'} part of a cluster. Use {scheme} in the address"
     elif address.waitaof >= 0 and server.compatible < WAITAOF_SINCE:
         flaw = f"{_name(server)} has no WAITAOF; it came with {_dotted(WAITAOF_SINCE)}"
+    elif address.waitaof >= 0 and not server.aof:
+        flaw = "it keeps no append-only file that waitaof= could wait for. Set appendonly yes"
     return None if flaw is None else StoreUnavailable(address.shown, flaw)
 
 

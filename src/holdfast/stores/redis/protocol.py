@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import hiredis
@@ -14,9 +15,12 @@ from holdfast.stores.redis.exchange import Command, Cut
 
 def packed(command: Command) -> bytes:
     """A command as the protocol writes it."""
-    pack: Any = hiredis.pack_command  # pyright: ignore[reportUnknownMemberType]
-    written: bytes = pack(command)
+    written: bytes = _driver.pack_command(command)
     return written
+
+
+# Its own types are half unknown.
+_driver: Any = hiredis
 
 
 def greeting(address: Address) -> list[Command]:
@@ -39,6 +43,13 @@ def check_greeting(replies: Sequence[Any]) -> None:
 
 def tls_context(options: dict[str, Any]) -> ssl.SSLContext:
     """TLS as the address asks for it: the server's certificate is checked unless it says otherwise."""
+    return _tls_context(tuple(sorted(options.items())))
+
+
+# Reading the certificates takes longer than a handshake.
+@cache
+def _tls_context(given: tuple[tuple[str, str], ...]) -> ssl.SSLContext:
+    options = dict(given)
     context = ssl.create_default_context(cafile=options.get("ssl_ca_certs"))
     if options.get("ssl_cert_reqs") == "none":
         context.check_hostname = False

@@ -1,0 +1,92 @@
+"""`wait=` and `waitaof=`: a write is answered when replicas, or files, have it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from holdfast.errors import StoreUnavailable
+from holdfast.operations import Start
+from holdfast.stores.redis import RedisStore
+from holdfast.stores.redis.checks import WAITAOF_SINCE
+from holdfast.testing.builders import new_job
+from tests.servers.redis import RedisServer, run_redis, until
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def pair() -> Generator[tuple[RedisServer, RedisServer]]:
+    """A primary and its replica, in step."""
+    port = free_port()
+    with run_redis(port=port, repl_diskless_sync_delay="0") as primary, run_redis(replicaof=f"127.0.0.1 {port}") as it:
+        with it.connect() as client:
+            until(lambda: client.info("replication")["master_link_status"] == "up")
+        yield primary, it
+
+
+def kept(replica: Any, namespace: str, job_id: str) -> bool:
+    return bool(replica.exists(f"{{{namespace}}}:j:{job_id}"))
+
+
+def test_a_confirmed_start_is_on_the_replica_when_it_returns(pair: tuple[RedisServer, RedisServer]) -> None:
+    primary, replica = pair
+    store = RedisStore(primary.address("shop", wait="1"))
+    store.open_sync()
+
+    with replica.connect() as client:
+        for number in range(50):
+            store.perform_sync(Start((new_job(id=f"{number}"),)))
+            assert kept(client, "shop", f"{number}")
+        store.perform_sync(Start(tuple(new_job(id=f"many-{number}") for number in range(250))))
+        assert all(kept(client, "shop", f"many-{number}") for number in range(250))
+    store.close_sync()
+
+
+async def test_a_confirmed_start_is_on_the_replica_when_it_returns_in_async_code(
+    pair: tuple[RedisServer, RedisServer],
+) -> None:
+    primary, replica = pair
+    store = RedisStore(primary.address("shop", wait="1"))
+    await store.open()
+
+    with replica.connect() as client:
+        for number in range(50):
+            await store.perform(Start((new_job(id=f"{number}"),)))
+            assert kept(client, "shop", f"{number}")
+    await store.close()
+
+
+def test_more_replicas_than_there_are_confirm_nothing(pair: tuple[RedisServer, RedisServer]) -> None:
+    primary, _ = pair
+    store = RedisStore(primary.address(wait="2", timeout="0.6"))
+    store.open_sync()
+
+    with pytest.raises(StoreUnavailable, match=r"written, but confirmed by \[1\] where \[2\] were asked for"):
+        store.perform_sync(Start((new_job(),)))
+
+    store.close_sync()
+
+
+def test_waiting_for_the_file_needs_a_server_that_can_and_a_file() -> None:
+    with run_redis(appendonly="yes") as server, run_redis() as fileless:
+        with server.connect() as client:
+            able = tuple(map(int, client.info("server")["redis_version"].split("."))) >= WAITAOF_SINCE
+        store, without_file = (RedisStore(each.address(waitaof="0")) for each in (server, fileless))
+        if able:
+            store.open_sync()
+            assert len(store.perform_sync(Start((new_job(),)))) == 1
+            with pytest.raises(StoreUnavailable, match="it keeps no append-only file"):
+                without_file.open_sync()
+        else:
+            with pytest.raises(StoreUnavailable, match=r"has no WAITAOF; it came with 7\.2"):
+                store.open_sync()
+        store.close_sync()
+        without_file.close_sync()
