@@ -34,15 +34,16 @@ def list_(
         if jobs:
             with checked():
                 page = client.list_jobs(status=status, type=type, key=key, since=created, limit=limit, cursor=cursor)
-            _answer(run, [job_document(job) for job in page.items], page.next_cursor, tables.jobs(page.items))
+            documents = [job_document(job) for job in page.items]
+            _answer(run, documents, next_cursor=page.next_cursor, table=tables.jobs(page.items))
         else:
             with checked():
                 found = client.list_chains(status=status, type=type, key=key, since=created, limit=limit, cursor=cursor)
             documents = [chain_document(chain) for chain in found.items]
-            _answer(run, documents, found.next_cursor, tables.chains(found.items))
+            _answer(run, documents, next_cursor=found.next_cursor, table=tables.chains(found.items))
 
 
-def _answer(run: Invocation, documents: list[Document], next_cursor: str | None, table: Table) -> None:
+def _answer(run: Invocation, documents: list[Document], *, next_cursor: str | None, table: Table) -> None:
     shown = table if documents else tables.text("nothing found", "dim")
     run.answer({"items": documents, "next_cursor": next_cursor}, shown)
     if next_cursor is not None and not run.json:

@@ -27,7 +27,7 @@ def retry(run: Invocation, ids: Ids = None, status: Statuses = None, type: Types
     with run.client() as client:
         chosen = select(client, ids, status=status, type=type, since=since, default=[Status.FAILED])
         documents, code = each(run, chosen, lambda id: _state(client.retry(id).status))
-    _answer(run, "retried", documents, code)
+    _answer(run, "retried", documents=documents, code=code)
 
 
 @command
@@ -54,7 +54,7 @@ def cancel(
             return _state(chain.status)
 
         documents, code = each(run, chosen, act)
-    _answer(run, "cancelled", documents, code)
+    _answer(run, "cancelled", documents=documents, code=code)
 
 
 @command
@@ -62,7 +62,7 @@ def run_now(run: Invocation, ids: Ids = None) -> None:
     """Make scheduled jobs due at once."""
     with run.client() as client:
         documents, code = each(run, select(client, ids), lambda id: _state(client.run_now(id).status))
-    _answer(run, "due now:", documents, code)
+    _answer(run, "due now:", documents=documents, code=code)
 
 
 @command
@@ -97,7 +97,7 @@ def _state(status: Status) -> Document:
     return {"status": str(status)}
 
 
-def _answer(run: Invocation, verb: str, documents: Sequence[Document], code: Exit) -> None:
+def _answer(run: Invocation, verb: str, *, documents: Sequence[Document], code: Exit) -> None:
     done = [document for document in documents if document["done"]]
     shown = [tables.text(f"{verb} {document['id']}") for document in done[:20]]
     if len(done) > 20:

@@ -25,7 +25,7 @@ def passwords_in(address: str) -> list[str]:
         # Not an address that can be taken apart; what stands between the scheme and the host is hidden all the same.
         userinfo = re.search(r"://([^@]*)@", address)
         found = [userinfo[1].partition(":")[2]] if userinfo else []
-    return [text for secret in found if secret for text in dict.fromkeys((secret, unquote(secret)))]
+    return list(dict.fromkeys(text for secret in found if secret for text in (secret, unquote(secret))))
 
 
 def hide(text: str, passwords: Iterable[str]) -> str:

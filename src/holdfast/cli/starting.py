@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
+from rich.console import RenderableType
 from rich.text import Text
 
 from holdfast.cli import tables
@@ -64,7 +65,7 @@ def start(
     with run.client(jobs, creates=True) as client:
         chain = client.start(bound)
         if wait:
-            _wait(run, client, chain.id, patience)
+            _wait(run, client, chain_id=chain.id, timeout=patience)
             return
     found = chain.deduplicated
     what = f"{'found' if found else 'started'} {printable(chain.type)} chain"
@@ -82,10 +83,10 @@ def wait(
     """Wait for a chain's end and print its output. Exit code 1 if it failed or was cancelled."""
     patience = optional_duration(timeout)
     with run.client() as client:
-        _wait(run, client, id, patience)
+        _wait(run, client, chain_id=id, timeout=patience)
 
 
-def _wait(run: Invocation, client: SyncClient, chain_id: str, timeout: float | None) -> None:
+def _wait(run: Invocation, client: SyncClient, *, chain_id: str, timeout: float | None) -> None:
     with suppress(ChainFailed, ChainCancelled):  # told below, from the chain itself
         client.wait(chain_id, timeout=timeout)
     chain = client.get(chain_id)
@@ -96,7 +97,7 @@ def _wait(run: Invocation, client: SyncClient, chain_id: str, timeout: float | N
     run.end(Exit.DONE if chain.status is Status.COMPLETED else Exit.FAILED)
 
 
-def _outcome(chain: Chain[Any], output: Any) -> list[Text]:
+def _outcome(chain: Chain[Any], output: Any) -> list[RenderableType]:
     if chain.status is Status.COMPLETED:
         return [tables.text(write_json(output))]
     heading = Text.assemble(tables.text(chain.id), " ", tables.word(str(chain.status)))

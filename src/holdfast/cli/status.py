@@ -70,7 +70,7 @@ def look(client: SyncClient) -> Document:
         "health": "warning" if troubles else "ok",
         "counts": {str(status): count for status, count in stats.counts.items()},
         "due": stats.due,
-        "types": [_type_document(stats, name, now) for name in stats.types],
+        "types": [_type_document(stats, name, now=now) for name in stats.types],
         "workers": _workers(running, now),
         "findings": [finding._asdict() for finding in troubles],
     }
@@ -110,7 +110,7 @@ def screen(document: Document) -> RenderableType:
     return Group(*parts)
 
 
-def _type_document(stats: Stats, name: str, now: datetime) -> Document:
+def _type_document(stats: Stats, name: str, *, now: datetime) -> Document:
     row = stats.types[name]
     oldest = to_moment(row.oldest_due)
     return {

@@ -70,7 +70,7 @@ def supervise(
             work_kinds=settings.work_kinds,
             listen=settings.listen if listen is None else parse_listen(listen),
             logging=logging,
-            reload=lambda: _read_again(run, address, app, jobs),
+            reload=lambda: _read_again(run, jobs, address=address, app=app),
             entry=CHILD,
             init=os.getpid() == 1,
         )
@@ -91,7 +91,7 @@ def _check_store(address: str) -> None:
         log.warning("%s; starting all the same", hide(str(error), passwords_in(address)))
 
 
-def _read_again(run: Invocation, address: str, app: str | None, jobs: Jobs) -> Sequence[Group]:
+def _read_again(run: Invocation, jobs: Jobs, *, address: str, app: str | None) -> Sequence[Group]:
     config = read_config(run.flags.config)
     config.settings.check(jobs)
     if config.store not in (None, address) and run.settings.store == run.settings.config.store:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from holdfast.simulation.kinds import WorkKind
 
 
-def load(kinds: Sequence[WorkKind], jobs: int, seed: int) -> list[WorkKind]:
+def load(kinds: Sequence[WorkKind], jobs: int, *, seed: int) -> list[WorkKind]:
     """The kind of each job, in order: for the same kinds, number and seed always the same.
 
     Each kind gets its share to within one job. ValueError if no kind has a weight.

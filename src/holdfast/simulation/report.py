@@ -72,7 +72,7 @@ def report(
     kinds = list({kind.name: kind for kind in work}.values())
     numbered = list(enumerate(zip(work, records, strict=True)))
     reports = [
-        _kind(kind, [(number, record) for number, (its, record) in numbered if its.name == kind.name], seed)
+        _kind(kind, [(number, record) for number, (its, record) in numbered if its.name == kind.name], seed=seed)
         for kind in kinds
     ]
     return SimulationReport(
@@ -87,7 +87,7 @@ def report(
     )
 
 
-def _kind(kind: WorkKind, jobs: list[tuple[int, Record | None]], seed: int) -> KindReport:
+def _kind(kind: WorkKind, jobs: list[tuple[int, Record | None]], *, seed: int) -> KindReport:
     prediction = predict(kind)
     records = [record for _, record in jobs if record is not None]
     return KindReport(
@@ -98,12 +98,12 @@ def _kind(kind: WorkKind, jobs: list[tuple[int, Record | None]], seed: int) -> K
         outcomes=dict(Counter("gone" if record is None else str(record.status) for _, record in jobs)),
         attempts=sum(record.attempt for record in records),
         lost_attempts=sum(max(0, record.attempt - prediction.attempts) for record in records),
-        wrong=sum(not _as_predicted(kind, number, record, seed) for number, record in jobs),
+        wrong=sum(not _as_predicted(kind, record, number=number, seed=seed) for number, record in jobs),
         latency=_latency([record for record in records if record.finished_at is not None]),
     )
 
 
-def _as_predicted(kind: WorkKind, number: int, record: Record | None, seed: int) -> bool:
+def _as_predicted(kind: WorkKind, record: Record | None, *, number: int, seed: int) -> bool:
     expected = predict(kind).status
     if record is None or record.status is not expected:
         return False

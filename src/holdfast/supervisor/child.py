@@ -46,14 +46,14 @@ def main(set_up_logging: Callable[[Logging], None] | None = None) -> None:
     signal_when_parent_dies(signal.SIGTERM, parent=order.supervisor)
     sys.path[:] = order.path
     (set_up_logging or _log_plainly)(order.logging)
-    child = _Child(order, control, status)
+    child = _Child(order, control, status=status)
     asyncio.run(child.run())
     # Somebody's thread that never ends does not keep a process that has nothing more to do.
     threading.Thread(target=_leave, name="holdfast-leave", daemon=True).start()
 
 
 class _Child:
-    def __init__(self, order: Order, control: io.BufferedReader, status: int) -> None:
+    def __init__(self, order: Order, control: io.BufferedReader, *, status: int) -> None:
         self._order = order
         self._control = control
         self._status = status

@@ -27,10 +27,9 @@ Answer = tuple[HTTPStatus, str, str]
 class Endpoint:
     """Answers GET and HEAD, one request per connection."""
 
-    def __init__(self, subject: Supervised, host: str = "127.0.0.1", port: int = 8790) -> None:
+    def __init__(self, subject: Supervised, listen: tuple[str, int]) -> None:
         self._subject = subject
-        self._host = host
-        self._port = port
+        self._host, self._port = listen
         self._server: asyncio.Server | None = None
         self._callers = 0
 
@@ -54,9 +53,9 @@ class Endpoint:
         """What is at this path."""
         match path:
             case "/healthz":
-                return _told(self._subject.alive, "ok", "stuck")
+                return _told(self._subject.alive, "ok", otherwise="stuck")
             case "/readyz":
-                return _told(self._subject.ready, "ready", "not ready")
+                return _told(self._subject.ready, "ready", otherwise="not ready")
             case "/backlog":
                 found = document(self._subject)
                 status = HTTPStatus.OK if found["known"] else HTTPStatus.SERVICE_UNAVAILABLE
@@ -94,5 +93,5 @@ class Endpoint:
         return "\r\n".join([*lines, "", ""]).encode() + (b"" if method == "HEAD" else content)
 
 
-def _told(good: bool, yes: str, no: str) -> Answer:
-    return (HTTPStatus.OK, TEXT, f"{yes}\n") if good else (HTTPStatus.SERVICE_UNAVAILABLE, TEXT, f"{no}\n")
+def _told(good: bool, word: str, *, otherwise: str) -> Answer:
+    return (HTTPStatus.OK, TEXT, f"{word}\n") if good else (HTTPStatus.SERVICE_UNAVAILABLE, TEXT, f"{otherwise}\n")

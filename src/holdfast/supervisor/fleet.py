@@ -137,11 +137,11 @@ class Fleet:
         self.restarts += 1
         young = now - process.started < STABLE
         if not process.ready or (young and process.code != 0):
-            self._back_off(now, how, process)
+            self._back_off(now, how, process=process)
         else:
             self._tell("process_died", process, detail=how)
 
-    def _back_off(self, now: float, how: str, process: WorkerProcess | None = None) -> None:
+    def _back_off(self, now: float, how: str, *, process: WorkerProcess | None = None) -> None:
         self.crashes += 1
         delay = self._crashing.delay(self.crashes)
         self._not_before = now + delay

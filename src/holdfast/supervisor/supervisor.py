@@ -76,7 +76,7 @@ class Supervisor:
         self.fleets: list[Fleet] = []
         self._group(tuple(groups))
         self.backlog = Backlog(open_store(store), self._types(), observers=self._observers)
-        self.endpoint = None if listen is None else Endpoint(self, *listen)
+        self.endpoint = None if listen is None else Endpoint(self, listen)
 
     async def run(self, *, signals: bool = True) -> None:
         """Supervise until stopped, cancelled or signalled; then drain the whole fleet within its grace period.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.supervisor import Supervisor
 from tests.edges.cli.conftest import CommandLine
 
 
@@ -55,6 +56,18 @@ def test_what_a_group_names_and_nobody_has_is_refused_with_file_line_and_key(
 
     assert complaint in refused
     assert str(path) in refused or path.name in refused
+
+
+@pytest.mark.parametrize(("clean", "code"), [(True, 0), (False, 1)])
+def test_the_exit_code_tells_whether_every_process_ended_by_itself(
+    holdfast: CommandLine, monkeypatch: pytest.MonkeyPatch, clean: bool, code: int
+) -> None:
+    async def run(supervisor: Supervisor) -> None:
+        supervisor.clean = clean
+
+    monkeypatch.setattr(Supervisor, "run", run)
+
+    assert holdfast.json("supervise", exit=code) == {"stopped": True, "clean": clean}
 
 
 def test_a_port_that_is_taken_is_a_mistake(holdfast: CommandLine) -> None:
