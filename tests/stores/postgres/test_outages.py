@@ -6,7 +6,7 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
 import psycopg
@@ -269,7 +269,7 @@ def test_a_full_server_is_waited_for(own_server: Postgres) -> None:
 
 
 @contextmanager
-def _soon(mend: Callable[[], None]) -> Iterator[None]:
+def _soon(mend: Callable[[], None]) -> Generator[None]:
     """Mend it while the block runs: the block must not end before, or it had nothing to wait for."""
     mending = threading.Event()
 

@@ -42,7 +42,7 @@ def address(primary: Postgres, standby: Postgres) -> Iterator[str]:
     with standby.connect() as connection:
         catch_up(primary, connection)
         connection.execute("select pg_wal_replay_pause()")
-        wait_for(connection, "select pg_get_wal_replay_pause_state() = 'paused'")
+        wait_for(connection, "select pg_is_wal_replay_paused()")
         yield with_replica(primary, standby)
         connection.execute("select pg_wal_replay_resume()")
 
