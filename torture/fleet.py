@@ -29,11 +29,11 @@ class Fleet:
         *,
         history: History,
         rng: random.Random,
-        locked: Callable[[], bool],
+        holds_lock: Callable[[int], bool],
     ) -> None:
-        """`locked` tells whether somebody holds a lock that everybody needs."""
+        """`holds_lock` tells whether a process holds a lock that everybody needs."""
         self._processes = processes
-        self._locked = locked
+        self._holds_lock = holds_lock
         self.sweep = Sweep(worker_points() if settings.sweep else (), random.Random(settings.seed + 1))
         self._settings = settings
         self._history = history
@@ -108,7 +108,7 @@ class Fleet:
 
     def _found_frozen(self, process: Process, now: float) -> None:
         """It stopped itself. With a lock that all need, nobody could take over: an outage, and not for long."""
-        if self._locked():
+        if self._holds_lock(process.pid):
             process.frozen = now + self._settings.lease * 0.5
             ended = real_now() + round(self._settings.lease * 0.5e6)
             self._history.note("fault", kind="frozen with the lock", begun=real_now(), ends=ended, outage=True)

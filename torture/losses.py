@@ -12,7 +12,11 @@ CRASHES = ("server kill", "power lost", "failover")
 
 def losses(evidence: Evidence) -> dict[str, Any]:
     """Starts and settlements that were acknowledged, how many are gone, and how old the oldest was when it went."""
-    crashes = sorted(note.facts["begun"] for note in evidence.noted("fault") if note.facts["kind"] in CRASHES)
+    crashes = sorted(
+        (note.facts["begun"], note.facts.get("back", note.at))
+        for note in evidence.noted("fault")
+        if note.facts["kind"] in CRASHES
+    )
     created = {change.id for change in evidence.changes if change.before is None}
     left = {(change.id, change.token_before) for change in evidence.changes if change.before == "running"}
     starts = [
@@ -38,7 +42,11 @@ def losses(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _oldest(moments: list[int], crashes: list[int]) -> float:
-    """How long before the next crash the earliest of these was acknowledged."""
-    ages = [crashes[place] - at for at in moments if (place := bisect_left(crashes, at)) < len(crashes)]
-    return round(max(ages, default=0) / 1e6, 3)
+def _oldest(moments: list[int], crashes: list[tuple[int, int]]) -> float:
+    """How long before its crash the earliest of these was acknowledged; what was noted during one is of that one."""
+    ages = [0]
+    for at in moments:
+        place = bisect_left([back for _, back in crashes], at)
+        if place < len(crashes):
+            ages.append(crashes[place][0] - at)
+    return round(max(ages) / 1e6, 3)

@@ -62,7 +62,11 @@ MUTANTS: dict[str, Mutant] = {
         "the token in the guard of a settlement",
         (5, 7),
         {
-            "memory": (Edit("holdfast.stores.memory.state", " if current == token:", ":"),),
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.state", "is Status.RUNNING and record.token == token", "is Status.RUNNING"
+                ),
+            ),
             "sqlite": (Edit("holdfast.stores.sqlite.settling", " or job.token != token or", " or"),),
             "postgres": (
                 *(

@@ -89,7 +89,7 @@ def _run(
     processes = Processes(settings)
     try:
         producers = Producers(processes, settings, profile.producers, history=history, rng=rng)
-        fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng, locked=ground.is_locked)
+        fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng, holds_lock=ground.is_held_by)
         supervisor = _supervisor(processes, settings) if profile.supervised else None
         deadline = time.monotonic() + PATIENCE
         while not (fleet.ready and producers.ready and (supervisor is None or supervisor.ready)):

@@ -53,8 +53,8 @@ class Ground(ABC):
     def faults(self) -> list[Fault]:
         """What can be done to this store."""
 
-    def is_locked(self) -> bool:
-        """Whether some process holds a lock that keeps all others from writing: such a one is not to be frozen."""
+    def is_held_by(self, pid: int) -> bool:
+        """Whether this process holds a lock that keeps all others from writing: such a one is not to be frozen."""
         return False
 
     def leaks(self) -> dict[str, Any]:

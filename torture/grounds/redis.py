@@ -13,7 +13,7 @@ from typing import Any
 from tests.servers.redis import RedisServer, run_redis
 from torture import lua_audit
 from torture.audit import Change
-from torture.grounds.disk import LEFT, Disk, limited, own_disk
+from torture.grounds.disk import Disk, limited, own_disk
 from torture.grounds.ground import Fault, Ground
 from torture.grounds.proxied import proxy_faults
 from torture.proxy import Proxy
@@ -87,7 +87,7 @@ class RedisGround(Ground):
             self._disk.free()
         elif (pid := self.server.pid) is not None:
             largest = max((file.stat().st_size for file in append_only_files(self.server)), default=0)
-            with limited(pid, largest + LEFT), suppress(ProcessLookupError):
+            with limited(pid, largest + 4096), suppress(ProcessLookupError):
                 time.sleep(seconds)
         if self.server.pid is None:
             self.server.stop()

@@ -1,0 +1,55 @@
+"""Disks that are full and power that fails, without harm to anybody else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from torture.grounds.disk import limited
+from torture.grounds.power import lose_unflushed
+
+WRITER = """
+import sys
+for line in sys.stdin:
+    try:
+        with open(sys.argv[1], "ab", buffering=0) as file:
+            file.write(b"x" * 4096)
+        print("written", flush=True)
+    except OSError as error:
+        print(error.errno, flush=True)
+"""
+
+
+def test_a_limited_process_cannot_write_beyond_its_limit_and_can_again_afterwards(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITER, str(tmp_path / "file")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as writer:
+        assert writer.stdin is not None
+        assert writer.stdout is not None
+
+        def write() -> str:
+            assert writer.stdin is not None
+            assert writer.stdout is not None
+            writer.stdin.write("\n")
+            return writer.stdout.readline().strip()
+
+        before = write()
+        with limited(writer.pid, 4096):
+            meanwhile = write()
+        after = write()
+        writer.stdin.close()
+
+    assert (before, meanwhile, after) == ("written", "27", "written")  # EFBIG
+
+
+def test_what_was_never_flushed_is_lost(tmp_path: Path) -> None:
+    flushed, unheard = tmp_path / "a.aof", tmp_path / "b.aof"
+    flushed.write_bytes(b"x" * 100)
+    unheard.write_bytes(b"y" * 50)
+    log = tmp_path / "log"
+    log.write_text(f"40 {flushed}\n70 {flushed}\n")
+
+    assert lose_unflushed(log, [flushed, unheard]) == 80
+
+    assert flushed.stat().st_size == 70
+    assert unheard.stat().st_size == 0

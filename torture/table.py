@@ -1,0 +1,133 @@
+"""``python -m torture.table REPORT.json ...``: the reports of several runs as one table for a page of documentation."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Report = dict[str, Any]
+
+
+def _verdict(report: Report, number: int) -> Report:
+    found: Report = next(each for each in report["verdicts"] if each["number"] == number)
+    return found
+
+
+def _broken(number: int) -> Callable[[Report], str]:
+    return lambda report: f"**{_verdict(report, number)['broken']}** of {_verdict(report, number)['opportunities']:,}"
+
+
+def _counted(number: int, name: str) -> Callable[[Report], str]:
+    return lambda report: f"{_verdict(report, number)['counts'].get(name, 0):,}"
+
+
+def _recovery(name: str) -> Callable[[Report], str]:
+    def tell(report: Report) -> str:
+        told = report["recovery"].get(name)
+        if not told:
+            return "-"
+        times = f"{told['p50']:.2f} / {told['p99']:.2f} / {told['max']:.2f} s"
+        return f"{times} ({told['beyond']} of {told['times']:,} beyond {told['bound']:g} s)"
+
+    return tell
+
+
+def _faults(*kinds: str) -> Callable[[Report], str]:
+    return lambda report: " + ".join(str(report["faults"].get(kind, 0)) for kind in kinds)
+
+
+def _load(report: Report) -> str:
+    load = report["load"]
+    return f"{load['jobs']:,} / {load['claims']:,} / {load['changes']:,}"
+
+
+def _starts(report: Report) -> str:
+    starts = report["load"]["starts"]
+    return " / ".join(f"{starts.get(each, 0):,}" for each in ("ok", "fail", "info"))
+
+
+def _server(report: Report) -> str:
+    kinds = ("server restart", "server stop fast", "server kill")
+    return " + ".join(f"{report['faults'][kind]} {kind}" for kind in kinds if kind in report["faults"]) or "-"
+
+
+def _points(report: Report) -> str:
+    points = [where for each in report["failpoints"].values() for where in each]
+    acted = sum(
+        number
+        for each in report["failpoints"].values()
+        for counts in each.values()
+        for action, number in counts.items()
+        if action != "passed"
+    )
+    missing = sum(len(left) for left in report["not met"].values())
+    return f"{len(points)} places, {acted} times, {missing} never"
+
+
+def _left(report: Report) -> str:
+    left = [
+        f"{name.removeprefix('left: ')} {count or 0}" for name, count in report["leaks"].items() if "left: " in name
+    ]
+    return ", ".join(left)
+
+
+def _growth(report: Report) -> str:
+    leaks = report["leaks"]
+    kinds = ("files", "threads", "tasks", "memory")
+    return " / ".join(str(leaks.get(f"most growth in {kind}", 0)) for kind in kinds)
+
+
+def _not_ok(report: Report) -> str:
+    words: dict[str, list[str]] = {}
+    for verdict in report["verdicts"]:
+        if verdict["word"] != "OK":
+            words.setdefault(verdict["word"].lower(), []).append(f"I{verdict['number']}")
+    told = "; ".join(f"{word}: {', '.join(numbers)}" for word, numbers in words.items())
+    return f"{report['verdict']} ({told})"
+
+
+ROWS: dict[str, Callable[[Report], str]] = {
+    "seed, seconds": lambda report: f"{report['seed']}, {report['seconds']:g}",
+    "jobs / claims / changes of rows": _load,
+    "starts accepted / refused or rolled back / unknown": _starts,
+    "workers killed (signal, failpoint, job)": _faults("kill", "failpoint kill", "poison"),
+    "workers frozen past their lease (signal, failpoint)": _faults("freeze", "failpoint stop"),
+    "crashes and restarts of the server": _server,
+    "disk full, memory full": _faults("disk full", "memory full"),
+    "answers cut off after the request was heard": lambda report: f"{report['leaks'].get('answers cut', '-')}",
+    "failpoints": _points,
+    "stale writes refused: settlements / renewals and guards": lambda report: " / ".join(
+        f"{report['races'][name]:,}" for name in ("stale writes refused", "stale renewals and guards refused")
+    ),
+    "**accepted jobs lost** (I1)": _broken(1),
+    "**effects missing or more than once** (I5)": _broken(5),
+    "**overlapping leases** (I6)": _broken(6),
+    "**stale writes accepted** (I7)": _broken(7),
+    "jobs left blocked; blockers that ended within 0.1 s (I13)": lambda report: (
+        f"{_broken(13)(report)}; {_counted(13, 'ties')(report)}"
+    ),
+    "worker killed to its job running again, p50 / p99 / max": _recovery("worker killed to its job running again"),
+    "lost lease to running again": _recovery("lease lost to the job running again"),
+    "server back to first completion": _recovery("server back to the first completion"),
+    "waiter told, with wake-ups": _recovery("chain ended to its waiter told, with wake-ups"),
+    "waiter told, without": _recovery("chain ended to its waiter told, without"),
+    "handler starts per completed job": lambda report: f"{report['executions']['starts per completed job']:.3f}",
+    "left behind": _left,
+    "most growth of a process: files / threads / tasks / MB": _growth,
+    "most connections at once": lambda report: f"{report['leaks'].get('most connections', '-')}",
+    "verdict": _not_ok,
+}
+
+
+def table(reports: list[Report]) -> str:
+    heads = [f"{report['store']} {report['versions'].get(report['store'], '')}".strip() for report in reports]
+    lines = ["| | " + " | ".join(heads) + " |", "| --- " * (len(reports) + 1) + "|"]
+    lines += [f"| {name} | " + " | ".join(tell(report) for report in reports) + " |" for name, tell in ROWS.items()]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table([json.loads(Path(name).read_bytes()) for name in sys.argv[1:]]) + "\n")
