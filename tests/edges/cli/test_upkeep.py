@@ -23,6 +23,13 @@ def test_migrate_prints_its_steps_and_may_be_repeated(holdfast: CommandLine, tmp
     assert "nothing to do" in second.out
 
 
+def test_a_store_that_makes_its_own_tables_has_no_script(holdfast: CommandLine, tmp_path: Path) -> None:
+    answer = holdfast("migrate", "--sql", "--store", f"sqlite:///{tmp_path}/new.db", exit=2)
+
+    assert "needs no script" in answer.err
+    assert not (tmp_path / "new.db").exists()
+
+
 def test_doctor_finds_nothing_wrong_with_a_new_store(holdfast: CommandLine) -> None:
     document = holdfast.json("doctor")
 
