@@ -1,10 +1,10 @@
 """The keys of a namespace. All begin with its name in braces, so that a cluster keeps them in one slot.
 
-{name}                  hash: the last job's and the last event's number, until when anybody listens
+{name}                  hash: the last job's and the last event's number, until when anybody listens; `l:PRIORITY:TYPE`
+                        for each line of pending jobs that is or was, `p:TYPE` for each type that is paused
 {name}:j:ID             hash: one job. `s` its state, `i` input, `o` output, `e` error
 {name}:all              sorted set: every job id by its number
 {name}:q:PRIORITY:TYPE  sorted set: pending jobs by when they are due
-{name}:lines            set: PRIORITY:TYPE of the lines above that are or were; every type is in it once at least
 {name}:r:TYPE           sorted set: running jobs by when their lease runs out
 {name}:c:CHAIN          list: a chain's jobs after its first
 {name}:a:JOB            list: the chains a job waits for ("after")
@@ -15,7 +15,6 @@
 {name}:k: o: w:         sorted sets: chains of one type and key, all of them, the unfinished, the completed ("well")
 {name}:expiring         sorted set: finished chains by when they may be pruned
 {name}:counts           hash: jobs per status and type, where no set above counts them
-{name}:paused           set of types
 {name}:listeners, {name}:events     who follows the store live, and a stream of what they are told
 {name}:answer:REQUEST, {name}:claimed:WORKER   a minute's memory of answers, for a request sent twice
 {name}:wake             the channel of wake-ups

@@ -1,5 +1,6 @@
 -- claim: hand out due jobs, best first: higher priority, then earlier due, then earlier made.
 -- include: hints
+-- include: lines
 -- op: { terms, limit, worker, token, had, fresh }, each of the terms { type, lease, max_attempts }; `had` is how many
 -- jobs the caller was given under this token before, `fresh` whether it takes others than those it did not hear of.
 local terms, limit, worker, token, had, fresh = op[1], op[2], op[3], op[4], op[5], op[6]
@@ -22,13 +23,8 @@ if not fresh then
   return answer
 end
 
-local paused = {}
-for _, type in ipairs(redis.call('SMEMBERS', prefix .. 'paused')) do
-  paused[type] = true
-end
-
 -- Which types have jobs of which priority.
-local lines_of = lines_by_type()
+local lines_of, paused = read_lines()
 local by_priority, priorities = {}, {}
 for _, term in ipairs(terms) do
   if not paused[term[1]] then
@@ -82,8 +78,8 @@ local function close_line(line)
   if line.taken > 0 then
     redis.call('ZREMRANGEBYRANK', line.key, 0, line.taken - 1)
   elseif line.priority ~= '0' and redis.call('EXISTS', line.key) == 0 then
-    redis.call('SREM', lines_key, line_name(line.term[1], line.priority))
-    redis.call('SADD', lines_key, line_name(line.term[1], 0))
+    redis.call('HDEL', root, LINE .. line_name(line.term[1], line.priority))
+    redis.call('HSET', root, LINE .. line_name(line.term[1], 0), '')
   end
 end
 

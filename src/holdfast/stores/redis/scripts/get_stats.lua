@@ -1,8 +1,8 @@
 -- get_stats: per type, how many jobs stand where, how many are due, since when, and whether it is paused.
 -- flags: no-writes
--- include: index
+-- include: lines
 local counted = redis.call('HGETALL', prefix .. 'counts')
-local lines = lines_by_type()
+local lines, paused = read_lines()
 local types, seen = {}, {}
 local function see(type)
   if not seen[type] then
@@ -19,8 +19,8 @@ end
 for type in pairs(lines) do
   see(type)
 end
-for _, type in ipairs(redis.call('SMEMBERS', prefix .. 'paused')) do
-  see(type).paused = true
+for type in pairs(paused) do
+  see(type)
 end
 
 local answer = {}
@@ -44,9 +44,9 @@ for _, type in ipairs(types) do
     end
   end
   -- A type of which nothing is left is a type nobody hears of.
-  if #counts > 0 or seen[type].paused then
+  if #counts > 0 or paused[type] then
     local first = oldest and int(oldest) or false
-    answer[#answer + 1] = { type, int(due), int(scheduled), first, seen[type].paused and 'paused' or '', counts }
+    answer[#answer + 1] = { type, int(due), int(scheduled), first, paused[type] and 'paused' or '', counts }
   end
 end
 return answer

@@ -1,11 +1,8 @@
 -- next_due: how long until a pending job of these unpaused types is due, or a lease of theirs runs out.
 -- flags: no-writes
--- include: index
+-- include: lines
 -- op: types
-local paused = {}
-for _, type in ipairs(redis.call('SMEMBERS', prefix .. 'paused')) do
-  paused[type] = true
-end
+local lines, paused = read_lines()
 local soonest
 local function consider(key)
   local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
@@ -14,7 +11,6 @@ local function consider(key)
     soonest = moment
   end
 end
-local lines = lines_by_type()
 for _, type in ipairs(op) do
   if not paused[type] then
     for _, priority in ipairs(lines[type] or {}) do

@@ -1,5 +1,7 @@
 -- pause: hand out no jobs of these types until they are resumed.
--- include: frame
+-- include: lines
 -- op: types
-redis.call('SADD', prefix .. 'paused', unpack(op))
+for _, type in ipairs(op) do
+  redis.call('HSET', root, PAUSED .. type, '')
+end
 return 'ok'

@@ -2,8 +2,6 @@
 -- include: keyed
 -- lazy: references
 -- change: the one way a job's status changes. `leave` its place, alter the fields, `enter` the new one.
-local lines_known = {}
-
 local function leave(job)
   count(job, -1)
   if job.status == PENDING then
@@ -18,10 +16,7 @@ end
 local function enter_pending(job)
   local line = line_name(job.type, job.priority)
   place(prefix .. 'q:' .. line, ranked(job), job.scheduled_at)
-  if not lines_known[line] then
-    lines_known[line] = true
-    redis.call('SADD', lines_key, line)
-  end
+  lines_entered[line] = true
   due[job.type] = true
 end
 

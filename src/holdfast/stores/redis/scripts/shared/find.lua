@@ -1,4 +1,5 @@
 -- include: hints
+-- include: keyed
 -- lazy: by_key
 -- find: which of the jobs to be made are there already, by their id or by their key.
 -- some_exist: whether any of these ids is taken. Nearly always none is, and one command tells.

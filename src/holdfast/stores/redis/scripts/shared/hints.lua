@@ -6,6 +6,7 @@ local last_event = tonumber(noted[2] or 0)
 local listening = tonumber(noted[3] or 0) > now
 local seq_before, event_before = last_seq, last_event
 local due, finished, lost_claims = {}, {}, {}
+local lines_entered = {}
 local EVENTS_KEPT = '10000'
 
 -- note: record an event for whoever follows the store live.
@@ -28,12 +29,19 @@ end
 -- finish: write what was gathered and wake whoever may have something to do.
 local function finish()
   write_indexes()
-  if last_seq ~= seq_before then
-    redis.call('HSET', root, 'seq', int(last_seq))
-  end
   local recorded = last_event ~= event_before
+  local fields = {}
+  if last_seq ~= seq_before then
+    fields = { 'seq', int(last_seq) }
+  end
   if recorded then
-    redis.call('HSET', root, 'events', int(last_event))
+    fields[#fields + 1], fields[#fields + 2] = 'events', int(last_event)
+  end
+  for line in pairs(lines_entered) do
+    fields[#fields + 1], fields[#fields + 2] = 'l:' .. line, ''
+  end
+  if #fields > 0 then
+    redis.call('HSET', root, unpack(fields))
   end
   if recorded or next(due) or next(finished) or next(lost_claims) then
     local hints = { due = names(due), finished = names(finished), lost = names(lost_claims), recorded = recorded }

@@ -71,27 +71,13 @@ end
 
 local all_key = prefix .. 'all'
 
--- A line: the pending jobs of one type and priority. The set of lines tells which there are or were; a type whose
--- jobs are all taken stays in it under priority 0.
-local lines_key = prefix .. 'lines'
-
-local function pending_key(type, priority)
-  return prefix .. 'q:' .. int(priority) .. ':' .. type
-end
-
+-- A line: the pending jobs of one type and priority.
 local function line_name(type, priority)
   return int(priority) .. ':' .. type
 end
 
--- lines_by_type: of each type, the priorities that pending jobs have or had, as text.
-local function lines_by_type()
-  local lines = {}
-  for _, line in ipairs(redis.call('SMEMBERS', lines_key)) do
-    local priority, type = string.match(line, '^(-?%d+):(.*)$')
-    lines[type] = lines[type] or {}
-    table.insert(lines[type], priority)
-  end
-  return lines
+local function pending_key(type, priority)
+  return prefix .. 'q:' .. line_name(type, priority)
 end
 
 local function running_key(type)
