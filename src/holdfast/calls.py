@@ -226,6 +226,13 @@ def described(bound: Bound[T], options: StartKeywords) -> Bound[T]:
     return bound.options(**options) if options else bound
 
 
+def with_id(bound: Bound[T]) -> tuple[Bound[T], str]:
+    """What shall be started, and the id of its chain, so that its end can be watched for before it begins."""
+    described(bound, {})
+    chain_id = bound.start_options.id or new_id()
+    return bound.options(id=chain_id), chain_id
+
+
 def patience(timeout: Seconds | None) -> float | None:
     """How long a caller waits, in seconds; None is for ever."""
     check_duration("timeout", timeout, zero=True)

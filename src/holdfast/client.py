@@ -20,6 +20,7 @@ from holdfast.calls import (
     tell_created,
     type_names,
     wanted,
+    with_id,
 )
 from holdfast.completing import Completing
 from holdfast.events import Event
@@ -107,8 +108,18 @@ class Client:
 
     async def run(self, bound: Bound[T], *, timeout: Seconds | None = None) -> T:
         """Start a chain and wait for its output: request and response."""
-        patience(timeout)  # refused before anything is started
-        return await self.wait(await self.start(bound), timeout=timeout)
+        how_long = patience(timeout)  # refused before anything is started
+        named, its_id = with_id(bound)
+        watcher = Watcher(self.store.wakeups, its_id)
+        try:
+            chain = await self.start(named)
+            watcher.follow(chain.id)
+            # A chain that is new had not ended when the watch began: nothing to look at until it is heard of.
+            wait = watcher.wait(self.jobs, how_long, look=chain.deduplicated)
+            output: T = await waiting.run(self.store, watcher.alarm, wait)
+            return output
+        finally:
+            watcher.close()
 
     @overload
     async def wait(self, chain: Chain[T], *, timeout: Seconds | None = None) -> T: ...

@@ -36,9 +36,9 @@ class Watcher:
         self._chain_id = chain_id
         self._unsubscribe = wakeups.subscribe(self._hear)
 
-    def wait(self, decoder: Decoder, timeout: float | None) -> Waiting:
+    def wait(self, decoder: Decoder, timeout: float | None, *, look: bool = True) -> Waiting:
         """The chain's output. Ends also when it fails, is cancelled or deleted, or when the caller's time is up."""
-        chain: ChainRecord = yield from self.finished(timeout)
+        chain: ChainRecord = yield from self.finished(timeout, look=look)
         return outcome(Chain(chain, decoder))
 
     def follow(self, chain_id: str) -> None:
