@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from holdfast import Client, Jobs, SyncClient
-from holdfast.operations import ClaimJobs, Filter, GetStats, ListChains, Start, TypeTerms
+from holdfast.operations import ClaimJobs, Examine, Filter, GetStats, ListChains, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore, replica
 from holdfast.stores.postgres.address import parse
 from holdfast.testing.builders import new_job
@@ -123,6 +123,20 @@ def test_the_primary_answers_while_the_replica_is_away(
     assert len(told) == 2
     assert "asking the primary" in told[0]
     assert "answers again" in told[1]
+
+
+async def test_the_doctor_asks_the_replica(primary: Postgres, standby: Postgres) -> None:
+    store = PostgresStore(with_replica(primary, standby))
+    broken = PostgresStore(primary.address(notify="off", replica="postgresql://127.0.0.1:1"))
+
+    (well,) = [finding for finding in await store.perform(Examine()) if finding.subject == "replica"]
+    (away,) = [finding for finding in broken.perform_sync(Examine()) if finding.subject == "replica"]
+
+    assert (well.level, away.level) == ("ok", "warning")
+    assert "s behind" in well.detail
+    assert "does not answer" in away.detail
+    await store.close()
+    broken.close_sync()
 
 
 def test_a_replica_is_left_alone_for_a_while_after_it_failed(primary: Postgres) -> None:

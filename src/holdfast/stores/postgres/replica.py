@@ -6,14 +6,17 @@ import logging
 import time
 from typing import Any, Final, TypeVar
 
-from holdfast.operations import GetHistory, GetStats, ListChains, ListJobs, Operation
-from holdfast.sql.plan import Plan
+from holdfast.operations import Finding, GetHistory, GetStats, ListChains, ListJobs, Operation
+from holdfast.sql.plan import Plan, Statement
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.outage import DeadlinePassed, NoConnection, is_database_error
 from holdfast.stores.postgres.pools import Pools
 from holdfast.stores.postgres.rendering import Renderer
+from holdfast.stores.postgres.rows import SQL
 
 R = TypeVar("R")
+
+_EXAMINE = SQL["examine_replica"]
 
 REST: Final = 5.0
 """Seconds for which a replica that failed is left alone."""
@@ -57,6 +60,21 @@ class Replica:
             raise self._away(error) from error
         self._answered()
         return answer
+
+    def examine(self) -> Finding:
+        """What `holdfast doctor` says about it. Whether it rests or not, it is asked."""
+        self._away_until = 0.0
+        try:
+            return self.run(self._examined())
+        except ReplicaAway as away:
+            return Finding("warning", "replica", f"{self._name} does not answer, the primary does: {away.__cause__}")
+
+    def _examined(self) -> Plan[Finding]:
+        ((follows, hears, behind),) = yield Statement(_EXAMINE)
+        if follows and not hears:
+            detail = f"{self._name} hears nothing from its primary: what it shows grows old"
+            return Finding("warning", "replica", detail)
+        return Finding("ok", "replica", f"{self._name} answers, {behind:.0f} s behind")
 
     def close(self) -> None:
         self._pools.close()

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from holdfast.clock import Clock
 from holdfast.errors import Conflict, HoldfastError
-from holdfast.operations import ClaimJobs, Operation
+from holdfast.operations import ClaimJobs, Examine, Finding, Operation
 from holdfast.sql.echo import Echo
 from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
 from holdfast.sql.plan import Plan
@@ -73,6 +73,8 @@ class PostgresStore(Store):
                 await asyncio.sleep(pause)
             else:
                 self.send(turn.hints)
+                if self._replica is not None and isinstance(operation, Examine):
+                    cast("list[Finding]", answer).append(await asyncio.to_thread(self._replica.examine))
                 return answer
 
     def perform_sync(self, operation: Operation[R], /) -> R:
@@ -92,6 +94,8 @@ class PostgresStore(Store):
                 time.sleep(pause)
             else:
                 self.send(turn.hints)
+                if self._replica is not None and isinstance(operation, Examine):
+                    cast("list[Finding]", answer).append(self._replica.examine())
                 return answer
 
     def _pause(self, operation: Operation[Any], error: Exception, patience: Patience) -> float:
