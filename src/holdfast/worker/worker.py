@@ -265,11 +265,16 @@ class Worker:
         finally:
             # Here and not in a callback, which for every job would cost as much as its task.
             self._tasks.discard(task)
-            self._alarm.ring()
+            self._go_on()
 
     def _settled(self) -> None:
         self._unsettled -= 1
-        self._alarm.ring()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """There is room. That is news only while more is due; what an outcome made due, its wake-up tells."""
+        if self._more or not self._store.wakeups.healthy:
+            self._alarm.ring()
 
     def _free(self) -> int:
         """Slots to fill. Outcomes that wait to be written count too, lest a slow store pile them up."""
