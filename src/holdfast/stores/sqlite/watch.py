@@ -31,7 +31,10 @@ POLL = 0.05
 """Seconds between two looks where there are no file events."""
 
 PACE = 0.001
-"""Seconds one turn that heard something takes from its budget: a thousand a second in the long run."""
+"""Seconds one turn that heard something and called takes from its budget: a thousand a second in the long run."""
+
+HEED = 0.0001
+"""Seconds one turn that heard something, and did not call, takes from it: a commit is heard before it can be seen."""
 
 SPARE = 0.02
 """The budget a quiet time leaves, in seconds: this many turns may follow each other without a pause."""
@@ -156,7 +159,7 @@ class Watch:
             if call:
                 self._call()
             if heard:
-                spent = max(spent, now - SPARE) + PACE
+                spent = max(spent, now - SPARE) + (PACE if call else HEED)
                 # Events pile up meanwhile, and are heard as one.
                 if spent > now and stop_only.poll((spent - now) * 1000):
                     return
