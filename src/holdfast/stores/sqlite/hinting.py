@@ -6,6 +6,8 @@ itself by its own. Commits of the application that are no business of ours leave
 
 from __future__ import annotations
 
+import random
+from itertools import count
 from typing import NamedTuple
 
 import msgspec
@@ -25,6 +27,12 @@ KEPT = 1000
 LARGEST = 500
 """Chains and jobs named in one hint; beyond that it says to look at everything."""
 
+FORGET_EVERY = 100
+"""Hints of one process between two times that it forgets the old ones."""
+
+# Counted here, since to ask the file would cost as much as a hint. From anywhere: a process may end after its first.
+_written = count(random.randrange(FORGET_EVERY))
+
 _decoder = msgspec.json.Decoder(Hints)
 
 
@@ -42,8 +50,7 @@ def write(source: str, hints: Hints) -> Plan[None]:
     if len(hints.finished) + len(hints.lost) > LARGEST:
         hints = Hints(anything=True)
     yield Statement(_INSERT, {"source": source, "hints": msgspec.json.encode(hints)})
-    [(last,)] = yield Statement(_LAST)
-    if last % (KEPT // 10) == 0:
+    if next(_written) % FORGET_EVERY == 0:
         yield Statement(_FORGET, {"kept": KEPT})
 
 

@@ -40,8 +40,8 @@ _PROGRESS_NOTE = FIELDS.index("progress_note")
 def claim(turn: Turn, op: ClaimJobs) -> Plan[list[Record]]:
     if op.again:
         types = as_json(terms.type for terms in op.types)
-        if rows := (yield Statement(_CLAIMED_BEFORE, {"types": types, "token": op.token})):
-            return [record(row) for row in rows]
+        if taken := (yield Statement(_CLAIMED_BEFORE, {"types": types, "token": op.token})):
+            return [record(row) for row in taken]
     due = yield from _due(turn, op)
     if not due:
         return []
