@@ -36,11 +36,18 @@ def main(arguments: list[str] | None = None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     results = Results(None if options.afresh else folder / "results.json")
     begun = time.monotonic()
+
+    def tell(line: str) -> None:
+        print(f"[{time.monotonic() - begun:5.0f} s] {line}", flush=True)
+
+    def keep() -> None:
+        results.write(folder / "results.json")
+        (folder / "RESULTS.md").write_text(report(results))
+        (folder / "results.svg").write_text(chart(results))
+
     if not options.report:
-        run(choice, results, lambda line: print(f"[{time.monotonic() - begun:5.0f} s] {line}", flush=True))
-    results.write(folder / "results.json")
-    (folder / "RESULTS.md").write_text(report(results))
-    (folder / "results.svg").write_text(chart(results))
+        run(choice, results, tell, keep=keep)
+    keep()
     print(f"wrote RESULTS.md, results.svg and results.json to {folder} in {time.monotonic() - begun:.0f} s")
 
 

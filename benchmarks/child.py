@@ -163,7 +163,10 @@ def main() -> None:
         print(json.dumps({"unsupported": str(reason)}), flush=True)
     except Exception as error:
         traceback.print_exc()
-        print(json.dumps({"error": f"{type(error).__name__}: {error}"[:300]}), flush=True)
+        cause: BaseException = error
+        while isinstance(cause, BaseExceptionGroup):
+            cause = cause.exceptions[0]
+        print(json.dumps({"error": f"{type(cause).__name__}: {cause}"[:300]}), flush=True)
         sys.exit(1)
 
 

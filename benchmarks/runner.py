@@ -46,8 +46,13 @@ class Choice:
         return not contender.requirements or self.peers is None or contender.name in self.peers
 
 
-def run(choice: Choice, results: Results, tell: Callable[[str], None]) -> None:
-    """Measure what was chosen. A contender that fails is told with its reason, and stops nobody."""
+def run(
+    choice: Choice, results: Results, tell: Callable[[str], None], *, keep: Callable[[], None] = lambda: None
+) -> None:
+    """Measure what was chosen. A contender that fails is told with its reason, and stops nobody.
+
+    `keep` is called after each scenario, so that a run which is broken off has not been for nothing.
+    """
     results.machine = machine()
     for store in choice.stores:
         opened = memory_storage() if store == LIBRARY else STORES[store]()
@@ -58,6 +63,7 @@ def run(choice: Choice, results: Results, tell: Callable[[str], None]) -> None:
                 wanted = [each for each in everybody if choice.has(each) and scenario.fits(each, store)]
                 if wanted:
                     _scenario(scenario, store, storage, wanted, choice, results, tell)
+                    keep()
 
 
 def _scenario(

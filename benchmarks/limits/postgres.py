@@ -14,6 +14,7 @@ from benchmarks.contender import About, Contender, Place
 from benchmarks.ticks import lap, tick
 
 BATCH = 100
+TYPES = ("touch", "call", "add", "write")
 SCHEMA = """
 create table job (
     seq bigint generated always as identity primary key, id text not null unique, type text not null,
@@ -113,11 +114,10 @@ class PostgresLimit(Contender):
         await listener.add_listener("due", partial(_wake, due))
         while True:
             due.clear()
-            busy = False
-            for type in ("add", "touch", "call", "write"):
-                busy |= await self._batch(type, slots or BATCH)
-            if not busy:
-                await due.wait()
+            for type in TYPES:
+                while await self._batch(type, slots or BATCH):
+                    pass
+            await due.wait()
 
     async def _batch(self, type: str, size: int) -> bool:
         token = uuid4().hex

@@ -13,6 +13,7 @@ from benchmarks.contender import About, Contender, Place
 from benchmarks.ticks import lap, tick
 
 BATCH = 100
+TYPES = ("touch", "call", "add")
 START = """
 for at = 1, #ARGV, 2 do
     redis.call('hset', 'job:' .. ARGV[at], 's', 'pending', 'i', ARGV[at + 1])
@@ -104,9 +105,10 @@ class RedisLimit(Contender):
         wakeups = self._redis.pubsub()
         await wakeups.subscribe("due")
         while True:
-            busy = [await self._batch(type, slots or BATCH) for type in ("add", "touch", "call")]
-            if not any(busy):
-                await wakeups.get_message(timeout=None)
+            for type in TYPES:
+                while await self._batch(type, slots or BATCH):
+                    pass
+            await wakeups.get_message(timeout=None)
 
     async def _batch(self, type: str, size: int) -> bool:
         token = uuid4().hex

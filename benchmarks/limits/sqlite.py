@@ -12,6 +12,7 @@ from benchmarks.contender import About, Contender
 from benchmarks.ticks import lap, tick
 
 BATCH = 500
+TYPES = ("touch", "call", "add", "write")
 POLL = 0.001
 SCHEMA = """
 create table job (
@@ -88,10 +89,13 @@ class SqliteLimit(Contender):
         seen = None
         while True:
             (version,) = self._connection.execute("pragma data_version").fetchone()
-            busy = [version != seen and self._batch(type, slots or BATCH) for type in ("add", "touch", "call", "write")]
-            if not any(busy):
-                seen = version
+            if version == seen:
                 time.sleep(POLL)
+                continue
+            seen = version
+            for type in TYPES:
+                while self._batch(type, slots or BATCH):
+                    pass
 
     def _insert(self, type: str, numbers: Sequence[int]) -> list[str]:
         now = int(time.time() * 1e6)

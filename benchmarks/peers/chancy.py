@@ -90,9 +90,8 @@ class Chancy(Contender):
             )
             await self._app.declare(queue, upsert=True)
             worker = self._library.Worker(self._app, register_signal_handlers=False)
-            if slots is None:
-                # Documented as the way to set how long outcomes may wait to be written.
-                worker.send_outgoing_interval = POLL
+            # Documented as the way to set how long outcomes may wait to be written: a second, by default.
+            worker.send_outgoing_interval = POLL
             async with worker:
                 await worker.wait_for_shutdown()
 

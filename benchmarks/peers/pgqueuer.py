@@ -44,8 +44,11 @@ class PgQueuer(Contender):
         self._connection = await self._asyncpg.connect(self.place.url)
         self._driver = self._db.AsyncpgDriver(self._connection)
         self._queries = self._queries_module.Queries(self._driver)
+        self._watcher: Any = None
 
     async def close(self) -> None:
+        if self._watcher is not None:
+            await self._watcher.__aexit__(None, None, None)
         await self._connection.close()
 
     async def start(self, number: int) -> None:
@@ -60,12 +63,13 @@ class PgQueuer(Contender):
 
     async def call(self, number: int) -> None:
         """There are no results: this waits for the status alone, by its own watcher without the debounce."""
-        watcher = self._completion.CompletionWatcher(
-            self._driver, queries=self._queries, debounce=timedelta(milliseconds=1)
-        )
-        async with watcher:
-            (job,) = await self._queries.enqueue("add", str(number).encode())
-            assert await watcher.wait_for(job) == "successful"
+        if self._watcher is None:
+            self._watcher = self._completion.CompletionWatcher(
+                self._driver, queries=self._queries, debounce=timedelta(milliseconds=1)
+            )
+            await self._watcher.__aenter__()
+        (job,) = await self._queries.enqueue("add", str(number).encode())
+        assert await self._watcher.wait_for(job) == "successful"
 
     async def left(self) -> int:
         return int(await self._connection.fetchval("select count(*) from pgqueuer"))

@@ -17,20 +17,12 @@ from benchmarks.scenarios.scenario import Scenario, amount
 FINISHED = 1_000_000
 STEP = 2000
 COPY = """
-local keys, id = redis.call('keys', '{holdfast}*'), nil
-for _, key in ipairs(keys) do id = id or key:match('^{holdfast}:j:(.+)$') end
-local sets = {}
-for _, key in ipairs(keys) do
-    if redis.call('type', key).ok == 'zset' then
-        local score = redis.call('zscore', key, id)
-        if score then sets[#sets + 1] = {key, score} end
-    end
-end
-for number = tonumber(ARGV[1]), tonumber(ARGV[2]) do
-    redis.call('copy', '{holdfast}:j:' .. id, '{holdfast}:j:' .. id .. number)
-    for _, each in ipairs(sets) do redis.call('zadd', each[1], each[2], id .. number) end
+for number = tonumber(ARGV[2]), tonumber(ARGV[3]) do
+    redis.call('copy', KEYS[1], KEYS[1] .. number)
+    for at = 2, #KEYS do redis.call('zadd', KEYS[at], ARGV[at + 2], ARGV[1] .. number) end
 end
 """
+JOB = "{holdfast}:j:"
 
 
 class History(Scenario):
@@ -78,10 +70,15 @@ def multiply(place: Place, count: int) -> None:
                 )
                 connection.commit()
         case _:
-            client: Any = import_module("redis").Redis.from_url(place.url)
+            client: Any = import_module("redis").Redis.from_url(place.url, decode_responses=True)
+            keys = client.keys("{holdfast}*")
+            (id,) = (key.removeprefix(JOB) for key in keys if key.startswith(JOB))
+            scores = {key: client.zscore(key, id) for key in keys if client.type(key) == "zset"}
+            held = {key: score for key, score in scores.items() if score is not None}
             script = client.register_script(COPY)
             for first in range(0, count, STEP):
-                script(args=[first, first + STEP - 1])
+                last = min(first + STEP, count) - 1
+                script(keys=[JOB + id, *held], args=[id, first, last, *map(repr, held.values())])
             client.close()
 
 
