@@ -38,7 +38,7 @@ Conclude = Callable[[Record, Outcome, Settlement], Awaitable[Settlement]]
 _AS_DECLARED = StartOptions()
 
 
-class Bound(msgspec.Struct, Generic[R_co], frozen=True, eq=False, repr_omit_defaults=True):
+class Bound(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False, repr_omit_defaults=True):
     """A call of a job type, described and checked but not made: what is started, continued to, or waited on.
 
     R is the output of the chain that begins with it. A value: safe to share, and to start more than once.
