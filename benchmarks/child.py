@@ -14,7 +14,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +134,12 @@ def work(it: Contender, slots: int | None) -> None:
         it.work(slots)
 
 
+def _innermost(error: BaseException) -> BaseException:
+    """What a group of errors is about: the first of its own."""
+    inner: Sequence[BaseException] = getattr(error, "exceptions", ())
+    return _innermost(inner[0]) if inner else error
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.child", description=__doc__)
     parser.add_argument("role", choices=["setup", "work", "alone", *ROLES])
@@ -163,9 +169,7 @@ def main() -> None:
         print(json.dumps({"unsupported": str(reason)}), flush=True)
     except Exception as error:
         traceback.print_exc()
-        cause: BaseException = error
-        while isinstance(cause, BaseExceptionGroup):
-            cause = cause.exceptions[0]
+        cause = _innermost(error)
         print(json.dumps({"error": f"{type(cause).__name__}: {cause}"[:300]}), flush=True)
         sys.exit(1)
 
