@@ -17,7 +17,8 @@ Spread = dict[str, float]
 def recoveries(evidence: Evidence) -> dict[str, Spread]:
     """Times in seconds: p50, p99, the longest, how many there were, the bound, and how many were beyond it.
 
-    What the store was away for is not counted against a worker's bound, but it is part of what is told.
+    What the store was away for does not count, except where its return is what is measured; `whole` is the longest
+    with it.
     """
     facts = evidence.facts
     again = facts.lease + facts.reap + facts.poll + facts.slack
@@ -25,7 +26,7 @@ def recoveries(evidence: Evidence) -> dict[str, Spread]:
     return {
         "worker killed to its job running again": _spread(_after_kills(evidence), again, evidence),
         "lease lost to the job running again": _spread(_after_leases(evidence), again - facts.lease, evidence),
-        "server back to the first completion": _spread(_after_restarts(evidence), RECOVERY + facts.slack, evidence),
+        "server back to the first completion": _spread(_after_restarts(evidence), RECOVERY + facts.slack),
         "chain ended to its waiter told, with wake-ups": _spread(heard, facts.slack, evidence),
         "chain ended to its waiter told, without": _spread(deaf, 5.0 + facts.slack, evidence),
     }
@@ -85,7 +86,7 @@ def _after_restarts(evidence: Evidence) -> list[tuple[int, int]]:
 
 
 def _waits(evidence: Evidence) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """From a chain's end, or the wait's beginning if that was later, to the waiter's answer: hearing, and deaf."""
+    """From a chain's end to its waiter's answer, while the store was there: of those that hear, and of the deaf."""
     spans: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
     for call in evidence.called("wait"):
         told = call.facts.get("status")
@@ -94,16 +95,19 @@ def _waits(evidence: Evidence) -> tuple[list[tuple[int, int]], list[tuple[int, i
         ends = [each.at for each in evidence.by_chain.get(call.args["chain"], []) if each.after == told != each.before]
         known = [at for at in ends if at <= call.ended]
         # One that had ended before anybody waited was found by looking, not by being told.
-        if known and known[-1] > call.begun:
+        if known and known[-1] > call.begun and not evidence.away(known[-1], call.ended):
             spans[bool(call.args.get("deaf"))].append((known[-1], call.ended))
     return spans
 
 
-def _spread(spans: list[tuple[int, int]], bound: float, evidence: Evidence) -> dict[str, Any]:
+def _spread(spans: list[tuple[int, int]], bound: float, evidence: Evidence | None = None) -> dict[str, Any]:
     if not spans:
         return {}
-    seconds = sorted((end - begin) / 1e6 for begin, end in spans)
-    beyond = sum((end - begin - evidence.away(begin, end)) / 1e6 > bound for begin, end in spans)
+    seconds = sorted(
+        (end - begin - (0 if evidence is None else evidence.away(begin, end))) / 1e6 for begin, end in spans
+    )
     at = {"p50": len(seconds) // 2, "p99": len(seconds) * 99 // 100, "max": len(seconds) - 1}
     told = {name: round(seconds[place], 3) for name, place in at.items()}
-    return {**told, "times": len(seconds), "bound": bound, "beyond": beyond}
+    whole = round(max(end - begin for begin, end in spans) / 1e6, 3)
+    beyond = sum(each > bound for each in seconds)
+    return {**told, "whole": whole, "times": len(seconds), "bound": bound, "beyond": beyond}
