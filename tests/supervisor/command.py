@@ -9,10 +9,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.supervisor.ground import APP, PATIENCE, Ground, is_running
+from tests.supervisor.ground import APP, PATIENCE, Ground, is_over
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,20 +47,26 @@ class SupervisorProcess:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def wait_for(self, event: str, *, times: int = 1) -> dict[str, Any]:
-        """The next so many log lines of this event; answers the last."""
+    def wait_for(self, event: str, *, times: int = 1) -> None:
+        """Wait for the next so many log lines of this event."""
+        for _ in range(times):
+            self._wait_until(event, lambda line: line.get("event") == event)
+
+    def wait_for_words(self, words: str) -> None:
+        """Wait for a log line that says this."""
+        self._wait_until(words, lambda line: words in str(line.get("message")))
+
+    def _wait_until(self, wanted: str, found: Callable[[dict[str, Any]], bool]) -> None:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 line = self._news.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
-                raise AssertionError(f"no {event} within {PATIENCE:g} s; there were {self.lines}") from None
+                raise AssertionError(f"no {wanted} within {PATIENCE:g} s; there were {self.lines}") from None
             if line is None:
-                raise AssertionError(f"the supervisor ended without {event}; there were {self.lines}")
-            if line.get("event") == event:
-                times -= 1
-                if times == 0:
-                    return line
+                raise AssertionError(f"the supervisor ended without {wanted}; there were {self.lines}")
+            if found(line):
+                return
 
     def count(self, event: str) -> int:
         return sum(line.get("event") == event for line in self.lines)
@@ -101,8 +108,5 @@ class SupervisorProcess:
     def wait_for_silence(self) -> None:
         """Wait until the supervisor and every process it started have ended."""
         self._reader.join(PATIENCE)
-        assert not self._reader.is_alive(), f"something still runs: {self.running}"
-
-    @property
-    def running(self) -> set[int]:
-        return {pid for pid in self.pids if is_running(pid)}
+        assert not self._reader.is_alive(), f"something of {self.pids} still runs"
+        assert all(map(is_over, self.pids))

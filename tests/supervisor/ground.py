@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
@@ -121,12 +122,16 @@ async def in_thread(function: Callable[[], T]) -> T:
         return await answer
 
 
-def is_running(pid: int) -> bool:
-    """Whether the process runs. One that ended, and whose parent does not ask after it, does not."""
+def is_over(pid: int) -> bool:
+    """Whether the process has ended, or is about to: its pipes are closed some moments before it is gone."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([descriptor], [], [], PATIENCE)[0])
+    finally:
+        os.close(descriptor)
 
 
 async def ready(supervisor: Supervisor, ear: Ear) -> None:

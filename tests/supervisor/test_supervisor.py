@@ -12,7 +12,7 @@ import pytest
 from holdfast import Queue, Status
 from holdfast.supervisor import Group
 from holdfast.supervisor import supervisor as supervisor_module
-from tests.supervisor.ground import PATIENCE, QUICK, Ground, in_thread, is_running, read, ready, write
+from tests.supervisor.ground import PATIENCE, QUICK, Ground, in_thread, is_over, read, ready, write
 from tests.supervisor.work import compute, hog, hold, note, pause
 
 
@@ -24,21 +24,8 @@ async def test_jobs_run_in_processes_that_end_with_the_supervisor(ground: Ground
         pids = [process.pid for fleet in supervisor.fleets for process in fleet.processes]
         assert os.getpid() not in pids
 
-    assert not any(map(is_running, pids))
+    assert all(map(is_over, pids))
     assert not ear.find("process_died")
-
-
-async def test_a_backlog_brings_more_processes_at_once_and_its_end_lets_them_go(ground: Ground) -> None:
-    async with ground.supervised() as (supervisor, ear):
-        await ready(supervisor, ear)
-        chains = await ground.client.start_many([pause.bind(0.2) for _ in range(60)])
-        pids = {await ground.client.wait(chain, timeout=PATIENCE) for chain in chains}
-        await ear.hear("process_ended", times=2)
-        (fleet,) = supervisor.fleets
-        assert len(fleet.processes) == 1
-
-    assert 1 < len(pids) <= QUICK.max_count
-    assert not ear.find("process_died", "store_error")
 
 
 async def test_letting_a_process_go_cuts_no_attempt_short(ground: Ground) -> None:
@@ -88,12 +75,16 @@ async def test_processes_that_crash_at_once_are_started_ever_more_slowly(ground:
 async def test_an_idle_fleet_leaves_its_database_at_rest_until_something_is_due(ground: Ground) -> None:
     async with ground.supervised() as (supervisor, ear):
         await ready(supervisor, ear)
-        chain = await ground.client.start(note.bind(1), delay=1.5)
         before = supervisor.backlog.readings
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(1):
+                await ear.hear("process_died")
+        readings = supervisor.backlog.readings - before
+        chain = await ground.client.start(note.bind(1), delay=0.3)
+
         assert await ground.client.wait(chain, timeout=PATIENCE) == 1
 
-        # It turned fifteen times meanwhile.
-        assert supervisor.backlog.readings - before <= 8
+    assert readings <= 3, "it turned ten times meanwhile"
 
 
 async def test_what_a_killed_worker_s_child_computes_ends_with_it(ground: Ground) -> None:
@@ -108,7 +99,7 @@ async def test_what_a_killed_worker_s_child_computes_ends_with_it(ground: Ground
         await ear.hear("process_died")
         pipe.close()
 
-    assert not is_running(child)
+    assert is_over(child)
 
 
 async def test_reloading_drains_processes_of_the_old_settings_and_replaces_them(ground: Ground) -> None:
@@ -170,7 +161,7 @@ async def test_a_process_that_does_not_end_is_killed_and_told_of(
         (process,) = supervisor.fleets[0].processes
         os.kill(process.pid, signal.SIGSTOP)
 
-    assert not is_running(process.pid)
+    assert is_over(process.pid)
     assert process.code == -signal.SIGKILL
 
 

@@ -114,10 +114,10 @@ def working(store: str) -> Generator[None]:
 
     thread = threading.Thread(target=asyncio.run, args=[work()])
     thread.start()
-    begun.wait(10)
+    assert begun.wait(60)
     try:
         yield
     finally:
         stop[0]()
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
