@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
             if options.seconds is not None:
                 profile = replace(profile, seconds=options.seconds)
             if options.durability:
-                profile = replace(profile, kill=0.0, stop=0.0, sweep=False, supervised=False, timely=False)
+                profile = replace(profile, kill=0.0, stop=0.0, sweep=False, supervised=False, timely=False, calm=0)
             evidence = torture(
                 options.store, profile, folder, seed=options.seed, name=options.profile, mutant=options.mutant,
                 durability=options.durability, faults=tuple(options.faults),

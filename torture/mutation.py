@@ -21,7 +21,7 @@ from torture.run import torture
 
 HUNT = Profile(
     seconds=8, workers=2, producers=1, rate=25, lease=1.0, pause=0.5, kill=0.002, stop=0.001, settle=12, largest=20,
-    widest=5, sweep=False, supervised=False,
+    widest=5, sweep=False, supervised=False, calm=0,
 )  # fmt: skip
 TRIES = 3
 """Runs, each with another seed, before a mutant counts as a survivor."""

@@ -33,15 +33,19 @@ class Nemesis:
         history: History,
         rng: random.Random,
         pause: float,
+        calm: float = 0.0,
         only: tuple[str, ...] = (),
         supervised: Path | None = None,
     ) -> None:
-        """`supervised` is the file with the processes of a supervisor, where one takes part."""
+        """`calm` is for how long there is peace after each kind of harm had its turn; `supervised` is the file with
+        the processes of a supervisor, where one takes part.
+        """
         self._ground = ground
         self._fleet = fleet
         self._history = history
         self._random = rng
         self._pause = pause
+        self._calm = calm
         self._only = only
         self._supervised = supervised
         self._next = time.monotonic() + 1.0
@@ -51,13 +55,19 @@ class Nemesis:
         threading.Thread(target=self._harm_for_ever, name="nemesis", daemon=True).start()
         # Each kind in turn, in an order of the seed's, so that even a short run meets most of them.
         self._order: list[Fault | str] = []
+        self._calmed = True
 
     def act(self) -> None:
         """Perhaps do some harm."""
         if time.monotonic() < self._next or self._harming.is_set():
             return
         self._next = time.monotonic() + self._random.expovariate(1 / self._pause)
+        if not self._order and self._calm and not self._calmed:
+            self._calmed = True
+            self._next = time.monotonic() + self._calm
+            return
         if not self._order:
+            self._calmed = False
             self._order = [*self._ground.faults(), *WORKERS, *self._random.choices(WORKERS, k=2)]
             self._order += [] if self._supervised is None else [SUPERVISED]
             if self._only:

@@ -20,6 +20,8 @@ class Profile:
     poll: float = 1.0
     pause: float = 0.8
     """Seconds between two faults, on average."""
+    calm: float = 15.0
+    """Seconds of peace after each kind of fault had its turn: what is measured then is not the faults."""
     kill: float = 0.0015
     stop: float = 0.0006
     """How likely a call of the store is to be a worker's last, or to freeze it."""
@@ -41,8 +43,8 @@ PROFILES = {
     # In every `make test`, on three stores at once, whatever else the machine does: it judges what happened, not when.
     "smoke": Profile(
         seconds=20, workers=2, producers=1, rate=10, lease=1.0, pause=0.6, kill=0.002, stop=0.001, settle=90,
-        largest=300, widest=20, supervised=False, timely=False,
+        largest=300, widest=20, supervised=False, timely=False, calm=0,
     ),
     "ci": Profile(seconds=600),
-    "night": Profile(seconds=8 * 3600, workers=4, rate=10, largest=5000),
+    "night": Profile(seconds=8 * 3600, workers=4, rate=10, largest=5000, calm=60),
 }  # fmt: skip

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import unicodedata
 
 from torture.history import History
 from torture.payloads import HOSTILE
-from torture.processes import ROOT
 
 MOST_JOBS = 4
 
@@ -17,14 +14,16 @@ def render(address: str, jobs: list[str], history: History) -> None:
     """Show these jobs by every command that shows any, and note whether something got through as more than text."""
     commands = [["list", "--type", "hostile"], ["list", "--type", "hostile", "--json"], ["status"]]
     for job in jobs[:MOST_JOBS]:
-        commands += [["show", job], ["show", job, "--json"], ["report", job]]
+        commands += [["show", job, "--payload"], ["show", job, "--json"], ["report", job]]
+    # In this process: to start one for each would take longer than all that they do.
+    from typer.testing import CliRunner
+
+    from holdfast.cli.app import app
+
+    runner = CliRunner()
     for command in commands:
-        ended = subprocess.run(
-            [sys.executable, "-m", "holdfast.cli", *command, "--store", address],
-            cwd=ROOT, capture_output=True, check=False, timeout=60,
-        )  # fmt: skip
-        shown = ended.stdout.decode(errors="replace") + ended.stderr.decode(errors="replace")
-        history.note("render", command=" ".join(command[:2]), code=ended.returncode, raw=sorted(_raw(shown)))
+        ended = runner.invoke(app, [*command, "--store", address])
+        history.note("render", command=" ".join(command[:2]), code=ended.exit_code, raw=sorted(_raw(ended.output)))
 
 
 def _raw(shown: str) -> set[str]:

@@ -101,7 +101,7 @@ def _run(
         facts.begun = real_now()
         producers.begin()
         nemesis = Nemesis(
-            ground, fleet, history=history, rng=rng, pause=profile.pause,
+            ground, fleet, history=history, rng=rng, pause=profile.pause, calm=profile.calm,
             only=faults or (mutant.faults if mutant else ()),
             supervised=folder / "supervised.pids" if supervisor is not None else None,
         )  # fmt: skip
