@@ -17,9 +17,12 @@ from holdfast.operations import (
     ClaimJobs,
     Complete,
     Delete,
+    Filter,
     GetJobs,
     GetStats,
     Keep,
+    ListChains,
+    ListJobs,
     Preview,
     Prune,
     Reap,
@@ -237,6 +240,23 @@ def test_chains_that_are_still_needed_do_not_hold_up_the_pruning_of_others(store
     store.perform_sync(Keep((*ids("needed"), "free"), 0))
 
     assert store.perform_sync(Prune(10)) == ["free"]
+
+
+def test_what_people_look_for_is_found_at_once_among_very_many(store: RedisStore, server: RedisServer) -> None:
+    store.perform_sync(Start((new_job(id="one"), new_job(id="two", after=("one",)))))
+    store.perform_sync(Start(tuple(new_job(delay=60) for _ in range(2100))))
+    store.perform_sync(Cancel(("one",)))
+    cancelled, blocked = Filter(statuses=(Status.CANCELLED,)), Filter(statuses=(Status.BLOCKED,))
+    store.perform_sync(ListJobs(cancelled, 10))
+    store.perform_sync(ListChains(cancelled, 10))
+    with server.connect() as client:
+        client.config_resetstat()
+
+        jobs = store.perform_sync(ListJobs(cancelled, 10)) + store.perform_sync(ListJobs(blocked, 10))
+        chains = store.perform_sync(ListChains(cancelled, 10)) + store.perform_sync(ListChains(blocked, 10))
+
+        assert client.info("commandstats")["cmdstat_evalsha"]["calls"] == 4
+    assert [job.id for job in jobs] == [chain.first.id for chain in chains] == ["one", "two"]
 
 
 def test_no_call_names_more_than_a_hundred_jobs(store: RedisStore, server: RedisServer) -> None:

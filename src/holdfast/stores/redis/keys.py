@@ -4,6 +4,7 @@
                         for each line of pending jobs that is or was, `p:TYPE` for each type that is paused
 {name}:j:ID             hash: one job. `s` its state, `i` input, `o` output, `e` error
 {name}:all              sorted set: every job id by its number
+{name}:lj:S, {name}:lc:S   sorted sets: blocked, failed and cancelled jobs by their number, and their chains by theirs
 {name}:q:PRIORITY:TYPE  sorted set: pending jobs by when they are due
 {name}:r:TYPE           sorted set: running jobs by when their lease runs out
 {name}:c:CHAIN          list: a chain's jobs after its first

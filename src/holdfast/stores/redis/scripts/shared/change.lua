@@ -2,8 +2,16 @@
 -- include: keyed
 -- lazy: references
 -- change: the one way a job's status changes. `leave` its place, alter the fields, `enter` the new one.
+local function list_under(job, there)
+  if LISTED[job.status] then
+    place(listed_jobs(job.status), job.id, there and job.seq)
+    place(listed_chains(job.status), chain_of(job), there and load(chain_of(job)).seq)
+  end
+end
+
 local function leave(job)
   count(job, -1)
+  list_under(job, false)
   if job.status == PENDING then
     displace(pending_key(job.type, job.priority), ranked(job))
   elseif job.status == RUNNING then
@@ -40,6 +48,7 @@ end
 local function enter(job, kind, field, bytes, handed_over)
   count(job, 1)
   save(job, field, bytes)
+  list_under(job, true)
   if job.status == PENDING then
     enter_pending(job)
   elseif job.status == RUNNING then

@@ -87,6 +87,9 @@ local function add(job)
   end
   -- From here on it is read like any other.
   loaded[job.id] = nil
+  if job.status == BLOCKED then
+    list_under(load(job.id), true)
+  end
   if listening then
     note(load(job.id), 'created')
   end

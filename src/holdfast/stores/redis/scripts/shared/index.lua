@@ -71,6 +71,18 @@ end
 
 local all_key = prefix .. 'all'
 
+-- What people look for among a million others, the blocked, failed and cancelled: by their own number, and their chains
+-- by that of the first job. Each of them is the last of its chain.
+local LISTED = { [BLOCKED] = true, [FAILED] = true, [CANCELLED] = true }
+
+local function listed_jobs(status)
+  return prefix .. 'lj:' .. status
+end
+
+local function listed_chains(status)
+  return prefix .. 'lc:' .. status
+end
+
 -- A line: the pending jobs of one type and priority.
 local function line_name(type, priority)
   return int(priority) .. ':' .. type

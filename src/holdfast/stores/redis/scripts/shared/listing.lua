@@ -28,7 +28,7 @@ local function shown(first, last)
 end
 
 -- window: ids of the rows to look at next. A chain's own are few and need no window.
-local function window(by_key)
+local function window(of_chains)
   if chain_wanted then
     if not is_chain(chain_wanted) then
       return {}
@@ -44,14 +44,19 @@ local function window(by_key)
     return newest_first
   end
   local below = op[3] and '(' .. int(op[3]) or '+inf'
-  local index = by_key and key and #wanted[3] == 1 and keyed(ALL, { type = wanted[3][1], key = key }) or prefix .. 'all'
+  local index = all_key
+  if of_chains and key and #wanted[3] == 1 then
+    index = keyed(ALL, { type = wanted[3][1], key = key })
+  elseif #wanted[1] == 1 and LISTED[wanted[1][1]] then
+    index = of_chains and listed_chains(wanted[1][1]) or listed_jobs(wanted[1][1])
+  end
   return redis.call('ZREVRANGEBYSCORE', index, below, '-inf', 'LIMIT', 0, op[4])
 end
 
 -- list: look through a window. The answer begins with the seq to go on below, or '' at the end of all rows.
-local function list(consider, by_key)
+local function list(consider, of_chains)
   local answer = { '' }
-  local ids, matches = window(by_key), 0
+  local ids, matches = window(of_chains), 0
   for n, id in ipairs(ids) do
     local job = load(id)
     if consider(answer, job) then
