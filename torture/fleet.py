@@ -73,8 +73,9 @@ class Fleet:
         return None
 
     def freeze(self) -> Process | None:
-        """Stop one; `tend` thaws it."""
-        if (victim := self._choose()) is not None:
+        """Stop one; `tend` thaws it. With nobody awake to take over what it held, it would show nothing."""
+        victim = self._choose() if len(self._able) > 1 else None
+        if victim is not None:
             victim.send(SIGSTOP)
         return victim
 
@@ -115,8 +116,12 @@ class Fleet:
         else:
             process.frozen = now + self._settings.lease * self._random.uniform(1.5, 3.5)
 
+    @property
+    def _able(self) -> list[Process]:
+        return [each for each in self._slots if each.alive and each.ready and not each.is_stopped]
+
     def _choose(self) -> Process | None:
-        able = [each for each in self._slots if each.alive and each.ready and not each.is_stopped]
+        able = self._able
         return self._random.choice(able) if able else None
 
     def _replace(self, slot: int) -> None:

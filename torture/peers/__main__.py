@@ -133,11 +133,16 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m torture.peers", description=__doc__)
     parser.add_argument("--peer", choices=list(STORES))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--table", type=Path, nargs="+", help="print what earlier runs told, as rows of a table")
     parser.add_argument("--work", choices=["ours", "ours_outside", *STORES], help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.work is not None:
         asyncio.run(import_module(f"torture.peers.{options.work}").work(options.url))
+        return 0
+    if options.table is not None:
+        told = [json.loads(line) for file in options.table for line in file.read_text().splitlines()]
+        sys.stdout.write("\n".join(map(_row, told)) + "\n")
         return 0
     if options.peer is None:
         parser.error("--peer names whom to compare with")
@@ -146,6 +151,15 @@ def main(arguments: list[str]) -> int:
             sys.stdout.write(json.dumps(compare(adapter, STORES[options.peer], seed)) + "\n")
             sys.stdout.flush()
     return 0
+
+
+def _row(told: dict[str, Any]) -> str:
+    queue = {"ours": "Holdfast", "ours_outside": "Holdfast, outside", "saq": "SAQ"}.get(told["queue"], "Procrastinate")
+    where = {"postgres": "PostgreSQL", "redis": "Redis"}[told["store"]]
+    rest = f"{told['seconds to rest']:g} s" if not told["stuck"] else "never"
+    cells = (f"{queue}, {where}", told["seed"], told["accepted"], f"{told['kills']} / {told['restarts']}", told["lost"],
+             told["duplicated"], told["stuck"], rest)  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 if __name__ == "__main__":
