@@ -1,5 +1,6 @@
 -- cancel: cancel the current job of each chain; all of them, or none where one does not exist.
 -- flags: allow-oom
+-- include: change
 -- include: ending
 -- include: chain
 -- op: { chains, reason, whether to spare running jobs, whether it is only asked if they exist }

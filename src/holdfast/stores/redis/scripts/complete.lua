@@ -1,5 +1,6 @@
 -- complete: finish the chain's current job from outside, and the steps that follow from it, whoever runs it.
 -- flags: allow-oom
+-- include: change
 -- include: create
 -- include: chain
 -- include: recall

@@ -1,5 +1,6 @@
 -- reap: take back running jobs whose lease ran out, oldest first, except the held claims.
 -- flags: allow-oom
+-- include: change
 -- include: ending
 -- include: error
 -- include: recall

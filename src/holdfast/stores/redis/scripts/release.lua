@@ -1,5 +1,6 @@
 -- release: tell up to a hundred more of the jobs that wait for a chain that ended; answers 'more' or '', then whom.
 -- flags: allow-oom
+-- include: change
 -- include: ending
 redis.call('DEL', KEYS[2])
 local unblocked = { '' }

@@ -1,5 +1,6 @@
 -- retry: make failed or cancelled jobs pending again (blocked where blockers are open), attempts granted anew.
 -- include: operate
+-- include: change
 -- include: ending
 -- include: release
 -- include: recall

@@ -1,5 +1,6 @@
 -- settle: write the outcomes of attempts, each under its claim, with all that follows from it.
 -- flags: allow-oom
+-- include: change
 -- include: ending
 -- lazy: create
 -- op: a list of { job id, token, status, outcome, output, error, delay, at, keep, continuation, starts, expected },

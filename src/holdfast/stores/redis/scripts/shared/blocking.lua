@@ -1,3 +1,4 @@
+-- include: change
 -- include: chain
 -- include: release
 -- blocking: jobs to be made that wait for chains.

@@ -1,4 +1,5 @@
 -- include: hints
+-- include: pending
 -- include: keyed
 -- lazy: references
 -- change: the one way a job's status changes. `leave` its place, alter the fields, `enter` the new one.
@@ -19,13 +20,6 @@ local function leave(job)
   elseif FINISHED[job.status] then
     displace(prefix .. 'expiring', chain_of(job))
   end
-end
-
-local function enter_pending(job)
-  local line = line_name(job.type, job.priority)
-  place(prefix .. 'q:' .. line, ranked(job), job.scheduled_at)
-  lines_entered[line] = true
-  due[job.type] = true
 end
 
 -- A job that finishes is the last of its chain, unless it handed over to the next.

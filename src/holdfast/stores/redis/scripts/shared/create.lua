@@ -1,4 +1,5 @@
 -- include: find
+-- include: pending
 -- include: ending
 -- lazy: blocking
 -- create: reading jobs to be made, and making them.

@@ -1,4 +1,4 @@
--- include: change
+-- include: hints
 -- ended: the chains that end in this script. Jobs may wait for them.
 -- However many they are, one script tells at most a hundred of them. Which chains have more to tell, and from which job
 -- on, is kept in a hash until whoever ended the chain, or the next reaper, has told them all. Jobs are told in the

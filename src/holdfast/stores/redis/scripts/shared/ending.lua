@@ -1,4 +1,6 @@
 -- include: ended
+-- lazy: references
+-- lazy: change
 -- lazy: release
 -- ending: at the end of a script, tell the jobs that wait for chains that ended in it.
 local function anyone_waits()

@@ -1,4 +1,5 @@
 -- include: ended
+-- include: change
 -- include: references
 -- include: error
 -- release: tell the jobs that wait for a chain that it ended.
