@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 WORKERS: dict[str, float] = {
     "default_count": 1, "max_count": 3, "concurrency": 2, "scale_interval_ms": 100, "scale_down_seconds": 0.5,
-    "lease_timeout_seconds": 6, "grace_seconds": PATIENCE,
+    "lease_timeout_seconds": 30, "grace_seconds": PATIENCE,
 }  # fmt: skip
 
 

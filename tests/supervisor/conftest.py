@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import Retry
+from holdfast.supervisor import fleet
 from tests.supervisor.ground import ADDRESSES, Ground
 
 
@@ -22,3 +24,9 @@ async def each_ground(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIt
     ground = Ground(tmp_path, ADDRESSES[request.param](tmp_path))
     async with ground.client:
         yield ground
+
+
+@pytest.fixture
+def quick_recovery(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that die young are replaced after tenths of a second."""
+    monkeypatch.setattr(fleet, "CRASHING", Retry(initial=0.2, multiplier=2, jitter=0, max_attempts=None))

@@ -6,12 +6,15 @@ import asyncio
 import os
 import signal
 
+import pytest
+
 from holdfast import Status
 from tests.supervisor.command import SupervisorProcess, written
 from tests.supervisor.ground import PATIENCE, QUICK, Ground, lift, most_at_once, read, write
 from tests.supervisor.work import hold, note, queue_up
 
 
+@pytest.mark.usefixtures("quick_recovery")
 async def test_load_from_nothing_to_a_peak_and_back_loses_nothing_though_workers_are_killed_on_the_way(
     each_ground: Ground,
 ) -> None:

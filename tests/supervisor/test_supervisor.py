@@ -29,7 +29,7 @@ async def test_jobs_run_in_processes_that_end_with_the_supervisor(ground: Ground
 
 
 async def test_letting_a_process_go_cuts_no_attempt_short(ground: Ground) -> None:
-    async with ground.supervised(replace(QUICK, concurrency=1, default_count=3)) as (supervisor, ear):
+    async with ground.supervised(replace(QUICK, concurrency=1, default_count=3, lease=30)) as (supervisor, ear):
         held = [ground.gate(str(number)) for number in range(3)]
         chains = await ground.client.start_many([hold.bind(str(begun), str(gate)) for begun, gate in held])
         pids = {int(await read(begun)) for begun, _ in held}
@@ -46,6 +46,7 @@ async def test_letting_a_process_go_cuts_no_attempt_short(ground: Ground) -> Non
     assert all(job is not None and job.attempt == 1 for job in jobs)
 
 
+@pytest.mark.usefixtures("quick_recovery")
 async def test_a_killed_process_is_replaced_and_its_job_runs_again(ground: Ground) -> None:
     begun, gate = ground.gate("first")
     async with ground.supervised() as (_, ear):
@@ -63,6 +64,7 @@ async def test_a_killed_process_is_replaced_and_its_job_runs_again(ground: Groun
     assert [attempt.outcome for attempt in report.attempts] == ["lost", "completed"]
 
 
+@pytest.mark.usefixtures("quick_recovery")
 async def test_processes_that_crash_at_once_are_started_ever_more_slowly(ground: Ground) -> None:
     async with ground.supervised(entry="tests.supervisor.crashing") as (supervisor, ear):
         died = await ear.hear("process_died", times=2)
@@ -143,7 +145,7 @@ async def test_groups_share_out_the_types(ground: Ground) -> None:
 
 async def test_stopping_gives_back_what_outlives_the_grace_period(ground: Ground) -> None:
     begun, gate = ground.gate("held")
-    async with ground.supervised(replace(QUICK, grace=0.2)):
+    async with ground.supervised(replace(QUICK, grace=0.2, lease=30)):
         chain = await ground.client.start(hold.bind(str(begun), str(gate)))
         await read(begun)
 

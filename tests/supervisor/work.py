@@ -10,7 +10,7 @@ from holdfast import Jobs, Retry
 
 jobs = Jobs()
 
-AT_ONCE = Retry(initial=0, jitter=0, max_attempts=5)
+AT_ONCE = Retry(initial=0, jitter=0, max_attempts=None)
 
 
 @jobs.job(retry=AT_ONCE)

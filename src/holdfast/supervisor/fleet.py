@@ -22,7 +22,7 @@ Start = Callable[[Order], WorkerProcess]
 class Fleet:
     """Keeps a group at its number. All of it runs on the loop; nothing of it waits."""
 
-    def __init__(self, order: Order, *, start: Start, observers: Observers, crashing: Retry = CRASHING) -> None:
+    def __init__(self, order: Order, *, start: Start, observers: Observers, crashing: Retry | None = None) -> None:
         self.order = order
         self.scaler = Scaler(order.group)
         self.processes: list[WorkerProcess] = []
@@ -33,7 +33,7 @@ class Fleet:
         """How many died without being asked to, in all."""
         self._start = start
         self._observers = observers
-        self._crashing = crashing
+        self._crashing = crashing or CRASHING
         self._not_before = 0.0
 
     @property
