@@ -18,7 +18,7 @@ def literal(values: list[Any]) -> str:
         elif kind is bytes:
             return '{"\\\\x' + '","\\\\x'.join([value.hex() for value in values]) + '"}'
         elif kind is int:
-            return "{" + str(values)[1:-1].replace("None", "NULL") + "}"
+            return "{" + str(values)[1:-1].replace(" ", "").replace("None", "NULL") + "}"
     except (TypeError, AttributeError):  # None among them
         pass
     return "{" + ",".join(map(_element, values)) + "}"

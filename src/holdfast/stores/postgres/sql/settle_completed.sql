@@ -1,5 +1,6 @@
 -- settle_completed: attempts completed their jobs, and their chains unless another job follows.
 -- A job whose chain is waited for is left alone unless all are asked for: the jobs that wait go with it, by more steps.
+-- `good` is decided apart: in the update itself, the status would tempt the planner to the index of running jobs.
 -- The worker stays, since no other row tells who did it; the token, so that a settlement sent again is known.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
