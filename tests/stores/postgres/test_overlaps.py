@@ -5,15 +5,32 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 import pytest
 
+from holdfast.errors import StillReferenced
 from holdfast.job import Record, Status
-from holdfast.operations import Cancel, ClaimJobs, GetJobs, Listen, ReadEvents, Settle, Start, Started, TypeTerms
+from holdfast.operations import (
+    Cancel,
+    ClaimJobs,
+    Complete,
+    Delete,
+    GetJobs,
+    Listen,
+    Operation,
+    ReadEvents,
+    RetryJobs,
+    Settle,
+    Start,
+    Started,
+    Step,
+    TypeTerms,
+)
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import completed, new_job
+from tests.servers.postgres import Postgres
 
 R = TypeVar("R")
 
@@ -179,3 +196,47 @@ def test_a_number_that_a_rollback_took_along_holds_up_nothing(
         told = store.perform_sync(ReadEvents(after, 10))
 
     assert [event.job_id for event in told] == [job.id]
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+@pytest.mark.parametrize("ending", ["complete", "cancel", "delete"])
+def test_a_transaction_that_cannot_see_who_waits_for_a_chain_does_not_end_it(
+    store: PostgresStore, server: Postgres, isolation: str, ending: str
+) -> None:
+    blocker = new_job()
+    store.perform_sync(Start((blocker, new_job("publish", after=(blocker.id,)))))
+    unseen = new_job("publish", after=(blocker.id,), on_blocker_failure="fail")
+    operations: dict[str, Operation[Any]] = {
+        "complete": Complete(blocker.id, blocker.id, (Step(b"1"),)),
+        "cancel": Cancel((blocker.id,)),
+        "delete": Delete((blocker.id,), cascade=False),
+    }
+
+    with server.connect() as application:
+        application.execute(f"begin isolation level {isolation}".encode())
+        application.execute("select 1")
+        store.perform_sync(Start((unseen,)))
+        with pytest.raises(psycopg.errors.SerializationFailure):
+            store.join_sync(application).perform(operations[ending])
+        application.execute("rollback")
+
+    (job,) = store.perform_sync(GetJobs((unseen.id,)))
+    assert job is not None
+    assert (job.status, job.open_blockers) == (Status.BLOCKED, 1)
+
+
+def test_a_blocker_is_not_deleted_while_a_job_that_waits_for_it_is_retried(
+    store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
+) -> None:
+    blocker = new_job()
+    waiting = new_job("publish", after=(blocker.id,))
+    store.perform_sync(Start((blocker, waiting)))
+    store.perform_sync(Cancel((waiting.id,)))
+    tx = store.begin_sync()
+    tx.perform(RetryJobs((waiting.id,)))
+
+    other = waits(connection, lambda: store.perform_sync(Delete((blocker.id,), cascade=False)), pool)
+    tx.commit()
+
+    with pytest.raises(StillReferenced):
+        other.result()

@@ -95,8 +95,8 @@ def add(turn: Turn, jobs: Sequence[NewJob], *, awaited: Collection[str] = ()) ->
     named = blockers_of(jobs)
     tails = (yield from chains.hold(named)) if named else {}
     statuses = {chain_id: tail.status for chain_id, tail in tails.items()}
-    if waited_for := [tail.seq for tail in tails.values() if tail.status != "completed" and not tail.awaited]:
-        yield Statement(_AWAIT, {"seqs": waited_for})
+    if tails:
+        yield Statement(_AWAIT, {"seqs": [tail.seq for tail in tails.values()]})
     open_blockers: list[int] = []
     failed: list[tuple[int, str]] = []
     for place, job in enumerate(jobs):

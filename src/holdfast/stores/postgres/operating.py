@@ -21,6 +21,7 @@ _KEYS = SQL["retry_keys"]
 _LOCK_KEYS = SQL["lock_keys"]
 _FIND_KEYS = SQL["find_keys"]
 _RETRY = SQL["retry"]
+_AWAIT = SQL["await"]
 _RUN_NOW = SQL["run_now"]
 _PAUSE = SQL["pause"]
 _RESUME = SQL["resume"]
@@ -61,7 +62,7 @@ def cancel(turn: Turn, op: Cancel) -> Plan[list[ChainRecord]]:
 def retry(turn: Turn, op: RetryJobs) -> Plan[list[Record]]:
     yield from turn.begin()
     keyed = yield from _hold_keys(turn, op.job_ids)
-    jobs = yield from _hold(op.job_ids, ("failed", "cancelled"), "failed or cancelled")
+    jobs = yield from _hold(op.job_ids, ("failed", "cancelled"), wanted="failed or cancelled", blockers=True)
     waiting = [job.id for job in jobs.values() if job.open_blockers]
     counted: dict[str, int] = dict((yield Statement(_OPEN_BLOCKERS, {"ids": waiting}))) if waiting else {}
     for job in jobs.values():
@@ -110,7 +111,7 @@ def _check_keys(
 
 def run_now(turn: Turn, op: RunNow) -> Plan[list[Record]]:
     yield from turn.begin()
-    jobs = yield from _hold(op.job_ids, ("pending",), "pending")
+    jobs = yield from _hold(op.job_ids, ("pending",), wanted="pending", blockers=False)
     yield Statement(_RUN_NOW, {"seqs": [job.seq for job in jobs.values()], "now": turn.now})
     for job_id in op.job_ids:
         job = jobs[job_id]
@@ -147,9 +148,15 @@ def keep(turn: Turn, op: Keep) -> Plan[list[bool | None]]:
     return answers
 
 
-def _hold(ids: Sequence[str], statuses: tuple[str, ...], wanted: str) -> Plan[dict[str, _Held]]:
-    """The jobs with these ids, locked. All must exist, and stand in one of these statuses."""
-    found = {row[1]: _Held(*row) for row in (yield Statement(_LOCK, {"ids": list(ids)}))}
+def _hold(ids: Sequence[str], statuses: tuple[str, ...], *, wanted: str, blockers: bool) -> Plan[dict[str, _Held]]:
+    """The jobs with these ids, locked. All must exist, and stand in one of these statuses.
+
+    With their `blockers`, nobody deletes those meanwhile, nor later without seeing that these jobs wait for them.
+    """
+    rows = [_Held(*row) for row in (yield Statement(_LOCK, {"ids": list(ids), "blockers": blockers}))]
+    if named := [job.seq for job in rows if job.id not in ids]:
+        yield Statement(_AWAIT, {"seqs": named})
+    found = {job.id: job for job in rows if job.id in ids}
     for job_id in ids:
         if job_id not in found:
             raise JobNotFound(job_id)
