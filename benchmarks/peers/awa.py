@@ -34,7 +34,7 @@ class Awa(Contender):
     requirements = ("awa-pg==0.6.9",)
     module = "awa"
     distributions = ("awa-pg",)
-    drains = (4000, 8000)
+    drains = (1500, 8000)
     starts = (500, 20000)
 
     def __init__(self, place: Place) -> None:
