@@ -146,6 +146,8 @@ MUTANTS: dict[str, Mutant] = {
         (18,),
         everywhere=(Edit("holdfast.waiting", "POLL = 5.0", "POLL = 600.0"),),
         favour=("request",),
+        # Whoever is told late because the store was away proves nothing.
+        faults=("kill",),
     ),
     "no look after subscribing": Mutant(
         "the look at the chain after subscribing: what ended before is not heard",
@@ -155,6 +157,7 @@ MUTANTS: dict[str, Mutant] = {
             Edit("holdfast.waiting", "look: bool = True) -> Waiting", "look: bool = False) -> Waiting"),
         ),
         favour=("request",),
+        faults=("kill",),
     ),
     "the worker's clock": Mutant(
         "the store's clock, in a fleet where one clock is an hour wrong",

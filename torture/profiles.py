@@ -25,7 +25,7 @@ class Profile:
     kill: float = 0.0015
     stop: float = 0.0006
     """How likely a call of the store is to be a worker's last, or to freeze it."""
-    settle: float = 60.0
+    settle: float = 120.0
     """Seconds for everything to come to rest."""
     largest: int = 2000
     """The most chains that one call starts."""

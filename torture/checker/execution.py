@@ -134,7 +134,8 @@ def recovery(evidence: Evidence) -> Tally:
     bound = evidence.facts.reap + evidence.facts.poll + evidence.facts.slack
     late: list[float] = []
     for change in evidence.changes:
-        if is_reap(change) and change.leased_before is not None:
+        # With a live reaper: those of the supervised type may all be dead, and are started anew by and by.
+        if is_reap(change) and change.leased_before is not None and change.type != "elastic":
             waited = (change.at - change.leased_before - evidence.away(change.leased_before, change.at)) / 1e6
             late.append(waited)
             told = f"{change.id}: taken back {waited:.1f} s after its lease, bound {bound:g} s"

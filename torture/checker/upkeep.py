@@ -93,7 +93,7 @@ def no_starvation(evidence: Evidence) -> Tally:
                 due = max(change.at, change.scheduled_at or 0)
             elif change.after == "pending" and change.scheduled_at is not None:
                 due = max(change.at, change.scheduled_at)
-            elif is_claim(change) and due is not None:
+            elif is_claim(change) and due is not None and change.type != "elastic":
                 away = evidence.away(due, change.at)
                 away += overlap(pauses, due, change.at) if change.type == "keyed" else 0
                 waited = (change.at - due - away) / 1e6

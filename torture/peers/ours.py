@@ -9,7 +9,7 @@ from holdfast import Attempt, Client, HoldfastError, Jobs, Retry, Worker
 from torture.peers.effects import AFTER, BEFORE, MARKS, mark, mark_redis
 
 jobs = Jobs()
-RETRY = Retry(initial=0.1, jitter=0, max_attempts=50)
+RETRY = Retry(initial=1, multiplier=1, jitter=0, max_attempts=50)
 
 
 class Where:
