@@ -8,6 +8,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from holdfast.operations import GetChains, Start
 from holdfast.stores.sqlite import SqliteStore, hinting
 from holdfast.testing.builders import new_job
@@ -62,15 +64,21 @@ def test_a_commit_of_the_application_on_its_own_connection_is_heard_once_it_can_
         assert alarm.wait_sync(PROMPTLY)
 
 
-def test_the_file_is_watched_only_while_somebody_listens(store: SqliteStore) -> None:
+def test_the_file_is_watched_while_somebody_listens_and_a_while_on(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     wakeups = store._files  # pyright: ignore[reportPrivateUsage]
     assert wakeups._watch is None  # pyright: ignore[reportPrivateUsage]
 
     forget, forget_other = store.wakeups.subscribe(lambda hints: None), store.wakeups.subscribe(lambda hints: None)
     forget()
-    assert wakeups._watch is not None  # pyright: ignore[reportPrivateUsage]
     forget_other()
     forget_other()
+    watch = wakeups._watch  # pyright: ignore[reportPrivateUsage]
+    assert watch is not None
+    monkeypatch.setattr("holdfast.stores.sqlite.wakeups.LINGER", 0.0)
+    store.perform_sync(Start((new_job(),)))
+    watch._thread.join(PROMPTLY)  # pyright: ignore[reportPrivateUsage]
 
     assert wakeups._watch is None  # pyright: ignore[reportPrivateUsage]
     assert wakeups.healthy

@@ -6,6 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 from holdfast.errors import StoreUnavailable
 from holdfast.ids import new_token
@@ -14,9 +15,13 @@ from holdfast.stores.sqlite.reader import Reader
 from holdfast.stores.sqlite.watch import Poker, Watch
 from holdfast.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 
+LINGER = 5.0
+"""Seconds after the last listener left in which the file is still watched: requests follow one another, and to begin
+takes longer than to hear."""
+
 
 class SqliteWakeups:
-    """Watches the file while somebody listens. The store opens and closes it."""
+    """Watches the file while somebody listens, and a while on. The store opens and closes it."""
 
     def __init__(self) -> None:
         self.source = new_token()
@@ -24,6 +29,8 @@ class SqliteWakeups:
         self._local = LocalWakeups()
         self._lock = threading.Lock()
         self._listeners = 0
+        self._left = 0.0
+        """When somebody last stopped listening."""
         self._path: Path | None = None
         self._reader: Reader | None = None
         self._seen = 0
@@ -76,7 +83,7 @@ class SqliteWakeups:
     def _look(self) -> None:
         """Something was committed: find out what, and tell those here."""
         reader = self._reader
-        if reader is None:
+        if reader is None or self._rest():
             return
         try:
             self._seen, hints = reader.run(hinting.read(self.source, self._seen))
@@ -89,11 +96,17 @@ class SqliteWakeups:
         forget()
         with self._lock:
             self._listeners -= 1
-            watch = None
-            if not self._listeners:
-                watch, self._watch = self._watch, None
+            self._left = monotonic()
+
+    def _rest(self) -> bool:
+        """Stop watching if nobody has listened for long."""
+        with self._lock:
+            if self._listeners or monotonic() < self._left + LINGER:
+                return False
+            watch, self._watch = self._watch, None
         if watch is not None:
             watch.stop()
+        return True
 
 
 def _once(action: Callable[[], None]) -> Callable[[], None]:
