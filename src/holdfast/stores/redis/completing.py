@@ -5,11 +5,11 @@ from __future__ import annotations
 from holdfast import operations as ops
 from holdfast.job import Record
 from holdfast.operations import Settled
-from holdfast.stores.redis import wire
+from holdfast.stores.redis import requests
 from holdfast.stores.redis.answers import accepted, existing, pairs
 from holdfast.stores.redis.call import Asking, Call
 from holdfast.stores.redis.releasing import release
-from holdfast.stores.redis.wire import Payloads
+from holdfast.stores.redis.requests import Payloads
 
 
 def lock(op: ops.LockChain) -> Asking[Record]:
@@ -21,10 +21,10 @@ def lock(op: ops.LockChain) -> Asking[Record]:
 def complete(op: ops.Complete) -> Asking[Settled]:
     payloads = Payloads()
     done = [
-        (payloads.add(step.output), step.continuation and wire.new_job(step.continuation, payloads))
+        (payloads.add(step.output), step.continuation and requests.new_job(step.continuation, payloads))
         for step in op.steps
     ]
-    starts = [wire.new_job(job, payloads) for job in op.starts]
+    starts = [requests.new_job(job, payloads) for job in op.starts]
     body = (op.chain_id, op.job_id, done, starts, op.expected)
     (reply,) = yield [Call("complete", body, [op.chain_id, op.job_id], payloads)]
     answer = accepted(reply)

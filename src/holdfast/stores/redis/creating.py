@@ -10,11 +10,12 @@ from holdfast.errors import HoldfastError
 from holdfast.job import ChainRecord, Status
 from holdfast.lifecycle import NewJob, create
 from holdfast.operations import Started
-from holdfast.stores.redis import wire
+from holdfast.stores.redis import requests
 from holdfast.stores.redis.answers import accepted
 from holdfast.stores.redis.call import PIPELINED, STEP, Asking, Call, steps
 from holdfast.stores.redis.releasing import release
-from holdfast.stores.redis.wire import Answer, Payloads
+from holdfast.stores.redis.requests import Payloads
+from holdfast.stores.redis.wire import Answer
 
 
 def start(op: ops.Start) -> Asking[list[Started]]:
@@ -67,7 +68,7 @@ def _names(job: NewJob) -> Iterator[object]:
 
 def _creating(script: str, jobs: Sequence[NewJob]) -> Call:
     payloads = Payloads()
-    return Call(script, [wire.new_job(job, payloads) for job in jobs], [job.id for job in jobs], payloads)
+    return Call(script, [requests.new_job(job, payloads) for job in jobs], [job.id for job in jobs], payloads)
 
 
 def _started(jobs: Sequence[NewJob], answer: Answer) -> list[Started]:

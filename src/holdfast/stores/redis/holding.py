@@ -10,16 +10,17 @@ from holdfast.errors import ClaimLost
 from holdfast.job import Claim, Record
 from holdfast.lifecycle import Settlement
 from holdfast.operations import Settled
-from holdfast.stores.redis import wire
+from holdfast.stores.redis import requests
 from holdfast.stores.redis.answers import existing, pairs, refusal
 from holdfast.stores.redis.call import STEP, Asking, Call, bursts
 from holdfast.stores.redis.releasing import release
-from holdfast.stores.redis.wire import Answer, Payloads
+from holdfast.stores.redis.requests import Payloads
+from holdfast.stores.redis.wire import Answer
 
 
 def claim(op: ops.ClaimJobs) -> Asking[list[Record]]:
     claimed: list[Record] = []
-    terms = [(each.type, wire.number(each.lease), wire.number(each.max_attempts)) for each in op.types]
+    terms = [(each.type, requests.number(each.lease), requests.number(each.max_attempts)) for each in op.types]
     while len(claimed) < op.limit:
         size = min(STEP, op.limit - len(claimed))
         fresh = not (op.again and claimed)
@@ -35,7 +36,11 @@ def renew(op: ops.Renew) -> Asking[dict[Claim, ops.LostReason]]:
     lost: dict[Claim, ops.LostReason] = {}
     for burst in bursts(op.claims):
         calls = [
-            Call("renew", [(*held, wire.number(lease)) for held, lease in claims], [held.job_id for held, _ in claims])
+            Call(
+                "renew",
+                [(*held, requests.number(lease)) for held, lease in claims],
+                [held.job_id for held, _ in claims],
+            )
             for claims in burst
         ]
         for claims, reply in zip(burst, (yield calls), strict=True):
@@ -62,7 +67,7 @@ def settle(op: ops.Settle) -> Asking[list[Settled]]:
 
 def _settling(settlements: Sequence[Settlement]) -> Call:
     payloads = Payloads()
-    body = [wire.settlement(each, payloads) for each in settlements]
+    body = [requests.settlement(each, payloads) for each in settlements]
     return Call("settle", body, [each.claim.job_id for each in settlements], payloads)
 
 

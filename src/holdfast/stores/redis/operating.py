@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from holdfast import operations as ops
 from holdfast.errors import HoldfastError
 from holdfast.job import ChainRecord, Record
-from holdfast.stores.redis import wire
+from holdfast.stores.redis import requests
 from holdfast.stores.redis.answers import accepted, existing
 from holdfast.stores.redis.call import STEP, Asking, Call, bursts, steps
 from holdfast.stores.redis.releasing import release
-from holdfast.stores.redis.wire import Answer, Payloads
+from holdfast.stores.redis.requests import Payloads
+from holdfast.stores.redis.wire import Answer
 
 
 def cancel(op: ops.Cancel) -> Asking[list[ChainRecord]]:
@@ -95,7 +96,7 @@ def resume(op: ops.Resume) -> Asking[None]:
 def keep(op: ops.Keep) -> Asking[list[bool | None]]:
     kept: list[bool | None] = []
     for ids in steps(op.chain_ids):
-        (reply,) = yield [Call("keep", (ids, wire.number(op.keep)), ids)]
+        (reply,) = yield [Call("keep", (ids, requests.number(op.keep)), ids)]
         kept += [_KEPT[word] for word in reply]
     return kept
 

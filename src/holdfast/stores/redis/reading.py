@@ -8,7 +8,7 @@ from typing import TypeVar
 from holdfast import operations as ops
 from holdfast.job import ChainRecord, Record
 from holdfast.operations import TypeStats
-from holdfast.stores.redis import wire
+from holdfast.stores.redis import requests, wire
 from holdfast.stores.redis.answers import existing
 from holdfast.stores.redis.call import STEP, Asking, Call, bursts
 from holdfast.stores.redis.wire import Answer
@@ -66,7 +66,7 @@ def _listing(
 ) -> Asking[None]:
     """Window after window, until there are enough rows or no more."""
     before = op.before
-    wanted = wire.filter_(op.filter)
+    wanted = requests.filter_(op.filter)
     while len(rows) < op.limit:
         size = min(STEP, op.limit - len(rows))
         (reply,) = yield [Call(verb, (wanted, size, before, WINDOW))]
@@ -95,7 +95,7 @@ def next_due(op: ops.NextDue) -> Asking[int | None]:
 
 
 def listen(op: ops.Listen) -> Asking[int]:
-    (reply,) = yield [Call("listen", (op.listener, wire.number(op.lease)))]
+    (reply,) = yield [Call("listen", (op.listener, requests.number(op.lease)))]
     return int(reply)
 
 
