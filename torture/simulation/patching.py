@@ -69,6 +69,7 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
     random.seed(seed)
     changed: Any = ids
     changed._last = 0
+    changed._noise.clear()
     replaced: dict[str, Any] = {
         "holdfast.worker.worker.Renewer": TaskRenewer,
         "holdfast.worker.worker.Watchdog": NoWatchdog,
@@ -77,8 +78,11 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
         "holdfast.worker.pruner.EVERY": 2.0,
         "holdfast.worker.worker.ticks": loop.time,
         "holdfast.worker.renewer.ticks": loop.time,
+        "holdfast.worker.claimer.ticks": loop.time,
         "holdfast.worker.fencer.ticks": loop.time,
         "holdfast.worker.holdings.ticks": loop.time,
+        "holdfast.worker.runner.ticks": loop.time,
+        "holdfast.worker.telling.ticks": loop.time,
         "holdfast.waiting.monotonic": loop.time,
     }
     patches = [patch(name, value) for name, value in replaced.items()]
@@ -95,3 +99,4 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
         for each in reversed(patches):
             each.stop()
         random.setstate(state)
+        changed._noise.clear()  # what is left of it is no secret
