@@ -28,13 +28,14 @@ def test_unsafe_settings_are_named(store: PostgresStore) -> None:
     assert "fsync = off" in found(store, "durability").detail
 
 
-def test_a_missing_index_is_named(store: PostgresStore, connection: psycopg.Connection) -> None:
-    connection.execute(f'drop index "{store.schema}".job_due'.encode())
+@pytest.mark.parametrize("index", ["job_due", "blocker_chain"])
+def test_a_missing_index_is_named(store: PostgresStore, connection: psycopg.Connection, index: str) -> None:
+    connection.execute(f'drop index "{store.schema}".{index}'.encode())
 
     finding = found(store, "indexes")
 
     assert finding.level == "error"
-    assert "job_due" in finding.detail
+    assert index in finding.detail
 
 
 def test_expired_leases_and_late_jobs_are_counted(store: PostgresStore) -> None:
@@ -47,7 +48,14 @@ def test_expired_leases_and_late_jobs_are_counted(store: PostgresStore) -> None:
     assert "'publish' has been due for 600 s" in found(store, "oldest due job").detail
 
 
-def test_the_session_that_pins_the_horizon_is_named(own_server: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "statements",
+    [("begin isolation level repeatable read", "select 1"), ("begin", "create table written (n int)")],
+    ids=["by a snapshot", "by what it wrote"],
+)
+def test_the_session_that_pins_the_horizon_is_named(
+    own_server: Postgres, monkeypatch: pytest.MonkeyPatch, statements: tuple[str, str]
+) -> None:
     store = PostgresStore(own_server.address(notify="off"))
     store.migrate_sync()
     monkeypatch.setattr(
@@ -56,8 +64,8 @@ def test_the_session_that_pins_the_horizon_is_named(own_server: Postgres, monkey
         examining._HORIZON.replace("holder.seconds > 60", "holder.seconds > 0"),  # pyright: ignore[reportPrivateUsage]
     )
     with own_server.connect() as idle:
-        idle.execute("begin isolation level repeatable read")
-        idle.execute("select 1")
+        for statement in statements:
+            idle.execute(statement.encode())
         pid = idle.info.backend_pid
 
         finding = found(store, "old snapshot")

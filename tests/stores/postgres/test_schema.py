@@ -108,7 +108,7 @@ def test_schemas_side_by_side_never_see_each_other(server: Postgres, store: Post
     other.close_sync()
 
 
-@pytest.mark.parametrize("name", ["Public", 'x"; drop schema public', "1st", "a" * 32, ""])
+@pytest.mark.parametrize("name", ["Public", 'x"; drop schema public', "1st", "a" * 32, "", "line%0A"])
 def test_a_schema_name_that_could_mean_something_else_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="schema="):
         PostgresStore(f"postgresql://localhost/db?schema={name}")
@@ -118,6 +118,8 @@ def test_the_password_is_never_shown() -> None:
     store = open_store("postgres://app:s3cret@db.example:5433/shop?sslmode=require")
 
     assert store.name == "postgresql://app@db.example:5433/shop"
+    assert isinstance(store, PostgresStore)
+    assert "s3cret" not in repr(store.address)
 
 
 def test_people_read_jobs_as_json(store: PostgresStore, connection: psycopg.Connection) -> None:

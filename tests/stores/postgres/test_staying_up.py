@@ -14,8 +14,11 @@ import pytest
 
 from holdfast.errors import StoreUnavailable
 from holdfast.job import Status
-from holdfast.operations import ClaimJobs, GetJobs, GetStats, Operation, Settle, Start, TypeTerms
+from holdfast.operations import ClaimJobs, GetJobs, GetStats, LockChain, Operation, Settle, Start, TypeTerms
+from holdfast.sql.plan import Many, Row, Statement
 from holdfast.stores.postgres import PostgresStore, outage
+from holdfast.stores.postgres.link import Link
+from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres, running_standby
 
@@ -118,6 +121,46 @@ async def test_no_connection_is_used_again_after_a_cancelled_task(
 
     await asyncio.to_thread(wait_until, lambda: used not in sessions(connection))
     await store.close()
+
+
+def test_a_claim_that_fails_half_way_hands_out_what_it_took(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.perform_sync(Start((new_job(), new_job("publish"))))
+    execute = Link.execute
+    claims: list[Statement | Many] = []
+
+    def fail_the_second(link: Link, step: Statement | Many) -> list[Row]:
+        if step.sql == SQL["claim"]:
+            claims.append(step)
+            if len(claims) == 2:
+                raise psycopg.errors.SerializationFailure
+        return execute(link, step)
+
+    monkeypatch.setattr(Link, "execute", fail_the_second)
+
+    claimed = store.perform_sync(ClaimJobs((*TERMS, TypeTerms("publish", LEASE, 25)), 10, "worker", "token"))
+
+    assert len(claims) == 2
+    assert [job.type for job in claimed] == ["resize", "publish"]
+
+
+def test_a_transaction_that_gets_no_answer_says_that_the_store_is_unavailable(
+    server: Postgres, store: PostgresStore
+) -> None:
+    hasty = PostgresStore(server.address(schema=store.schema, notify="off", deadline="0.2"))
+    job = new_job()
+    store.perform_sync(Start((job,)))
+    holder = store.begin_sync()
+    holder.perform(LockChain(job.id))
+    tx = hasty.begin_sync()
+
+    with pytest.raises(StoreUnavailable, match="no answer within"):
+        tx.perform(LockChain(job.id))
+
+    tx.rollback()
+    holder.rollback()
+    hasty.close_sync()
 
 
 def test_an_error_of_the_server_ends_the_use_of_its_connection(

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-_SCHEMA = re.compile(r"^[a-z_][a-z0-9_]{0,30}$")
+_SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,30}")
 _OURS = {"schema": "holdfast", "pool": "10", "deadline": "30", "notify": "on", "replica": "", "wakeups": ""}
 _ITS_OWN = {"host", "hostaddr", "port", "target_session_attrs"}
 """What a replica never has from its primary."""
@@ -29,8 +29,8 @@ class PostgresAddress:
 
     name: str
     """For people: without any password."""
-    connection: dict[str, Any]
-    """What libpq wants to know."""
+    connection: dict[str, Any] = field(repr=False)
+    """What libpq wants to know, a password too."""
     schema: str
     pool: int
     """The most connections for verbs, and the most for transactions; workers and clients open them as needed."""
@@ -51,7 +51,7 @@ def parse(url: str) -> PostgresAddress:
     ours = {**_OURS, **{name: value for name, value in query if name in _OURS}}
     rest = [(name, value) for name, value in query if name not in _OURS]
     connection = _read(urlunsplit(parts._replace(query=urlencode(rest))), "store")
-    if not _SCHEMA.match(ours["schema"]):
+    if not _SCHEMA.fullmatch(ours["schema"]):
         raise ValueError(f"schema={ours['schema']!r}: use small letters, digits and _, at most 31, not a digit first")
     if not ours["pool"].isdigit() or not 1 <= int(ours["pool"]) <= 1000:
         raise ValueError(f"pool={ours['pool']!r}: the number of connections, from 1 to 1000")

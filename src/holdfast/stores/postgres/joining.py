@@ -107,7 +107,6 @@ class Joining:
         hints, turn.hints = turn.hints, Hints()
         if hints and not self._after_commit(lambda: self._store.send(hints)):
             # Sent with the commit. Equal ones are one: a transaction that starts a thousand jobs tells of them once.
-            hints.finished, hints.lost = set(hints.finished), set(hints.lost)
             for payload in payloads(hints):
                 yield Statement(_NOTIFY, {"channel": channel(self._store.schema), "payload": payload})
         return answer

@@ -88,7 +88,7 @@ class Link(_State):
             try:
                 rows = drive(self.session.ask(self._render(sql), parameters), descriptor)
             except BaseException as error:
-                if deadlines.done(descriptor):
+                if deadlines.done(descriptor) and isinstance(error, Exception):
                     raise DeadlinePassed(self._late) from error
                 raise
             deadlines.done(descriptor)
@@ -147,7 +147,7 @@ class AsyncLink(_State):
             try:
                 rows = await drive_async(self.session.ask(self._render(sql), parameters), descriptor)
             except BaseException as error:
-                if deadlines.done(descriptor):
+                if deadlines.done(descriptor) and isinstance(error, Exception):
                     raise DeadlinePassed(self._late) from error
                 raise
             deadlines.done(descriptor)

@@ -100,14 +100,16 @@ def translated(error: BaseException, store: str, schema: str) -> Exception:
     """The error for the caller."""
     if sqlstate(error) in _MISSING:
         return NotMigrated(store, schema, str(error).partition("\n")[0])
-    if isinstance(error, DeadlinePassed | NoConnection | OSError) or is_database_error(error):
+    if is_outage(error):
         return StoreUnavailable(store, str(error).strip().partition("\n")[0] or type(error).__name__)
     assert isinstance(error, Exception)
     return error
 
 
-def is_database_error(error: BaseException) -> bool:
-    """Whether a driver raised this."""
+def is_outage(error: BaseException) -> bool:
+    """Whether the database or the network failed, and not the plan."""
+    if isinstance(error, DeadlinePassed | NoConnection | OSError):
+        return True
     return type(error).__module__.partition(".")[0] in ("psycopg", "asyncpg") and not isinstance(error, ValueError)
 
 

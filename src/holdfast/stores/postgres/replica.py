@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from holdfast.operations import Finding, GetHistory, GetStats, ListChains, ListJobs, Operation
 from holdfast.sql.plan import Plan, Statement
 from holdfast.stores.postgres.address import PostgresAddress
-from holdfast.stores.postgres.outage import DeadlinePassed, NoConnection, is_database_error
+from holdfast.stores.postgres.outage import is_outage
 from holdfast.stores.postgres.pools import Pools
 from holdfast.stores.postgres.rendering import Renderer
 from holdfast.stores.postgres.rows import SQL
@@ -84,7 +84,7 @@ class Replica:
             raise ReplicaAway
 
     def _away(self, error: Exception) -> Exception:
-        if not (isinstance(error, DeadlinePassed | NoConnection | OSError) or is_database_error(error)):
+        if not is_outage(error):
             return error
         if not self._away_until:
             log.warning("the replica %s does not answer, asking the primary meanwhile: %s", self._name, error)

@@ -20,7 +20,7 @@ from holdfast.stores.postgres.address import PostgresAddress, parse
 from holdfast.stores.postgres.forking import forget_in_children
 from holdfast.stores.postgres.holding import claim_again
 from holdfast.stores.postgres.link import connect
-from holdfast.stores.postgres.outage import Patience, Written, translated, verdict
+from holdfast.stores.postgres.outage import Patience, translated
 from holdfast.stores.postgres.pools import Pools
 from holdfast.stores.postgres.rendering import Renderer, Style
 from holdfast.stores.postgres.replica import Replica, ReplicaAway, may_ask
@@ -69,7 +69,7 @@ class PostgresStore(Store):
                 answer = await pool.run(make(turn, operation))
             except Exception as error:
                 pause = self._pause(operation, error, patience)
-                make = _again(operation, error, make)
+                make = _again(operation, make)
                 await asyncio.sleep(pause)
             else:
                 self.send(turn.hints)
@@ -90,7 +90,7 @@ class PostgresStore(Store):
                 answer = pool.run(make(turn, operation))
             except Exception as error:
                 pause = self._pause(operation, error, patience)
-                make = _again(operation, error, make)
+                make = _again(operation, make)
                 time.sleep(pause)
             else:
                 self.send(turn.hints)
@@ -250,9 +250,9 @@ class PostgresStore(Store):
 
 
 def _again(
-    operation: Operation[R], error: Exception, make: Callable[[Turn, Operation[R]], Plan[R]]
+    operation: Operation[R], make: Callable[[Turn, Operation[R]], Plan[R]]
 ) -> Callable[[Turn, Operation[R]], Plan[R]]:
-    """The plan for another try: a claim that may have been written first looks for what it took."""
-    if isinstance(operation, ClaimJobs) and verdict(error) is Written.UNKNOWN:
+    """The plan for another try: a claim first looks for what it took, with an answer that was lost or by half."""
+    if isinstance(operation, ClaimJobs):
         return cast("Callable[[Turn, Operation[R]], Plan[R]]", claim_again)
     return make

@@ -10,7 +10,7 @@ import psycopg
 from holdfast.operations import Operation
 from holdfast.sql.plan import Many, Row, Statement, gather, run, run_async
 from holdfast.stores.postgres.link import AsyncLink, Link
-from holdfast.stores.postgres.outage import is_database_error, translated
+from holdfast.stores.postgres.outage import is_outage, translated
 from holdfast.stores.postgres.pool import AsyncPool, Pool
 from holdfast.stores.postgres.turn import BEGIN, COMMIT, Turn
 from holdfast.stores.postgres.verbs import plan
@@ -45,7 +45,7 @@ class PostgresTransaction:
         try:
             answer = await run_async(plan(turn, operation), _within_async(link))
         except Exception as error:
-            if is_database_error(error) or isinstance(error, OSError):
+            if is_outage(error):
                 raise translated(error, telling.name, telling.schema) from error
             raise
         gather(telling.hints, turn.hints)
@@ -98,7 +98,7 @@ class SyncPostgresTransaction:
         try:
             answer = run(plan(turn, operation), _within(link))
         except Exception as error:
-            if is_database_error(error) or isinstance(error, OSError):
+            if is_outage(error):
                 raise translated(error, telling.name, telling.schema) from error
             raise
         gather(telling.hints, turn.hints)

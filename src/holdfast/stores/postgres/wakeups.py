@@ -128,7 +128,7 @@ class PostgresWakeups:
         """Listen and send until the connection breaks or the store closes."""
         assert self._bell is not None
         self._execute(connection, f'listen "{notification.channel(self._address.schema)}"')
-        row = connection.execute("select pg_backend_pid()").fetchone()
+        row = self._execute(connection, "select pg_backend_pid()").fetchone()
         direct = row is not None and row[0] == connection.info.backend_pid
         test = SelfTest()
         gap = Gap()
@@ -186,11 +186,11 @@ class PostgresWakeups:
         with psycopg.connect(**connection_parameters(self._address)) as other:
             self._execute(other, script)
 
-    def _execute(self, connection: psycopg.Connection, query: str) -> None:
+    def _execute(self, connection: psycopg.Connection, query: str) -> psycopg.Cursor:
         descriptor = connection.pgconn.socket
         deadlines.watch(descriptor, self._address.deadline)
         try:
-            connection.execute(query.encode())
+            return connection.execute(query.encode())
         finally:
             deadlines.done(descriptor)
 
