@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import AsyncGenerator
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ def _postgres() -> tuple[str, psycopg.Connection, bytes]:
     address = fresh_address()
     schema = PostgresStore(address).schema
     connection = shared_postgres().connect()
+    atexit.register(connection.close)  # before the server's own, which was there first
     rows = connection.execute("select tablename from pg_tables where schemaname = %s", [schema]).fetchall()
     tables = [name for (name,) in rows if name != "migration"]
     # Deleting a few rows is quicker than giving each table a new file.
