@@ -33,7 +33,7 @@ async def test_a_name_that_no_store_could_keep_is_refused_everywhere_alike(scene
     calls = [client.get, client.get_job, client.report, client.cancel, client.retry, client.run_now, client.pause]
 
     for call in calls:
-        with pytest.raises(ValueError, match="chain|job|type"):
+        with pytest.raises(ValueError, match=r"chain|job|type"):
             await call(name)
     with pytest.raises(ValueError, match="chain"):
         await client.delete([name])
