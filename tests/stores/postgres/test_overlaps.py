@@ -28,7 +28,10 @@ from holdfast.operations import (
     Step,
     TypeTerms,
 )
+from holdfast.sql.plan import Many, Row, Statement
 from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.link import Link
+from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
 
@@ -240,3 +243,27 @@ def test_a_blocker_is_not_deleted_while_a_job_that_waits_for_it_is_retried(
 
     with pytest.raises(StillReferenced):
         other.result()
+
+
+@pytest.mark.parametrize("key", ["one", None], ids=["found by its key", "sent again"])
+def test_a_chain_that_is_deleted_while_a_start_finds_it_is_started_anew(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, key: str | None
+) -> None:
+    job = new_job(key=key)
+    store.perform_sync(Start((job,)))
+    execute = Link.execute
+    deleted: list[str] = []
+
+    def delete_first(link: Link, step: Statement | Many) -> list[Row]:
+        if step.sql == SQL["chains"] and not deleted:
+            deleted.append(job.id)
+            store.perform_sync(Delete((job.id,)))
+        return execute(link, step)
+
+    monkeypatch.setattr(Link, "execute", delete_first)
+
+    (started,) = store.perform_sync(Start((job if key is None else new_job(key=key),)))
+
+    assert deleted
+    assert not started.deduplicated
+    assert store.perform_sync(GetJobs((started.chain.first.id,))) != [None]

@@ -17,7 +17,8 @@ from holdfast.job import Status
 from holdfast.operations import ClaimJobs, GetJobs, GetStats, LockChain, Operation, Settle, Start, TypeTerms
 from holdfast.sql.plan import Many, Row, Statement
 from holdfast.stores.postgres import PostgresStore, outage
-from holdfast.stores.postgres.link import Link
+from holdfast.stores.postgres.link import Link, connect
+from holdfast.stores.postgres.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres, running_standby
@@ -38,6 +39,17 @@ def hurried(server: Postgres, store: PostgresStore, connection: psycopg.Connecti
     yield hurried
     hurried.close_sync()
     connection.execute(f"drop role {role}".encode())
+
+
+def test_our_verbs_are_read_committed_whatever_the_role_has(
+    hurried: PostgresStore, store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    connection.execute(f"alter role hurried_{store.schema} set default_transaction_isolation = 'serializable'".encode())
+
+    link = connect(hurried.address, Renderer.of(store.schema, Style.NUMBERED), limited=True)
+
+    assert link.execute(Statement("show transaction_isolation")) == [("read committed",)]
+    link.close()
 
 
 def test_a_lock_timeout_of_the_role_is_waited_out(

@@ -35,7 +35,7 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     if refused is not None:
         raise refused
     if op.starts:
-        yield from creating.create_found(turn, op.starts, found)
+        yield from creating.create_new(turn, op.starts, found)
     if op.steps and tail.status == "running":
         turn.hints.lost.add(tail.id)
     # A chain started along may wait for this one, so whether anybody does is looked up after it.

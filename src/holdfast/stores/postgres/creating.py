@@ -176,7 +176,9 @@ def _read_again(jobs: Sequence[NewJob], new: set[int]) -> Plan[list[Started]]:
     stored = yield from chains.read(set(roots.values()))
     answers: list[Started] = []
     for job in jobs:
-        chain = stored[roots[job.id]]
+        chain = stored.get(roots.get(job.id, job.id))
+        if chain is None:
+            raise _gone(job.id)
         answers.append(Started(chain, deduplicated=chain.first.seq not in new))
         new.discard(chain.first.seq)
     return answers
@@ -228,7 +230,18 @@ def _made_before(job: NewJob, made: Sequence[str]) -> str | None:
 
 
 def create_found(turn: Turn, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[list[Started]]:
-    """Create the jobs that found nothing, in an open transaction."""
+    """Create the jobs that found nothing, in an open transaction. Conflict if a chain that was found is gone."""
+    made = yield from create_new(turn, jobs, found)
+    roots = [chain_id or job.id for job, chain_id in zip(jobs, found, strict=True)]
+    if others := {root for root in roots if root not in made}:
+        made |= yield from chains.read(others)
+    if missing := others - made.keys():
+        raise _gone(*missing)
+    return [Started(made[root], chain_id is not None) for root, chain_id in zip(roots, found, strict=True)]
+
+
+def create_new(turn: Turn, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[dict[str, ChainRecord]]:
+    """Create the jobs that found nothing, in an open transaction; answers those that wait for nothing, by id."""
     new = [job for job, chain_id in zip(jobs, found, strict=True) if chain_id is None]
     rows = (yield from add(turn, new)) if new else []
     made: dict[str, ChainRecord] = {}
@@ -237,10 +250,11 @@ def create_found(turn: Turn, jobs: Sequence[NewJob], found: Sequence[str | None]
         if not job.after:
             record = create(job, now, seq)
             made[job.id] = ChainRecord(record, record)
-    roots = [chain_id or job.id for job, chain_id in zip(jobs, found, strict=True)]
-    if others := {root for root in roots if root not in made}:
-        made |= yield from chains.read(others)
-    return [Started(made[root], chain_id is not None) for root, chain_id in zip(roots, found, strict=True)]
+    return made
+
+
+def _gone(*chain_ids: str) -> Conflict:
+    return Conflict(f"found and at the same time deleted by another: {', '.join(sorted(chain_ids))}; start it again")
 
 
 def _insert_blockers(jobs: Sequence[NewJob]) -> Statement:

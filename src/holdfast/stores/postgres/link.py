@@ -218,12 +218,14 @@ no prepared statements, no settings."""
 def _limits(address: PostgresAddress) -> Statement:
     """Settings for a session that carries our verbs only.
 
+    Read committed: a statement that met another's write goes on with what that wrote, where it would fail otherwise.
     One plan per statement: planning a claim anew costs more than the claim, and no better plan comes of it.
     Not compiled: such a plan does not know how few rows it will meet, and compiling takes a hundred times as long.
     """
     milliseconds = round(address.deadline * 1000) + 5000
     return Statement(
         f"select set_config('statement_timeout', '{milliseconds}', false), "
+        "set_config('default_transaction_isolation', 'read committed', false), "
         "set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false)"
     )
 

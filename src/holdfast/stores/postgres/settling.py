@@ -99,7 +99,7 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
         yield COMMIT
         return Settled(refused=refused)
     if settlement.starts:
-        yield from creating.create_found(turn, settlement.starts, starts)
+        yield from creating.create_new(turn, settlement.starts, starts)
     # A chain started along may wait for this one.
     awaited = found.awaited or any(found.chain_id in job.after for job in settlement.starts)
     if following is not None:
