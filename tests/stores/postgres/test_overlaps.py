@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.errors import StillReferenced
 from holdfast.job import Record, Status
+from holdfast.lifecycle import NewJob
 from holdfast.operations import (
     Cancel,
     ClaimJobs,
@@ -19,6 +20,7 @@ from holdfast.operations import (
     Delete,
     GetJobs,
     Listen,
+    LockChain,
     Operation,
     ReadEvents,
     RetryJobs,
@@ -267,3 +269,16 @@ def test_a_chain_that_is_deleted_while_a_start_finds_it_is_started_anew(
     assert deleted
     assert not started.deduplicated
     assert store.perform_sync(GetJobs((started.chain.first.id,))) != [None]
+
+
+@pytest.mark.parametrize("other", [new_job("publish"), new_job(priority=-1)], ids=["another type", "another priority"])
+def test_a_job_that_somebody_holds_keeps_no_other_from_being_claimed(store: PostgresStore, other: NewJob) -> None:
+    held = new_job()
+    store.perform_sync(Start((held, other)))
+    tx = store.begin_sync()
+    tx.perform(LockChain(held.id))
+
+    claimed = store.perform_sync(ClaimJobs((*TERMS, TypeTerms("publish", 60_000_000, 25)), 1, "worker", "token"))
+
+    assert [job.id for job in claimed] == [other.id]
+    tx.rollback()

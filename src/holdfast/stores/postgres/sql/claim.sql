@@ -42,7 +42,7 @@ with recursive clock as materialized (
     select best.type, best.priority, count(*) as jobs from best group by best.type, best.priority
     union all
     select levels.type, levels.priority, :limit::bigint from levels where levels.number = 1
-), due as materialized (
+), free as materialized (
     select first.seq
       from share
      cross join lateral (
@@ -53,6 +53,22 @@ with recursive clock as materialized (
          order by job.scheduled_at, job.seq
          limit share.jobs
            for update skip locked) first
+), due as materialized (
+    -- Where others hold all of the best, the rest must not wait for them.
+    select free.seq from free
+    union all
+    (select next.seq
+       from levels
+      cross join lateral (
+         select job.seq
+           from holdfast.job
+          where job.status = 'pending' and job.type = levels.type and job.priority = levels.priority
+            and job.scheduled_at <= (select clock.now from clock)
+          order by job.scheduled_at, job.seq
+          limit :limit::bigint
+            for update skip locked) next
+      where levels.number > 1 and not exists (select 1 from free)
+      limit :limit::bigint)
 ), claimed as (
     update holdfast.job
        set status = 'running', attempt = job.attempt + 1,
