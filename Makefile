@@ -10,8 +10,9 @@ INSTALL := $(BIN)/python -m pip install -qq --no-input --disable-pip-version-che
 demo: .venv/runtime
 	@$(BIN)/holdfast demo
 
+# Two at a time: much of it waits for servers and processes. Each half has servers of its own.
 test: .venv/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 check: lint types layers test
 
