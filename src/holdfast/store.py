@@ -74,6 +74,10 @@ class Store(ABC):
     def close_sync(self) -> None:
         """Let go of everything, from blocking code."""
 
+    def check_open(self) -> None:
+        """RuntimeError if nothing can be performed before `open`. A store that connects when first used has none."""
+        return None
+
     @abstractmethod
     async def perform(self, operation: Operation[R], /) -> R:
         """Perform one operation, committed when this returns.

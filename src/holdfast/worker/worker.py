@@ -71,6 +71,10 @@ class Worker:
         middlewares: Iterable[Middleware] = (),
         observers: Iterable[Observer | Callable[[Event], None]] = (),
     ) -> None:
+        if not isinstance(client, Client):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a checker
+            raise TypeError(
+                f"a worker is given an open Client, not a {type(client).__name__}: Worker(Client(store, jobs))"
+            )
         if concurrency < 1:
             raise ValueError(f"concurrency must be at least 1, not {concurrency}")
         check_duration("lease", lease)
@@ -120,12 +124,14 @@ class Worker:
         """Work until cancelled, stopped or signalled; then finish or give back what runs, within the grace period.
 
         SIGTERM and SIGINT stop it when it runs in the main thread, unless `signals` leaves them alone. A second one, or
-        being cancelled again, ends the grace period.
+        being cancelled again, ends the grace period. RuntimeError if the client is not open.
         """
+        self._store.check_open()
         with on_signals(self.stop) if signals else nullcontext():
             await self._see_through(asyncio.create_task(self._work(), name=f"holdfast-worker-{self.id}"))
 
     async def __aenter__(self) -> Self:
+        self._store.check_open()
         self._background = asyncio.create_task(self._work(), name=f"holdfast-worker-{self.id}")
         return self
 

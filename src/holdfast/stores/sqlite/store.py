@@ -73,6 +73,7 @@ class SqliteStore(Store):
         self.wakeups = self._made or (self._files if wakeups is None or isinstance(wakeups, str) else wakeups)
         self._echo = Echo(self.send)
         self._parts: _Parts | None = None
+        self._was_open = False
         self._opening = threading.Lock()
         _stores.add(self)
 
@@ -85,6 +86,7 @@ class SqliteStore(Store):
                 self._parts.file.check_process()
                 return
             self._parts = _Parts(self)
+            self._was_open = True
             if self.wakeups is self._files:
                 self._files.open(self._parts.file.path, self._parts.reader)
             elif self._made is not None:
@@ -101,6 +103,9 @@ class SqliteStore(Store):
         if parts is not None:
             _run_apart(parts)
             self._close_parts(parts)
+
+    def check_open(self) -> None:
+        self._open_parts()
 
     async def perform(self, operation: Operation[R], /) -> R:
         parts = self._open_parts()
@@ -169,7 +174,8 @@ class SqliteStore(Store):
     def _open_parts(self) -> _Parts:
         parts = self._parts
         if parts is None:
-            raise RuntimeError(f"{self.name} is not open; use `with` or `async with`, or call open first")
+            state = "was closed" if self._was_open else "is not open"
+            raise RuntimeError(f"{self.name} {state}; use `with` or `async with`, or call open first")
         parts.file.check_process()
         return parts
 
