@@ -247,8 +247,17 @@ class Client:
         """Delete up to `limit` finished chains that are past their keep time. Workers do it by themselves."""
         return await self._run(self._calls.prune(limit), None)
 
-    def completing(self, chain: Chain[Any] | Job | str, *, tx: Any = None) -> Completing:
-        """Complete a chain's current job from outside: ``async with client.completing(id) as current``."""
+    @overload
+    def completing(self, chain: Chain[T], *, tx: Any = None) -> Completing[T]: ...
+
+    @overload
+    def completing(self, chain: Job | str, *, tx: Any = None) -> Completing[Any]: ...
+
+    def completing(self, chain: Chain[Any] | Job | str, *, tx: Any = None) -> Completing[Any]:
+        """Complete a chain's current job from outside: ``async with client.completing(chain) as current``.
+
+        With a chain, `output` and `continue_with` take what it gives; an id tells nothing of that to type checkers.
+        """
         return Completing(self.store, self.jobs, chain_id(chain), tx=tx, observers=self.observers)
 
     # Performing

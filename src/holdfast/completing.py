@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, TypeVar, Unpack
+from typing import Any, Generic, TypeVar, Unpack
 
 from holdfast.calls import continuation, new_chain, tell_created
 from holdfast.clock import Clock, system_clock
@@ -17,6 +17,7 @@ from holdfast.options import ContinueKeywords, StartKeywords
 from holdfast.store import Store, SyncTransaction, Transaction
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 
 class _Steps:
@@ -83,8 +84,8 @@ class _Steps:
             observers.tell("unblocked", job_id=job_id, type=name)
 
 
-class Current(_Steps):
-    """The chain's current job, held for completion."""
+class Current(_Steps, Generic[T]):
+    """The current job of a chain whose output is T, held for completion."""
 
     def __init__(self, jobs: Jobs, record: Record, tx: Transaction, *, clock: Clock | None) -> None:
         super().__init__(jobs, record, clock)
@@ -95,22 +96,22 @@ class Current(_Steps):
         """The connection of this transaction; None on a store that has none."""
         return self._tx.native
 
-    async def output(self, value: Any) -> None:
+    async def output(self, value: T) -> None:
         """Complete the current job, and so the chain, with this output."""
         self._output(value)
 
-    async def continue_with(self, bound: Bound[Any], **options: Unpack[ContinueKeywords]) -> Job:
+    async def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Job:
         """Complete the current job by handing over to the next one, which becomes current."""
         self._continue_with(bound.options(**options))
         return self.job
 
-    async def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
+    async def start(self, bound: Bound[S], **options: Unpack[StartKeywords]) -> Chain[S]:
         """Start a side chain that exists if, and only if, this completion does."""
         (started,) = await self._tx.perform(Start((new_chain(bound.options(**options), self._first.trace),)))
         return self._note(started)
 
 
-class SyncCurrent(_Steps):
+class SyncCurrent(_Steps, Generic[T]):
     """The same for blocking code."""
 
     def __init__(self, jobs: Jobs, record: Record, tx: SyncTransaction, *, clock: Clock | None) -> None:
@@ -122,22 +123,22 @@ class SyncCurrent(_Steps):
         """The connection of this transaction; None on a store that has none."""
         return self._tx.native
 
-    def output(self, value: Any) -> None:
+    def output(self, value: T) -> None:
         """Complete the current job, and so the chain, with this output."""
         self._output(value)
 
-    def continue_with(self, bound: Bound[Any], **options: Unpack[ContinueKeywords]) -> Job:
+    def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Job:
         """Complete the current job by handing over to the next one, which becomes current."""
         self._continue_with(bound.options(**options))
         return self.job
 
-    def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
+    def start(self, bound: Bound[S], **options: Unpack[StartKeywords]) -> Chain[S]:
         """Start a side chain that exists if, and only if, this completion does."""
         (started,) = self._tx.perform(Start((new_chain(bound.options(**options), self._first.trace),)))
         return self._note(started)
 
 
-class Completing:
+class Completing(Generic[T]):
     """Holds a chain's current job while the body decides; writes when it ends well, nothing when it raises.
 
     With the application's own `tx` the commit is the application's; without, the body is a transaction of its own.
@@ -151,7 +152,7 @@ class Completing:
         self._borrowed = tx is not None
         self._native = tx
 
-    async def __aenter__(self) -> Current:
+    async def __aenter__(self) -> Current[T]:
         self._tx = self._store.join(self._native) if self._borrowed else await self._store.begin()
         try:
             record = await self._tx.perform(LockChain(self._chain_id))
@@ -159,7 +160,7 @@ class Completing:
             if not self._borrowed:
                 await self._tx.rollback()
             raise
-        self._current = Current(self._jobs, record, self._tx, clock=self._store.clock)
+        self._current: Current[T] = Current(self._jobs, record, self._tx, clock=self._store.clock)
         return self._current
 
     async def __aexit__(
@@ -183,7 +184,7 @@ class Completing:
                 self._current.tell(self._observers, answer)
 
 
-class SyncCompleting:
+class SyncCompleting(Generic[T]):
     """The same for blocking code."""
 
     def __init__(self, store: Store, jobs: Jobs, chain_id: str, *, tx: Any, observers: Observers) -> None:
@@ -194,7 +195,7 @@ class SyncCompleting:
         self._borrowed = tx is not None
         self._native = tx
 
-    def __enter__(self) -> SyncCurrent:
+    def __enter__(self) -> SyncCurrent[T]:
         self._tx = self._store.join_sync(self._native) if self._borrowed else self._store.begin_sync()
         try:
             record = self._tx.perform(LockChain(self._chain_id))
@@ -202,7 +203,7 @@ class SyncCompleting:
             if not self._borrowed:
                 self._tx.rollback()
             raise
-        self._current = SyncCurrent(self._jobs, record, self._tx, clock=self._store.clock)
+        self._current: SyncCurrent[T] = SyncCurrent(self._jobs, record, self._tx, clock=self._store.clock)
         return self._current
 
     def __exit__(

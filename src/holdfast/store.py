@@ -75,8 +75,8 @@ class Store(ABC):
         """Let go of everything, from blocking code."""
 
     def check_open(self) -> None:
-        """RuntimeError if nothing can be performed before `open`. A store that connects when first used has none."""
-        return None
+        """RuntimeError if nothing can be performed before `open`. One that connects when first used raises none."""
+        return
 
     @abstractmethod
     async def perform(self, operation: Operation[R], /) -> R:

@@ -246,8 +246,17 @@ class SyncClient:
         """Delete up to `limit` finished chains that are past their keep time. Workers do it by themselves."""
         return self._run(self._calls.prune(limit), None)
 
-    def completing(self, chain: Chain[Any] | Job | str, *, tx: Any = None) -> SyncCompleting:
-        """Complete a chain's current job from outside: ``with client.completing(id) as current``."""
+    @overload
+    def completing(self, chain: Chain[T], *, tx: Any = None) -> SyncCompleting[T]: ...
+
+    @overload
+    def completing(self, chain: Job | str, *, tx: Any = None) -> SyncCompleting[Any]: ...
+
+    def completing(self, chain: Chain[Any] | Job | str, *, tx: Any = None) -> SyncCompleting[Any]:
+        """Complete a chain's current job from outside: ``with client.completing(chain) as current``.
+
+        With a chain, `output` and `continue_with` take what it gives; an id tells nothing of that to type checkers.
+        """
         return SyncCompleting(self.store, self.jobs, chain_id(chain), tx=tx, observers=self.observers)
 
     # Performing

@@ -168,3 +168,22 @@ async def outputs_are_typed(client: Client) -> None:
 def outputs_are_typed_without_await(client: SyncClient) -> None:
     assert_type(client.run(resize.bind(1)), str)
     assert_type(client.wait(client.start(charge.bind(1))), Receipt)
+
+
+async def completing_a_chain_takes_its_output(client: Client, sync_client: SyncClient) -> None:
+    chain = await client.start(charge.bind(1))
+    async with client.completing(chain) as current:
+        await current.continue_with(ship.bind(1), delay=5)
+        assert_type(await current.start(resize.bind(1)), Chain[str])
+        await current.output(Receipt("a"))
+    with sync_client.completing(sync_client.start(maybe.bind(1))) as here:
+        here.continue_with(crop.bind(1))
+        here.output(None)
+
+
+async def completing_an_id_takes_anything(client: Client, sync_client: SyncClient) -> None:
+    async with client.completing("id") as current:
+        await current.output(1)
+        await current.continue_with(resize.bind(1))
+    with sync_client.completing("id") as here:
+        here.output("one")
