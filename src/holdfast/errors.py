@@ -2,6 +2,7 @@
 
     HoldfastError
     ├── StoreUnavailable          the store cannot be reached, or did not answer; nothing is known to be lost
+    ├── MissingExtra              a driver that is not installed              (also an ImportError)
     ├── PayloadRefused            a value cannot be stored exactly            (also a ValueError)
     │   └── WrongArguments        unknown, missing or ill-typed arguments     (also a TypeError)
     ├── UnknownJobType            no such name in the registry                (also a LookupError)
@@ -36,6 +37,14 @@ class StoreUnavailable(HoldfastError):
     def __init__(self, store: str, detail: str) -> None:
         self.store = store
         super().__init__(f"{store} is unavailable: {detail}")
+
+
+class MissingExtra(HoldfastError, ImportError):
+    """What was asked for needs a driver that is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{what} needs the extra: pip install 'holdfast[{extra}]'")
 
 
 class PayloadRefused(HoldfastError, ValueError):

@@ -8,6 +8,7 @@ from holdfast.errors import (
     ChainNotFound,
     HoldfastError,
     JobNotFound,
+    MissingExtra,
     PayloadRefused,
     StoreUnavailable,
     UnknownJobType,
@@ -50,7 +51,7 @@ def exit_of(error: HoldfastError | Mistake) -> Exit:
             return Exit.NOT_FOUND
         case WaitTimeout():
             return Exit.TIMED_OUT
-        case Mistake() | UnknownJobType() | PayloadRefused():
+        case Mistake() | MissingExtra() | UnknownJobType() | PayloadRefused():
             return Exit.USAGE
         case _:
             return Exit.FAILED

@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
+from holdfast.stores.escaping import is_escaped
+
 _NAMES = re.compile(r"pass(word|wd|phrase)?|secret|token|api[_-]?key|credential", re.IGNORECASE)
+_USERINFO = re.compile(r"(?:://)?[^:]*:(.*)@", re.DOTALL)
+"""The first colon, but that of the scheme, to the last @: there is no password outside of it, whatever is escaped."""
+_PAIR = re.compile(r"\w*pass(?:word|wd|phrase)\w*\s*=\s*('(?:[^'\\]|\\.)*'|\S+)", re.IGNORECASE)
+"""As in a connection string of libpq's: `host=db password='s3cret'`."""
 
 HIDDEN = "***"
 
@@ -14,6 +20,8 @@ HIDDEN = "***"
 def passwords_in(address: str) -> list[str]:
     """The passwords that an address holds, as written and as meant."""
     try:
+        if "://" not in address or not is_escaped(address):
+            raise ValueError("not an address that can be taken apart")
         parts = urlsplit(address)
         found = [parts.password] if parts.password else []
         query = parse_qsl(parts.query)
@@ -22,9 +30,10 @@ def passwords_in(address: str) -> list[str]:
         inner = [secret for _, value in query if "://" in value for secret in passwords_in(value)]
         found += [text for secret in inner for text in (secret, quote(secret, safe=""))]
     except ValueError:
-        # Not an address that can be taken apart; what stands between the scheme and the host is hidden all the same.
-        userinfo = re.search(r"://([^@]*)@", address)
-        found = [userinfo[1].partition(":")[2]] if userinfo else []
+        scheme, separator, rest = address.partition("://")
+        userinfo = _USERINFO.search(rest if separator else scheme)
+        found = [userinfo[1]] if userinfo else []
+        found += [pair[1] for pair in _PAIR.finditer(address)]
     return list(dict.fromkeys(text for secret in found if secret for text in (secret, unquote(secret))))
 
 

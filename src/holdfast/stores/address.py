@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from importlib import import_module
 from urllib.parse import quote
 
 from holdfast.store import Store
+from holdfast.stores.escaping import check_escaped
+from holdfast.stores.extras import needing_extra
 from holdfast.stores.memory import MemoryStore
 from holdfast.wakeups import Wakeups
 
@@ -25,6 +28,7 @@ LOADERS: dict[str, str] = {
 SQL = {"postgres", "postgresql", "sqlite"}
 """Those whose wake-ups can be others than their own."""
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _shared: dict[str, MemoryStore] = {}
 _lock = threading.Lock()
 
@@ -43,14 +47,20 @@ def open_store(address: str | Store, wakeups: str | Wakeups | None = None) -> St
     if not isinstance(address, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         raise TypeError(f"a store is given by its address or as a Store object, not as {type(address).__name__}")
     scheme, separator, rest = address.partition("://")
-    if not separator:
+    if not separator or not _SCHEME.fullmatch(scheme):
         raise ValueError(f"the address of a store begins with one of {_schemes()}")
+    check_escaped(address)
     if wakeups is not None and scheme not in SQL:
         raise ValueError(f"wakeups= is for a SQL store; one of {scheme}:// brings its own")
     if scheme == "memory":
         return _memory(rest)
     if scheme not in LOADERS:
-        raise ValueError(f"there is no store for {scheme}://; the address of a store begins with one of {_schemes()}")
+        hint = (
+            f"write {_meant(scheme)}://"
+            if _meant(scheme) in LOADERS
+            else f"the address of a store begins with one of {_schemes()}"
+        )
+        raise ValueError(f"there is no store for {scheme}://; {hint}")
     make = _load(LOADERS[scheme])
     return make(address) if wakeups is None else make(address, wakeups=wakeups)
 
@@ -71,8 +81,14 @@ def with_wakeups(address: str, wakeups: str) -> str:
 
 def _load(where: str) -> Callable[..., Store]:
     module, _, name = where.partition(":")
-    make: Callable[..., Store] = getattr(import_module(module), name)
+    with needing_extra(module):
+        make: Callable[..., Store] = getattr(import_module(module), name)
     return make
+
+
+def _meant(scheme: str) -> str:
+    """The scheme of ours that goes by another name elsewhere: SQLAlchemy names a driver too, Valkey itself."""
+    return scheme.partition("+")[0] if scheme.startswith(("postgres", "sqlite")) else scheme.replace("valkey", "redis")
 
 
 def _schemes() -> str:

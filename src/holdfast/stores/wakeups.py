@@ -6,6 +6,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+from holdfast.stores.extras import needing_extra
 from holdfast.wakeups import ConnectedWakeups
 
 LOADERS: dict[str, str] = dict.fromkeys(
@@ -39,7 +40,8 @@ def wakeups_at(address: str) -> ConnectedWakeups:
 
 def _load(where: str) -> Any:
     module, _, path = where.partition(":")
-    found: Any = import_module(module)
+    with needing_extra(module):
+        found: Any = import_module(module)
     for name in path.split("."):
         found = getattr(found, name)
     return found

@@ -3,6 +3,7 @@
 import pytest
 
 from holdfast.cli.passwords import hide, passwords_in
+from tests.edges.cli.conftest import CommandLine
 
 
 @pytest.mark.parametrize(
@@ -15,6 +16,15 @@ from holdfast.cli.passwords import hide, passwords_in
         ("redis://h?sslkey=k&auth_token=t0ken", ["t0ken"]),
         ("postgresql://app:s3cret@[broken/x", ["s3cret"]),
         ("postgresql://app:one@db/x?replica=postgresql%3A%2F%2Freader%3Atwo%40copy%2Fx", ["one", "two"]),
+        ("postgresql://app:s3/cret@db/x", ["s3/cret"]),
+        ("postgresql://app:s3@cret@db/x", ["s3@cret"]),
+        ("redis://:s3#cret@db/0", ["s3#cret"]),
+        ("redis://:s3?cret@db/0", ["s3?cret"]),
+        ("postgresql://app:s3\u2100cret@db/x", ["s3\u2100cret"]),
+        ("sqlite:///jobs.db?wakeups=redis://:s3#cret@db", ["//:s3#cret"]),
+        ("host=db password=s3&cret user=app", ["s3&cret"]),
+        ("host=db password = 's3 cret' user=app", ["'s3 cret'"]),
+        ("app:s3cret@db", ["s3cret"]),
         ("postgresql://app@db/x", []),
         ("sqlite:///jobs.db", []),
         ("memory://", []),
@@ -22,6 +32,27 @@ from holdfast.cli.passwords import hide, passwords_in
 )
 def test_passwords_are_found_as_written_and_as_meant(address: str, found: list[str]) -> None:
     assert passwords_in(address) == found
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://a:ge/heim@h/d", "postgresql://a:ge@heim@h/d", "postgresql://a:geh#eim@h/d",
+        "host=h password=geheim", "redis://:ge?heim@h", "redis://:12/geheim@h", "redis://:ge#heim@h", "redis://a:geheim", "postgresql://a:geheim",
+        "sqlite:///jobs.db?wakeups=redis://:ge/heim@h",
+    ],
+)  # fmt: skip
+def test_no_command_shows_a_password_that_is_not_escaped(
+    holdfast: CommandLine, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_STORE", address)
+    monkeypatch.setenv("HOLDFAST_APP", "")
+
+    refused = holdfast("status", exit=2)
+    shown = holdfast("config") if "@" in address or "=" in address else refused
+
+    assert "heim" not in refused.out + refused.err + shown.out
+    assert "eim" not in refused.out + refused.err + shown.out
 
 
 def test_hiding_leaves_no_part_of_a_longer_password() -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from holdfast.stores.address import open_store
@@ -34,8 +37,62 @@ def test_an_unknown_scheme_names_those_there_are() -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["mysql://root:secret@host/jobs", "root:secret@host", "sqlite://root:secret@host/x"]
+    ("address", "meant"),
+    [
+        ("postgresql+psycopg://h/d", "postgresql://"),
+        ("postgresql+asyncpg://h/d", "postgresql://"),
+        ("valkey://h", "redis://"),
+        ("sqlite+aiosqlite:///x", "sqlite://"),
+    ],
 )
+def test_a_scheme_of_others_is_answered_by_ours(address: str, meant: str) -> None:
+    with pytest.raises(ValueError, match=f"write {meant}$"):
+        open_store(address)
+
+
+def test_an_unknown_option_is_named() -> None:
+    with pytest.raises(ValueError, match="unknown option: foo"):
+        open_store("postgresql://h/d?foo=1&sslmode=require&pool=2")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://a:s/ecret@h/d", "postgresql://a:s?ecret@h/d", "postgresql://a:s#ecret@h/d", "redis://a:s@ecret@h",
+        "redis://:s?x=ecret@h", "postgresql://h/d?replica=postgresql%3A//a%3As%2Fecret%40h",
+    ],
+)  # fmt: skip
+def test_a_password_that_is_not_escaped_is_refused_and_not_repeated(address: str) -> None:
+    with pytest.raises(ValueError, match="must be percent-encoded") as refused:
+        open_store(address)
+
+    assert "ecret" not in str(refused.value)
+
+
+def test_what_is_escaped_is_taken() -> None:
+    store = open_store("postgresql://a%40b:s%2F%3F%23%40@h:5432/d%40e?user=a@b&replica=postgresql://a:s%2540@copy")
+
+    assert store.name == "postgresql://a%40b@h:5432/d%40e"
+
+
+@pytest.mark.parametrize(
+    ("address", "driver", "extra"), [("postgresql://h/d", "psycopg", "postgres"), ("redis://h", "hiredis", "redis")]
+)
+def test_a_driver_that_is_not_installed_is_told_with_its_extra(address: str, driver: str, extra: str) -> None:
+    source = f"import sys; sys.modules[{driver!r}] = None; import holdfast; holdfast.SyncClient({address!r})"
+
+    ended = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+
+    assert ended.stderr.splitlines()[-1].endswith(f"needs the extra: pip install 'holdfast[{extra}]'")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mysql://root:secret@host/jobs", "root:secret@host", "sqlite://root:secret@host/x", "redis://root:secret",
+        "postgresql://root:secret", "redis://root:secret\u2100@h", "postgresql://root:[secret@h",
+    ],
+)  # fmt: skip
 def test_a_password_is_never_repeated(address: str) -> None:
     with pytest.raises(ValueError, match="address") as refused:
         open_store(address)

@@ -11,12 +11,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlunsplit
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Conninfo
+
+from holdfast.stores.escaping import split
 
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,30}")
+_PORTS = re.compile(r"[\d,]*")
 _OURS = {"schema": "holdfast", "pool": "10", "deadline": "30", "notify": "on", "replica": "", "wakeups": ""}
 _ITS_OWN = {"host", "hostaddr", "port", "target_session_attrs"}
 """What a replica never has from its primary."""
@@ -46,7 +50,7 @@ class PostgresAddress:
 
 def parse(url: str) -> PostgresAddress:
     """Take an address apart. A ValueError says what is wrong with it, and does not repeat it."""
-    parts = urlsplit(url)
+    parts = split(url)
     query = parse_qsl(parts.query, keep_blank_values=True)
     ours = {**_OURS, **{name: value for name, value in query if name in _OURS}}
     rest = [(name, value) for name, value in query if name not in _OURS]
@@ -83,11 +87,18 @@ def _replica(primary: PostgresAddress, url: str) -> PostgresAddress:
 
 def _read(url: str, whose: str) -> dict[str, Any]:
     """What an address tells libpq."""
-    parts = urlsplit(url)
+    parts = split(url)
+    known = {option.keyword.decode() for option in Conninfo.get_defaults()} | {"ssl"}
+    unknown = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)} - known)
+    if unknown:
+        raise ValueError(f"the address of the {whose} has an unknown option: {', '.join(unknown)}")
     try:
         if parts.scheme not in ("postgresql", "postgres"):
             raise ProgrammingError(parts.scheme)
-        return conninfo_to_dict(urlunsplit(parts._replace(scheme="postgresql")))
+        connection = conninfo_to_dict(urlunsplit(parts._replace(scheme="postgresql")))
+        if not _PORTS.fullmatch(str(connection.get("port", ""))):
+            raise ProgrammingError("port")  # it would be shown, and may be a password whose host was left out
+        return connection
     except ProgrammingError:
         raise ValueError(
             f"the address of the {whose} cannot be read; it is like postgresql://user@host/database"
@@ -99,6 +110,7 @@ def _for_people(connection: dict[str, Any], schema: str) -> str:
     if str(host).startswith("/"):
         host = f"[{host}]"
     port = f":{connection['port']}" if "port" in connection else ""
-    user = f"{connection['user']}@" if "user" in connection else ""
+    # Escaped, so that no part can pass for another.
+    user = f"{quote(connection['user'])}@" if "user" in connection else ""
     shown = f"?schema={schema}" if schema != _OURS["schema"] else ""
-    return f"postgresql://{user}{host}{port}/{connection.get('dbname', '')}{shown}"
+    return f"postgresql://{user}{host}{port}/{quote(connection.get('dbname', ''))}{shown}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
 from holdfast.operations import Operation
@@ -48,6 +49,10 @@ def blocking_driver(tx: Any) -> Driver:
         from holdfast.drivers.psycopg3 import PsycopgDriver
 
         return PsycopgDriver(tx)
+    if isinstance(tx, str) and find_spec("django") is None:
+        raise TypeError(
+            "tx is a str, an alias of Django's, and Django is not installed: pip install 'holdfast[django]'"
+        )
     if (isinstance(tx, str) or _comes_from(tx, "django")) and (driver := _django(tx)) is not None:
         return driver
     if _comes_from(tx, "sqlalchemy"):

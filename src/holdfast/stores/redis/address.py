@@ -8,9 +8,10 @@ redis+cluster://host:7000,host:7001?namespace=shop        a cluster; rediss+clus
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, unquote
 
+from holdfast.stores.escaping import split
 from holdfast.stores.redis.keys import Keys
 
 SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster")
@@ -19,6 +20,7 @@ DEFAULT_TIMEOUT = 5.0
 _TLS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")
 
 Node = tuple[str, int]
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Address:
 
 def read_address(text: str) -> Address:
     """Read an address. ValueError says what is wrong with it, without showing a password."""
-    parts = urlsplit(text)
+    parts = split(text)
     if parts.scheme not in SCHEMES:
         raise ValueError(f"a Redis address begins with one of {', '.join(f'{each}://' for each in SCHEMES)}")
     credentials, _, hosts = parts.netloc.rpartition("@")
@@ -52,9 +54,9 @@ def read_address(text: str) -> Address:
     socket = options.pop("socket", None)
     tls = {name: options.pop(name) for name in _TLS if name in options}
     numbers = {
-        "timeout": float(options.pop("timeout", DEFAULT_TIMEOUT)),
-        "wait": int(options.pop("wait", 0)),
-        "waitaof": int(options.pop("waitaof", -1)),
+        "timeout": _number(options, "timeout", DEFAULT_TIMEOUT),
+        "wait": _number(options, "wait", 0),
+        "waitaof": _number(options, "waitaof", -1),
         "allow_eviction": options.pop("allow_eviction", "0") in ("1", "true", "yes"),
     }
     if options:
@@ -79,10 +81,17 @@ def read_address(text: str) -> Address:
     )
 
 
+def _number(options: dict[str, str], name: str, default: N) -> N:
+    try:
+        return type(default)(options.pop(name, default))
+    except ValueError:
+        raise ValueError(f"{name} of a Redis address is a number, such as {default}") from None
+
+
 def _database(path: str) -> int:
     number = path.strip("/")
     if number and not number.isdecimal():
-        raise ValueError(f"the path of a Redis address is the number of a database, not {number!r}")
+        raise ValueError("the path of a Redis address is the number of a database, such as /0")
     return int(number or 0)
 
 
@@ -90,4 +99,7 @@ def _node(text: str) -> Node:
     host, colon, port = text.rpartition(":")
     if not colon or port.endswith("]"):
         return text.strip("[]") or "localhost", DEFAULT_PORT
+    if port and not port.isdecimal():
+        # Not repeated: it may be a password whose host was left out.
+        raise ValueError("the port of a Redis address is a number, such as 6379")
     return host.strip("[]") or "localhost", int(port or DEFAULT_PORT)

@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from holdfast.stores.postgres.joining import blocking_driver
+
+
+def test_an_alias_without_django_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "django", None)
+
+    with pytest.raises(TypeError, match="Django is not installed"):
+        blocking_driver("default")
