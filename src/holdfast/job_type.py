@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec
 
 import msgspec
 
+from holdfast.annotation import name_of
+from holdfast.assignability import assignable
 from holdfast.clock import duration
 from holdfast.errors import PayloadRefused
 from holdfast.job import Record
@@ -111,6 +113,7 @@ class JobType(Generic[P, Q, T_co]):
         self.executor = options.executor
         self.signature = Signature(function, name=name, limit=limit)
         self.function: Callable[..., Any] | None = None
+        self._continues: Any = Any
         self.conclude: Conclude | None = None
         """Has the last word on how a job ends: it may change what is written, not whether the job completed."""
         self.takes_attempt = False
@@ -180,6 +183,21 @@ class JobType(Generic[P, Q, T_co]):
         except PayloadRefused as refusal:
             raise PayloadRefused(f"{self.name}: its output {refusal}") from refusal
 
+    def check_continuation(self, bound: Bound[Any]) -> None:
+        """TypeError if what the function is annotated to return does not let a job of this type continue there."""
+        gives = bound.type.signature.returns
+        if self._continues is None:
+            wanted = name_of(self.signature.returns)
+            raise TypeError(
+                f"{self.name} is declared to return {wanted}, and returned {bound.type.name}.bind(...); "
+                f"one that may continue is annotated `{wanted} | Bound[{wanted}]`"
+            )
+        if not assignable(gives, self._continues):
+            raise TypeError(
+                f"{self.name} continues to what gives {name_of(self._continues)}; "
+                f"{bound.type.name} gives {name_of(gives)}"
+            )
+
     @overload
     def handler(
         self: JobType[P, Q, Coroutine[Any, Any, R]], function: Asynchronous[Concatenate[Attempt, P], R], /
@@ -240,6 +258,7 @@ class JobType(Generic[P, Q, T_co]):
         self.function = function
         self.takes_attempt = signature.takes_attempt
         self.is_async = signature.is_async
+        self._continues = self.signature.returns if signature.continues is Any else signature.continues
 
     __name__: str
     __qualname__: str

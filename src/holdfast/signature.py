@@ -40,6 +40,8 @@ class Signature:
         self.parameters = {each.name: each for each in parameters[1 if self.takes_attempt else 0 :]}
         self.annotations = {each: hints.get(each, Any) for each in self.parameters}
         self.returns = output_type(hints.get("return", Any))
+        self.continues = continued_type(hints.get("return", Any))
+        """What a chain may give that it continues to; None where it may not continue. Any where nothing is said."""
         self.codecs = {each: self._codec(each) for each in self.parameters}
         self.output = self._output_codec()
         self._bound = inspect.Signature(list(self.parameters.values()))
@@ -209,9 +211,21 @@ def output_type(annotation: Any) -> Any:
     return types.NoneType if found is None else found
 
 
+def continued_type(annotation: Any) -> Any:
+    """T for a handler that returns `Bound[T]`, alone or among others; None for one that never does."""
+    written = members(annotation)
+    bound = tuple(_unbound(member) for member in written if _is_bound(member))
+    if bound:
+        return union(bound)
+    return Any if Any in written or object in written else None
+
+
 def _unbound(annotation: Any) -> Any:
-    cls = get_origin(annotation) or annotation
-    if not getattr(cls, "__holdfast_bound__", False):
+    if not _is_bound(annotation):
         return annotation
     (output,) = get_args(annotation) or (Any,)
     return output
+
+
+def _is_bound(annotation: Any) -> bool:
+    return bool(getattr(get_origin(annotation) or annotation, "__holdfast_bound__", False))

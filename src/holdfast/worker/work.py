@@ -97,6 +97,7 @@ class Work(Generic[Tx]):
 
     def decide_continuation(self, bound: Bound[Any]) -> None:
         self._check_undecided()
+        self._type.check_continuation(bound)
         self._continuation = bound
         self._returned = bound
 
@@ -134,7 +135,9 @@ def outcome_of(value: Any, record: Record, job_type: AnyJobType) -> Outcome:
     """What a handler's value makes of its job."""
     try:
         if isinstance(value, Bound):
-            return Continued(continuation(value, record))  # pyright: ignore[reportUnknownArgumentType]
+            bound: Bound[Any] = value
+            job_type.check_continuation(bound)
+            return Continued(continuation(bound, record))
         return Returned(job_type.encode_output(value))
     except Exception as error:
         return Raised(error)

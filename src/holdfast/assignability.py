@@ -1,0 +1,66 @@
+"""Whether a value of one annotation may stand where another is asked for, as type checkers see it.
+
+Runs on what is known at run time, so it is lenient: only what is certainly wrong is refused.
+"""
+
+from __future__ import annotations
+
+from types import NoneType
+from typing import Annotated, Any, Literal, cast, get_args, get_origin, is_typeddict
+
+from holdfast.annotation import members
+
+
+def assignable(given: Any, wanted: Any) -> bool:
+    """Whether `given` fits `wanted`: equal, a subclass, Any on either side, or a union of such. In doubt, yes."""
+    given, wanted = _plain(given), _plain(wanted)
+    if given is wanted or Any in (given, wanted) or wanted is object:
+        return True
+    if len(of := members(given)) > 1:
+        return all(assignable(each, wanted) for each in of)
+    if len(of := members(wanted)) > 1:
+        return any(assignable(given, each) for each in of)
+    if get_origin(given) is Literal:
+        return all(_literal(value, wanted) for value in get_args(given))
+    if get_origin(wanted) is Literal:
+        return any(type(value) is given for value in get_args(wanted))
+    return _class_fits(given, wanted)
+
+
+def _plain(annotation: Any) -> Any:
+    """An annotation without its metadata and other names."""
+    if annotation is None:
+        return NoneType
+    while True:
+        if get_origin(annotation) is Annotated:
+            annotation = get_args(annotation)[0]
+        elif (named := getattr(annotation, "__value__", getattr(annotation, "__supertype__", None))) is not None:
+            annotation = named
+        else:
+            return annotation
+
+
+def _literal(value: object, wanted: Any) -> bool:
+    return value in get_args(wanted) if get_origin(wanted) is Literal else _class_fits(type(value), wanted)
+
+
+def _class_fits(given: Any, wanted: Any) -> bool:
+    ours, theirs = get_origin(given) or given, get_origin(wanted) or wanted
+    if not (isinstance(ours, type) and isinstance(theirs, type)):
+        return True
+    if is_typeddict(theirs):
+        # Checked by its keys, not by its class.
+        return issubclass(cast("type[Any]", ours), dict)
+    if ours is int and theirs is float:
+        return True
+    try:
+        fits = issubclass(cast("type[Any]", ours), cast("type[Any]", theirs))
+    except TypeError:  # a protocol that cannot tell
+        return True
+    return fits and (ours is not theirs or _parts_fit(get_args(given), get_args(wanted)))
+
+
+def _parts_fit(given: tuple[Any, ...], wanted: tuple[Any, ...]) -> bool:
+    if len(given) != len(wanted) or ... in (*given, *wanted):
+        return True
+    return all(assignable(*pair) for pair in zip(given, wanted, strict=True))

@@ -1,0 +1,82 @@
+"""What may stand where an annotation is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NewType, Protocol, TypedDict
+
+import pytest
+
+from holdfast.assignability import assignable
+
+
+@dataclass
+class Receipt:
+    payment: str
+
+
+class Refund(Receipt): ...
+
+
+class Row(TypedDict):
+    id: int
+
+
+class Payable(Protocol):
+    payment: str
+
+
+Number = NewType("Number", int)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (str, str),
+        (None, type(None)),
+        (Any, int),
+        (int, Any),
+        (int, object),
+        (int, float),
+        (bool, int),
+        (int, int | str),
+        (int | None, int | str | None),
+        (Refund, Receipt),
+        (Receipt, Payable),
+        (Annotated[int, "metres"], int),
+        (Number, int),
+        (list[int], list[int]),
+        (list[Any], list[int]),
+        (list[int], Sequence[int]),
+        (list[int], list),
+        (tuple[int, ...], tuple[int, int]),
+        (dict[str, Any], Row),
+        (Row, Mapping[str, Any]),
+        (Literal["a"], str),
+        (Literal["a"], Literal["a", "b"]),
+        (str, Literal["a"]),
+    ],
+)
+def test_what_fits_or_may_fit_is_accepted(given: Any, wanted: Any) -> None:
+    assert assignable(given, wanted)
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (str, int),
+        (None, int),
+        (int | str, int),
+        (int | None, int),
+        (Receipt, Refund),
+        (list[str], list[int]),
+        (list[int], dict[str, int]),
+        (int, Row),
+        (Literal["a"], int),
+        (Literal["c"], Literal["a", "b"]),
+        (int, Literal["a"]),
+    ],
+)
+def test_what_certainly_does_not_fit_is_refused(given: Any, wanted: Any) -> None:
+    assert not assignable(given, wanted)
