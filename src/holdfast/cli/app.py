@@ -16,6 +16,7 @@ from holdfast.cli import (
     configuring,
     deleting,
     following,
+    helping,
     listing,
     operating,
     showing,
@@ -35,6 +36,7 @@ EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning i
 
 app = typer.Typer(
     name="holdfast",
+    cls=helping.Group,
     help="Durable background jobs that commit with your data.",
     epilog=EPILOG,
     no_args_is_help=True,
@@ -117,4 +119,4 @@ for panel, functions in {
     },
 }.items():
     for name, function in functions.items():
-        app.command(name, rich_help_panel=panel, epilog=EPILOG)(function)
+        app.command(name, cls=helping.Command, rich_help_panel=panel, epilog=EPILOG)(function)

@@ -22,9 +22,7 @@ from holdfast.job import Report
 @command
 def events(
     run: Invocation,
-    id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="A chain's or job's id: what happened to it.")
-    ] = None,
+    id: Annotated[str | None, typer.Argument(metavar="ID", help="A chain's or job's id: what happened to it.")] = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Show events as they happen, until Ctrl-C.")] = False,
     types: Annotated[list[str] | None, typer.Option(help="With --follow: only these job types.")] = None,
     kinds: Annotated[

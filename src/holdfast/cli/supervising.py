@@ -32,7 +32,7 @@ CHILD = "holdfast.cli.child"
 def supervise(
     run: Invocation,
     target: Annotated[
-        str | None, typer.Argument(metavar="[MODULE:JOBS]", help="The job types, like --app.", show_default=False)
+        str | None, typer.Argument(metavar="MODULE:JOBS", help="The job types, like --app.", show_default=False)
     ] = None,
     listen: Annotated[
         str | None,

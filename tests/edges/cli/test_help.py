@@ -1,5 +1,6 @@
 """What `--help` promises is there for every command."""
 
+import re
 import subprocess
 import sys
 from typing import Any, cast
@@ -31,6 +32,29 @@ def test_the_help_of_every_command_tells_its_exit_codes_and_the_shared_options(c
     for option in ("--json", "--store", "--app", "--config"):
         assert option in result.output
     assert all(f"{int(code)} {meaning}" in result.output for code, meaning in MEANINGS.items())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_keeps_its_brackets_and_shows_no_value_for_a_flag(command: str) -> None:
+    made = cast("Any", get_command(app)).commands[command]
+    written = [unescape(text) for text in (made.help, *(getattr(each, "help", None) for each in made.params)) if text]
+
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "400", "TERMINAL_WIDTH": "400"}).output
+
+    assert all(word in shown for text in written for word in re.findall(r"\[.+?\]", text))
+    assert "<bool>" not in shown
+
+
+def test_help_keeps_the_name_of_a_table_in_the_file() -> None:
+    shown = CliRunner().invoke(app, ["supervise", "--help"], env={"COLUMNS": "400", "TERMINAL_WIDTH": "400"}).output
+
+    assert "is said by [workers] of the file" in shown
+    assert "else [health] listen" in shown
+    assert "supervise [OPTIONS] [MODULE:JOBS]" in shown
+
+
+def unescape(text: str) -> str:
+    return text.replace("\\[", "[")
 
 
 def test_an_interrupt_while_it_loads_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

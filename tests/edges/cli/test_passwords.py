@@ -38,7 +38,8 @@ def test_passwords_are_found_as_written_and_as_meant(address: str, found: list[s
     "address",
     [
         "postgresql://a:ge/heim@h/d", "postgresql://a:ge@heim@h/d", "postgresql://a:geh#eim@h/d",
-        "host=h password=geheim", "redis://:ge?heim@h", "redis://:12/geheim@h", "redis://:ge#heim@h", "redis://a:geheim", "postgresql://a:geheim",
+        "host=h password=geheim",
+        "redis://:ge?heim@h", "redis://:12/geheim@h", "redis://:ge#heim@h", "redis://a:geheim", "postgresql://a:geheim",
         "sqlite:///jobs.db?wakeups=redis://:ge/heim@h",
     ],
 )  # fmt: skip
