@@ -23,7 +23,7 @@ def shell(tmp_path: Path) -> Iterator["Shell"]:
 
 
 class Shell:
-    """Runs the page's commands one by one, in one folder; what ends with `&` runs until the end."""
+    """Runs the page's commands one by one, in one folder; what ends with `&` runs until it is killed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -39,6 +39,9 @@ class Shell:
             )
             self._background.append(background)
             return ""
+        if words == "kill %1":
+            self.close()
+            return ""
         done = subprocess.run(
             ["bash", "-ec", words], cwd=self._folder, env=self._environment, capture_output=True, text=True,
             timeout=60, check=False,
@@ -47,7 +50,8 @@ class Shell:
         return done.stdout
 
     def close(self) -> None:
-        for background in self._background:
+        while self._background:
+            background = self._background.pop()
             background.send_signal(signal.SIGTERM)
             assert background.wait(20) == 0
 
@@ -61,9 +65,10 @@ def test_the_quickstart_runs_as_it_stands(shell: Shell, tmp_path: Path) -> None:
         else:
             answers += [shell.run(line) for line in snippet.text.splitlines()]
 
-    _, _, finished, status = answers
+    _, _, finished, status, _ = answers
     assert finished == "parcel 1\n['parcel 1', 'parcel 2']\n"
     assert "0 due now" in status
+    shell.run("python place_orders.py")
 
 
 def test_every_link_leads_somewhere() -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.project.test_readme import quickstart
+
 HERE = Path(__file__).parent
 ACCEPTED = "accepted.py"
 REJECTED = "rejected.py"
@@ -46,12 +48,22 @@ def errors(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     folder = tmp_path_factory.mktemp("typing")
     (folder / ACCEPTED).write_text((HERE / ACCEPTED).read_text())
     (folder / REJECTED).write_text((HERE / "rejected.txt").read_text())
+    for snippet in quickstart():
+        if snippet.file is not None:
+            (folder / snippet.file).write_text(snippet.text)
     found: dict[str, dict[int, str]] = request.param(folder)
     return found
 
 
 def test_right_code_is_accepted_and_its_types_are_inferred(errors: dict[str, dict[int, str]]) -> None:
     assert errors.get(ACCEPTED, {}) == {}
+
+
+def test_the_quickstart_of_the_readme_is_accepted(errors: dict[str, dict[int, str]]) -> None:
+    files = {"shop.py", "place_orders.py", "finish.py"}
+
+    assert {snippet.file for snippet in quickstart() if snippet.file is not None} == files
+    assert {file: errors[file] for file in files & errors.keys()} == {}
 
 
 def test_wrong_code_is_rejected_where_it_is_wrong(errors: dict[str, dict[int, str]]) -> None:
