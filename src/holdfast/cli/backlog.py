@@ -9,6 +9,7 @@ import typer
 from holdfast.cli import tables
 from holdfast.cli.command import command
 from holdfast.cli.invocation import Invocation
+from holdfast.cli.sheet import Sheet
 from holdfast.cli.times import lasting
 from holdfast.supervisor.backlog import Reading
 from holdfast.supervisor.metrics import backlog_document
@@ -24,9 +25,7 @@ def backlog(
     with run.client() as client:
         reading = Reading(client.stats().types)
     document = backlog_document(reading, wanted or reading.types)
-    shown = tables.table(
-        "type", "due", "oldest due", "scheduled", "running", "", numbers=("due", "scheduled", "running")
-    )
+    shown = Sheet("type", "due", "oldest due", "scheduled", "running", "", numbers=("due", "scheduled", "running"))
     for name, row in document["types"].items():
         oldest = row["oldest_due_seconds"]
         shown.add_row(

@@ -7,13 +7,12 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from holdfast.benching import Benchmark, Latency, bench, private_place
-from holdfast.cli import tables
 from holdfast.cli.command import checked, command
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.logs import log_to_stderr
+from holdfast.cli.sheet import Sheet
 
 
 @command
@@ -32,8 +31,8 @@ def bench_(
     run.answer(asdict(found), _screen(found))
 
 
-def _screen(found: Benchmark) -> Table:
-    shown = tables.table("measured", "median", "95%", numbers=("median", "95%"))
+def _screen(found: Benchmark) -> Sheet:
+    shown = Sheet("measured", "median", "95%", numbers=("median", "95%"))
     for name, rate in (
         ("one start at a time", found.start),
         (f"start of {found.jobs:,} together", found.bulk_start),

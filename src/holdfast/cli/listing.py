@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from holdfast.cli import tables
 from holdfast.cli.command import checked, command
 from holdfast.cli.documents import Document, chain_document, job_document
 from holdfast.cli.invocation import Invocation
+from holdfast.cli.sheet import Sheet
 from holdfast.cli.times import since as since_moment
 
 
@@ -43,7 +43,7 @@ def list_(
             _answer(run, documents, next_cursor=found.next_cursor, table=tables.chains(found.items))
 
 
-def _answer(run: Invocation, documents: list[Document], *, next_cursor: str | None, table: Table) -> None:
+def _answer(run: Invocation, documents: list[Document], *, next_cursor: str | None, table: Sheet) -> None:
     shown = table if documents else tables.text("nothing found", "dim")
     run.answer({"items": documents, "next_cursor": next_cursor}, shown)
     if next_cursor is not None and not run.json:

@@ -20,6 +20,7 @@ from holdfast.cli.documents import (
 )
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import write_json
+from holdfast.cli.sheet import Sheet
 from holdfast.cli.times import relative
 from holdfast.errors import JobNotFound
 from holdfast.job import Chain, Job
@@ -148,9 +149,9 @@ def _details(job: Job, document: Document) -> list[RenderableType]:
     shown: list[RenderableType] = []
     if document["blockers"]:
         shown += ["", tables.text(f"blockers of {job.type} {job.id}", "bold")]
-        table = tables.table("id", "type", "status")
+        table = Sheet("type", "status", "id")
         for blocker in document["blockers"]:
-            table.add_row(tables.text(blocker["id"]), tables.text(blocker["type"]), tables.word(blocker["status"]))
+            table.add_row(tables.text(blocker["type"]), tables.word(blocker["status"]), tables.text(blocker["id"]))
         shown.append(table)
     for name in ("input", "output"):
         if name in document:

@@ -18,6 +18,7 @@ from holdfast.cli.exits import Exit
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.logs import log_to_stderr
 from holdfast.cli.selection import progress
+from holdfast.cli.sheet import Sheet
 from holdfast.cli.supervising import CHILD
 from holdfast.cli.times import lasting, optional_duration
 from holdfast.client import Client
@@ -108,7 +109,7 @@ def document(found: SimulationReport) -> dict[str, Any]:
 def screen(found: SimulationReport) -> list[RenderableType]:
     """The report for people."""
     numbers = ("jobs", "attempts", "lost", "wrong", "median", "p95", "p99")
-    shown = tables.table("kind", "predicted", "ended as", *numbers, numbers=numbers)
+    shown = Sheet("kind", "predicted", "ended as", *numbers, numbers=numbers)
     for kind in found.kinds:
         ended = ", ".join(f"{count:,} {word}" for word, count in sorted(kind.outcomes.items()))
         shown.add_row(

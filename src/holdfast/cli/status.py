@@ -18,6 +18,7 @@ from holdfast.cli.command import command
 from holdfast.cli.documents import Document
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import write_json
+from holdfast.cli.sheet import Sheet
 from holdfast.cli.times import duration, iso, lasting
 from holdfast.job import Job, Status
 from holdfast.job import moment as to_moment
@@ -85,7 +86,7 @@ def screen(document: Document) -> RenderableType:
     words = [str(status) for status in Status]
     if document["types"]:
         columns = ("type", *words, "scheduled", "oldest due", "")
-        counted = tables.table(*columns, numbers=(*words, "scheduled", "oldest due"))
+        counted = Sheet(*columns, numbers=(*words, "scheduled", "oldest due"))
         for row in document["types"]:
             oldest = row["oldest_due_seconds"]
             counted.add_row(
@@ -99,7 +100,7 @@ def screen(document: Document) -> RenderableType:
     else:
         parts.append(tables.text("no jobs", "dim"))
     if document["workers"]:
-        at_work = tables.table("worker", "running", "lease ends", numbers=("running", "lease ends"))
+        at_work = Sheet("worker", "running", "lease ends", numbers=("running", "lease ends"))
         for row in document["workers"]:
             left = row["lease_seconds"]
             ends = tables.text(f"{lasting(-left)} ago", "red") if left < 0 else tables.text(f"in {lasting(left)}")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from holdfast.cli.printable import printable, printable_lines
+from holdfast.cli.sheet import Sheet
 from holdfast.cli.times import lasting, relative
 from holdfast.job import AttemptReport, Chain, Job, Status
 
@@ -53,48 +53,40 @@ def status(job: Job, now: datetime) -> Text:
     return word("scheduled" if later else str(job.status))
 
 
-def table(*columns: str, numbers: Sequence[str] = ()) -> Table:
-    """An empty table. Columns of numbers stand to the right; ids are never cut."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    for column in columns:
-        made.add_column(column, justify="right" if column in numbers else "left", no_wrap=column in ("id", *numbers))
-    return made
-
-
-def chains(found: Iterable[Chain[Any]]) -> Table:
+def chains(found: Iterable[Chain[Any]]) -> Sheet:
     """Chains, one a line."""
     now = datetime.now(UTC)
-    made = table("id", "type", "status", "step", "attempt", "key", "created", "error", numbers=("step", "attempt"))
+    made = Sheet("type", "status", "step", "attempt", "key", "age", "error", "id", numbers=("step", "attempt"))
     for chain in found:
         job = chain.job
         step = text(chain.type) if job.index == 0 else Text.assemble(text(chain.type), " > ", text(job.type))
         made.add_row(
-            text(chain.id), step, status(job, now), text(job.index + 1), text(job.attempt), text(chain.key),
-            text(relative(chain.created_at, now)), text(chain.error or "", "red"),
+            step, status(job, now), text(job.index + 1), text(job.attempt), text(chain.key),
+            text(took(chain.created_at, now)), text(chain.error or "", "red"), text(chain.id),
         )  # fmt: skip
     return made
 
 
-def jobs(found: Iterable[Job]) -> Table:
+def jobs(found: Iterable[Job]) -> Sheet:
     """Jobs, one a line."""
     now = datetime.now(UTC)
-    made = table(
-        "step", "id", "type", "status", "attempt", "worker", "created", "took", "error", numbers=("step", "attempt")
+    made = Sheet(
+        "step", "type", "status", "attempt", "worker", "age", "took", "error", "id", numbers=("step", "attempt")
     )
     for job in found:
         attempts = f"{job.attempt}/{job.max_attempts}" if job.max_attempts else str(job.attempt)
         made.add_row(
-            text(job.index + 1), text(job.id), text(job.type), status(job, now), text(attempts), text(job.worker),
-            text(relative(job.created_at, now)), text(took(job.started_at, job.finished_at)),
-            text(job.error or "", "red"),
+            text(job.index + 1), text(job.type), status(job, now), text(attempts), text(job.worker),
+            text(took(job.created_at, now)), text(took(job.started_at, job.finished_at)),
+            text(job.error or "", "red"), text(job.id),
         )  # fmt: skip
     return made
 
 
-def attempts(found: Iterable[AttemptReport]) -> Table:
+def attempts(found: Iterable[AttemptReport]) -> Sheet:
     """A job's attempts, one a line."""
     now = datetime.now(UTC)
-    made = table("attempt", "outcome", "worker", "started", "took", "next", "error", numbers=("attempt",))
+    made = Sheet("attempt", "outcome", "worker", "started", "took", "next", "error", numbers=("attempt",))
     for each in found:
         made.add_row(
             text(each.number), word(each.outcome), text(each.worker), text(relative(each.started_at, now)),

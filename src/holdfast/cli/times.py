@@ -49,23 +49,23 @@ def since(text: str | None, *, now: datetime | None = None) -> datetime | None:
 
 
 def lasting(seconds: float) -> str:
-    """A duration in at most two units: `85 ms`, `4.2 s`, `3 m 20 s`, `2 d 3 h`."""
+    """A duration in at most two units: `85ms`, `4.2s`, `3m20s`, `2d3h`."""
     if seconds < 1:
-        return f"{max(0, round(seconds * 1000))} ms"
+        return f"{max(0, round(seconds * 1000))}ms"
     if seconds < 10:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.1f}s"
     whole = round(seconds)
     if whole < 60:
-        return f"{whole} s"
+        return f"{whole}s"
     for unit, size, smaller, below in (("m", 60, "s", 1), ("h", 3600, "m", 60), ("d", 86400, "h", 3600)):
         if whole < size * (24 if unit == "h" else 60) or unit == "d":
             rest = whole % size // below
-            return f"{whole // size} {unit} {rest} {smaller}" if rest else f"{whole // size} {unit}"
+            return f"{whole // size}{unit}{rest}{smaller}" if rest else f"{whole // size}{unit}"
     raise AssertionError("days have no end")
 
 
 def relative(moment: datetime | None, now: datetime) -> str:
-    """An instant as seen from now: `4.2 s ago`, `in 3 m`; a dash where there is none."""
+    """An instant as seen from now: `4.2s ago`, `in 3m`; a dash where there is none."""
     if moment is None:
         return "-"
     seconds = (now - moment).total_seconds()

@@ -14,6 +14,7 @@ from holdfast.cli import tables
 from holdfast.cli.command import checked, command
 from holdfast.cli.exits import Exit, Mistake
 from holdfast.cli.invocation import Invocation
+from holdfast.cli.sheet import Sheet
 from holdfast.operations import Finding
 from holdfast.stores.address import open_store
 
@@ -58,7 +59,7 @@ def doctor(run: Invocation) -> None:
     with run.client() as client:
         findings.append(Finding("ok", "store", f"{client.store.name} answers"))
         findings += client.examine()
-    table = tables.table("", "subject", "")
+    table = Sheet("", "subject", "finding")
     for finding in findings:
         table.add_row(tables.word(finding.level), tables.text(finding.subject), tables.text(finding.detail))
     bad = [finding for finding in findings if finding.level == "error"]

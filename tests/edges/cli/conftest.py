@@ -39,9 +39,9 @@ class CommandLine:
 
     store: str
 
-    def __call__(self, *arguments: str, input: str | None = None, exit: int = 0) -> Answer:
+    def __call__(self, *arguments: str, input: str | None = None, exit: int = 0, width: int = 500) -> Answer:
         """Run a command, which must end with this exit code and without a traceback."""
-        result = CliRunner().invoke(app, list(arguments), input=input, env={"COLUMNS": "500"})
+        result = CliRunner().invoke(app, list(arguments), input=input, env={"COLUMNS": str(width)})
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == exit, (result.stdout, result.stderr)

@@ -1,0 +1,64 @@
+"""Tables in a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast import SyncClient
+from holdfast.cli.sheet import Sheet
+from tests.edges.cli.conftest import CommandLine, working
+from tests.edges.cli.shop import add, burst, total
+
+LONG = "the printer on the third floor is out of paper and nobody knows where more of it is kept"
+
+
+@pytest.fixture
+def ids(client: SyncClient, store: str) -> list[str]:
+    """Chains in many states, one with a long error."""
+    failed = client.start(burst.bind(reason=LONG).options(key="a-key-of-some-length"))
+    with working(store), pytest.raises(Exception, match="failed"):
+        client.wait(failed, timeout=60)
+    later = client.start(add.bind(a=1).options(delay=3600))
+    blocked = client.start(total.bind().options(after=[later.id]))
+    return [failed.id, later.id, blocked.id]
+
+
+@pytest.mark.parametrize("command", [["status"], ["list"], ["list", "--jobs"]], ids=" ".join)
+def test_types_and_statuses_are_whole_in_80_columns(holdfast: CommandLine, ids: list[str], command: list[str]) -> None:
+    shown = holdfast(*command, width=80).out
+
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    for word in ("type", "burst", "add", "total", "failed", "blocked", "scheduled"):
+        assert word in shown
+
+
+def test_an_id_is_whole_where_nothing_else_needs_its_room(holdfast: CommandLine, ids: list[str]) -> None:
+    assert ids[1] in holdfast("list", "--type", "add", width=80).out
+    assert ids[1] in holdfast("show", ids[1], width=80).out
+
+
+def test_an_error_wraps_into_a_column_that_can_be_read(holdfast: CommandLine, ids: list[str]) -> None:
+    shown = holdfast("list", "--type", "burst", width=80).out
+
+    assert max(len(line) for line in shown.splitlines()) > 60
+    assert all(word in shown for word in LONG.split())
+
+
+def test_a_column_in_which_nothing_stands_is_left_out(holdfast: CommandLine, ids: list[str]) -> None:
+    assert "error" not in holdfast("list", "--type", "add").out
+    assert "key" not in holdfast("list", "--type", "add").out
+    assert "key" in holdfast("list", "--type", "burst").out
+    assert "cancelled" not in holdfast("status").out
+
+
+def test_even_with_every_count_and_a_long_type_nothing_is_cut() -> None:
+    words = ("blocked", "pending", "running", "completed", "failed", "cancelled", "scheduled", "oldest due")
+    sheet = Sheet("type", *words, "", numbers=words)
+    sheet.add_row("send-invoice-mail", *("1,234" for _ in words), "paused")
+
+    table = sheet.laid_out(80)
+
+    widths = [column.width or 0 for column in table.columns]
+    assert sum(widths) + 2 * (len(widths) - 1) <= 80
+    assert len(widths) == 10
+    assert all(width >= 5 for width in widths[1:])
