@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.cli.times import iso
 from holdfast.codec import plain
 from holdfast.errors import PayloadRefused
-from holdfast.job import AttemptReport, Chain, ErrorText, Job
+from holdfast.job import AttemptReport, Chain, ErrorText, Job, Status
 
 Document = dict[str, Any]
 
@@ -24,6 +25,7 @@ def chain_document(chain: Chain[Any]) -> Document:
         "id": chain.id,
         "type": chain.type,
         "status": str(chain.status),
+        "scheduled": is_scheduled(job),
         "key": chain.key,
         "created_at": iso(chain.created_at),
         "scheduled_at": iso(chain.scheduled_at),
@@ -41,6 +43,7 @@ def job_document(job: Job) -> Document:
         "chain_id": job.chain_id,
         "index": job.index,
         "status": str(job.status),
+        "scheduled": is_scheduled(job),
         "attempt": job.attempt,
         "max_attempts": job.max_attempts,
         "priority": job.priority,
@@ -56,6 +59,11 @@ def job_document(job: Job) -> Document:
         "open_blockers": job.open_blockers,
         "error": error_text(job.error),
     }
+
+
+def is_scheduled(job: Job, *, now: datetime | None = None) -> bool:
+    """Whether a job is pending and due later: people are told that it is scheduled."""
+    return job.status is Status.PENDING and job.scheduled_at > (now or datetime.now(UTC))
 
 
 def payload_document(job: Job, *, secrets: bool) -> Document:

@@ -13,8 +13,8 @@ from holdfast.cli.documents import Document, error_text
 from holdfast.cli.exits import Mistake
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import write_json
+from holdfast.cli.reports import reports_of
 from holdfast.cli.times import iso
-from holdfast.errors import JobNotFound
 from holdfast.events import Event
 from holdfast.job import Report
 
@@ -29,15 +29,12 @@ def events(
         list[str] | None, typer.Option(help="With --follow: only these, such as completed,failed.")
     ] = None,
 ) -> None:
-    """Show a job's events, from its creation to its end, or with --follow what happens on the store from now on."""
+    """Show what happened to a chain or a job, or with --follow what happens on the store from now on."""
     if id is None and not follow:
         raise Mistake("whose events? Give an id, or --follow to see what happens from now on")
     with run.client() as client:
         if id is not None:
-            report = client.report(id)
-            if report is None:
-                raise JobNotFound(id)
-            documents = history(report)
+            documents = [document for report in reports_of(client, id) for document in history(report)]
             run.answer(documents, *(_line(document) for document in documents))
         if not follow:
             return

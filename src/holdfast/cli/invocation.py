@@ -51,7 +51,7 @@ class Invocation:
     @cached_property
     def jobs(self) -> Jobs:
         """The application's job types. Only what starts or runs jobs needs them."""
-        return load_jobs(self.settings.need_app())
+        return load_jobs(self.settings.need_app(), self.settings.app_named)
 
     @contextmanager
     def client(self, jobs: Jobs | None = None, *, creates: bool = False) -> Generator[SyncClient]:

@@ -56,6 +56,12 @@ class Settings:
         return self.app
 
     @property
+    def app_named(self) -> str:
+        """The app as it was named, to say what is wrong with it: `--app 'shop:jobs'`, `app of holdfast.toml 'x'`."""
+        by = self.app_from if self.app_from in ("--app", "HOLDFAST_APP") else f"app of {self.app_from}"
+        return f"{by} {self.app!r}"
+
+    @property
     def passwords(self) -> list[str]:
         """What must not be shown."""
         return passwords_in(self.store) if self.store else []

@@ -20,10 +20,11 @@ from holdfast.cli.documents import (
 )
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import write_json
+from holdfast.cli.reports import jobs_of, reports_of
 from holdfast.cli.sheet import Sheet
 from holdfast.cli.times import relative
 from holdfast.errors import JobNotFound
-from holdfast.job import Chain, Job
+from holdfast.job import Chain, Job, Report
 from holdfast.operations import GetBlockers
 from holdfast.sync_client import SyncClient
 
@@ -45,7 +46,7 @@ def show(
         job = None if chain is not None else client.get_job(id)
         if chain is None and job is None:
             raise JobNotFound(id)
-        found = [job] if job is not None else _jobs_of(client, id)
+        found = [job] if job is not None else jobs_of(client, id)
         blockers = {each.id: _blockers(client, each) for each in found if each.record.blockers}
     documents = [
         {
@@ -67,13 +68,19 @@ def show(
 
 @command
 def report(run: Invocation, id: Id) -> None:
-    """Show every attempt of a job: worker, times, outcome, error. A chain's id stands for its current job."""
+    """Show every attempt: worker, times, outcome, error. A chain's id stands for all of its jobs."""
     with run.client() as client:
-        chain = client.get(id)
-        found = client.report(id if chain is None else chain.job.id)
-        if found is None:
-            raise JobNotFound(id)
-    document = {"job": job_document(found.job), "attempts": [attempt_document(each) for each in found.attempts]}
+        found = reports_of(client, id)
+    documents = [
+        {"job": job_document(each.job), "attempts": [attempt_document(attempt) for attempt in each.attempts]}
+        for each in found
+    ]
+    shown = [part for number, each in enumerate(found) for part in (*([""] if number else []), *_report(each))]
+    # The last job is the chain's current one.
+    run.answer({**documents[-1], "jobs": documents}, *shown)
+
+
+def _report(found: Report) -> list[RenderableType]:
     traces = [
         part
         for each in found.attempts
@@ -81,19 +88,7 @@ def report(run: Invocation, id: Id) -> None:
         for part in ("", tables.text(f"attempt {each.number}", "bold"), tables.lines(each.error.traceback.rstrip()))
     ]
     table = tables.attempts(found.attempts) if found.attempts else tables.text("no attempt yet", "dim")
-    run.answer(document, _job_facts(found.job), "", table, *traces)
-
-
-def _jobs_of(client: SyncClient, chain_id: str) -> list[Job]:
-    """A chain's jobs, first to last."""
-    found: list[Job] = []
-    cursor: str | None = None
-    while True:
-        page = client.list_jobs(chain=chain_id, limit=1000, cursor=cursor)
-        found += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return found[::-1]
+    return [_job_facts(found.job), "", table, *traces]
 
 
 def _blockers(client: SyncClient, job: Job) -> list[Chain[Any]]:

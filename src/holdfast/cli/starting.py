@@ -17,7 +17,7 @@ from holdfast.cli.documents import chain_document, payload
 from holdfast.cli.exits import Exit, Mistake
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import printable, write_json
-from holdfast.cli.times import instant, optional_duration
+from holdfast.cli.times import optional_duration, zoned
 from holdfast.errors import ChainCancelled, ChainFailed, ChainNotFound
 from holdfast.job import Chain, Status
 from holdfast.options import Dedup
@@ -37,7 +37,9 @@ def start(
     ] = None,
     window: Annotated[str | None, typer.Option(metavar="DURATION", help="... and how old they may be.")] = None,
     delay: Annotated[str | None, typer.Option(metavar="DURATION", help="Due after this time.")] = None,
-    at: Annotated[str | None, typer.Option(metavar="TIME", help="Due at this time.")] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Due at this time, with its zone: 2026-01-31T12:00:00Z.")
+    ] = None,
     priority: Annotated[int | None, typer.Option(help="Higher goes first.")] = None,
     max_attempts: Annotated[int | None, typer.Option(help="How many attempts it gets.")] = None,
     attempt_timeout: Annotated[
@@ -59,7 +61,7 @@ def start(
         bound = jobs[type].parse(_read(input))
         bound = bound.options(
             key=key, dedup=cast("Dedup | None", dedup), window=optional_duration(window),
-            delay=optional_duration(delay), at=instant(at), priority=priority, max_attempts=max_attempts,
+            delay=optional_duration(delay), at=zoned(at, "--at"), priority=priority, max_attempts=max_attempts,
             timeout=optional_duration(attempt_timeout), after=after or (), id=id,
         )  # fmt: skip
     with run.client(jobs, creates=True) as client:

@@ -56,7 +56,7 @@ def supervise(
     if app is None and not settings.work_kinds:
         run.settings.need_app()
     if app is not None:
-        load_jobs(app)
+        load_jobs(app, repr(app) if target else run.settings.app_named)
     with checked():
         jobs = find_jobs(app, settings.work_kinds)
         settings.check(jobs)

@@ -10,10 +10,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from holdfast.cli.documents import is_scheduled
 from holdfast.cli.printable import printable, printable_lines
 from holdfast.cli.sheet import Sheet
 from holdfast.cli.times import lasting, relative
-from holdfast.job import AttemptReport, Chain, Job, Status
+from holdfast.job import AttemptReport, Chain, Job
 
 STYLES = {
     "blocked": "magenta",
@@ -49,8 +50,7 @@ def word(value: str) -> Text:
 
 def status(job: Job, now: datetime) -> Text:
     """A job's status; pending and due later is called scheduled."""
-    later = job.status is Status.PENDING and job.scheduled_at > now
-    return word("scheduled" if later else str(job.status))
+    return word("scheduled" if is_scheduled(job, now=now) else str(job.status))
 
 
 def chains(found: Iterable[Chain[Any]]) -> Sheet:

@@ -41,6 +41,14 @@ def instant(text: str | None) -> datetime | None:
         raise Mistake(f"{text!r} is no time; write 2026-01-31T12:00:00Z or 2026-01-31") from None
 
 
+def zoned(text: str | None, option: str) -> datetime | None:
+    """The same where a guess at the zone could be hours off: it must be said."""
+    moment = instant(text)
+    if text is not None and datetime.fromisoformat(text.strip()).tzinfo is None:
+        raise Mistake(f"{option} {text!r} has no time zone; write 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+02:00")
+    return moment
+
+
 def since(text: str | None, *, now: datetime | None = None) -> datetime | None:
     """The same, or `2h` for two hours ago."""
     if text is None or not _DURATION.fullmatch(text.strip().lower()):

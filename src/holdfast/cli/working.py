@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from holdfast.cli.command import checked, command
+from holdfast.cli.exits import Mistake
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.logs import log_to_stderr
 from holdfast.cli.times import duration, positive_duration
@@ -49,11 +50,14 @@ def worker(
 ) -> None:
     """Run jobs until SIGTERM or Ctrl-C: then finish what runs, within the grace period; a second signal ends that."""
     log_to_stderr(level=log_level, as_json=log_json or run.json)
+    address = run.address()
+    if address.startswith("memory:"):
+        raise Mistake("a memory:// store lives in one process: nobody else could give this worker jobs")
     jobs = run.jobs
     names = [name.strip() for each in types or () for name in each.split(",") if name.strip()]
     usual = run.settings.config.settings.groups[0]
     with checked():
-        client = Client(run.address(), jobs)
+        client = Client(address, jobs)
         made = Worker(
             client, concurrency=concurrency or run.settings.config.concurrency or CONCURRENCY, types=names or None,
             lease=positive_duration(lease, "--lease"), grace=duration(grace), worker_id=worker_id,

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from holdfast.cli.app import app
 from holdfast.cli.apps import load_jobs
 from holdfast.cli.exits import Mistake
 
@@ -32,6 +34,24 @@ def test_a_registry_may_sit_deeper(here: Path) -> None:
     (here / "shop_two.py").write_text("from holdfast import Jobs\nclass app:\n    registry = Jobs()\n")
 
     assert len(load_jobs("shop_two:app.registry")) == 0
+
+
+def test_a_mistake_names_where_the_app_was_named(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOLDFAST_APP", raising=False)
+    (here / "holdfast.toml").write_text('store = "sqlite:///jobs.db"\napp = "nowhere:jobs"\n')
+
+    for command, named in (
+        (["worker"], "app of holdfast.toml 'nowhere:jobs': there is no module"),
+        (["worker", "--app", "none:jobs"], "--app 'none:jobs': there is no module"),
+        (["supervise", "none:jobs"], "error: 'none:jobs': there is no module"),
+    ):
+        assert named in CliRunner().invoke(app, command).stderr
+
+
+def test_a_worker_on_a_store_that_nobody_shares_is_refused() -> None:
+    answer = CliRunner().invoke(app, ["worker", "--store", "memory://", "--app", "tests.edges.cli.shop:jobs"])
+
+    assert (answer.exit_code, "lives in one process" in answer.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,34 @@ def test_a_report_tells_every_attempt(holdfast: CommandLine, store: str) -> None
     assert "shop.py" in report["attempts"][0]["traceback"].splitlines()[1]
 
 
+@pytest.mark.usefixtures("worker")
+def test_the_report_and_the_events_of_a_chain_are_those_of_every_job(holdfast: CommandLine, client: SyncClient) -> None:
+    chain_id = holdfast.start("twice", a=4)
+    holdfast("wait", chain_id, "--timeout", "20s")
+    last = client.list_jobs(chain=chain_id).items[0]
+
+    report = holdfast.json("report", chain_id)
+    events = holdfast.json("events", chain_id)
+
+    assert [each["job"]["type"] for each in report["jobs"]] == ["twice", "add"]
+    assert report["job"]["id"] == last.id
+    assert [each["job"]["type"] for each in holdfast.json("report", last.id)["jobs"]] == ["add"]
+    assert holdfast("report", chain_id).out.count("outcome") == 2
+    assert [(event["type"], event["kind"]) for event in events] == [
+        ("twice", "created"), ("twice", "claimed"), ("twice", "completed"),
+        ("add", "created"), ("add", "claimed"), ("add", "completed"),
+    ]  # fmt: skip
+
+
+def test_programs_are_told_like_people_what_is_scheduled(holdfast: CommandLine) -> None:
+    holdfast.start("add", "--delay", "1h", a=1)
+    holdfast.start("add", a=1)
+
+    for command in (["list"], ["list", "--jobs"]):
+        found = [(item["status"], item["scheduled"]) for item in holdfast.json(*command)["items"]]
+        assert found == [("pending", False), ("pending", True)]
+
+
 def test_a_report_before_the_first_attempt_is_empty(holdfast: CommandLine) -> None:
     assert holdfast.json("report", holdfast.start("add", a=1))["attempts"] == []
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from holdfast.cli.exits import Mistake
-from holdfast.cli.times import duration, instant, lasting, relative, since
+from holdfast.cli.times import duration, instant, lasting, relative, since, zoned
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
 
@@ -32,6 +32,13 @@ def test_since_takes_how_long_ago_or_when() -> None:
 
 def test_a_time_without_a_zone_is_the_local_one() -> None:
     assert instant("2026-01-31T12:00") == datetime(2026, 1, 31, 12).astimezone()
+
+
+def test_where_the_zone_matters_it_must_be_said() -> None:
+    assert zoned("2026-01-31T12:00:00Z", "--at") == NOW
+    for text in ("2026-01-31T12:00:00", "2026-01-31"):
+        with pytest.raises(Mistake, match=r"--at '2026-01-31.*' has no time zone"):
+            zoned(text, "--at")
 
 
 def test_what_is_no_time_is_a_mistake() -> None:

@@ -1,0 +1,31 @@
+"""A chain's jobs, and what happened to each."""
+
+from __future__ import annotations
+
+from holdfast.errors import JobNotFound
+from holdfast.job import Job, Report
+from holdfast.sync_client import SyncClient
+
+
+def jobs_of(client: SyncClient, chain_id: str) -> list[Job]:
+    """A chain's jobs, first to last."""
+    found: list[Job] = []
+    cursor: str | None = None
+    while True:
+        page = client.list_jobs(chain=chain_id, limit=1000, cursor=cursor)
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return found[::-1]
+
+
+def reports_of(client: SyncClient, id: str) -> list[Report]:
+    """The reports of every job of a chain, first to last, or the report of one job: at least one.
+
+    A chain's id is its first job's, too, and stands for the chain. What is deleted meanwhile is left out.
+    """
+    jobs = [id] if client.get(id) is None else [job.id for job in jobs_of(client, id)]
+    found = [report for report in map(client.report, jobs) if report is not None]
+    if not found:
+        raise JobNotFound(id)
+    return found
