@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from time import monotonic
 from typing import Any, Protocol, runtime_checkable
 
 from holdfast.events import Event
@@ -26,6 +27,28 @@ _LEVELS = {
 }
 
 
+AGAIN = 60.0
+"""Seconds before the log repeats itself about the same trouble."""
+_MOST_TROUBLES = 100
+
+
+class Repetition:
+    """Remembers what was said, so that a trouble that lasts is logged once a minute and not with every try."""
+
+    def __init__(self) -> None:
+        self._said: dict[tuple[object, ...], float] = {}
+
+    def is_news(self, *trouble: object) -> bool:
+        """Whether this was not said within the last minute; it counts as said from now on."""
+        now = monotonic()
+        if now - self._said.get(trouble, -AGAIN) < AGAIN:
+            return False
+        if len(self._said) >= _MOST_TROUBLES:
+            self._said.clear()
+        self._said[trouble] = now
+        return True
+
+
 @runtime_checkable
 class Observer(Protocol):
     """Something that wants to hear of events. A plain callable that takes an Event will do as well."""
@@ -34,10 +57,14 @@ class Observer(Protocol):
 
 
 class Observers:
-    """Passes events to observers and to the `holdfast` logger. An observer that raises is logged and ignored."""
+    """Passes events to observers and to the `holdfast` logger. An observer that raises is logged and ignored.
+
+    Observers hear of every trouble with the store, the log of the same one once a minute.
+    """
 
     def __init__(self, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> None:
         self.heard_by = list(observers)
+        self._repetition = Repetition()
         self._observers = [each.observe if isinstance(each, Observer) else each for each in self.heard_by]
 
     def wants(self, kind: str) -> bool:
@@ -64,7 +91,7 @@ class Observers:
             )
         else:
             event = Event(kind, **details)
-        if logged:
+        if logged and (kind != "store_error" or self._repetition.is_news(event.worker, event.job_id, event.detail)):
             _write(event, level)
         for observe in self._observers:
             try:

@@ -73,6 +73,7 @@ async def test_sighup_reads_the_file_again(supervisor: SupervisorProcess, config
     await asyncio.to_thread(supervisor.wait_for_words, "everything stays as it was")
     assert await asyncio.to_thread(supervisor.end) == 0
     assert supervisor.count("process_died") == 0
+    assert not any("traceback" in line for line in supervisor.lines)
 
 
 async def test_signals_to_every_process_of_the_group_do_not_end_the_grace_period(

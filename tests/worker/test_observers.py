@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from holdfast import Attempt, Bound, Cancel, Client, Event, Fail, Reschedule, Store, SyncAttempt, SyncClient
-from holdfast.observer import Observers
+from holdfast.observer import AGAIN, Observers
 from holdfast.operations import GetJobs
 from tests.worker.stage import LEASE, Ear, Stage, soon
 
@@ -345,3 +345,20 @@ async def test_a_completing_body_that_fails_tells_nothing(stage: Stage) -> None:
         await soon(body())
 
     assert [event.kind for event in stage.ear.events] == ["created"]
+
+
+def test_a_trouble_that_lasts_is_logged_once_a_minute_and_told_every_time(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("holdfast.observer.monotonic", lambda: now)
+    heard: list[str | None] = []
+    observers = Observers([lambda event: heard.append(event.detail)])
+
+    for detail in ("away", "away", "no tables", "away"):
+        observers.tell("store_error", worker="me", detail=detail)
+    now += AGAIN
+    observers.tell("store_error", worker="me", detail="away")
+
+    assert heard == ["away", "away", "no tables", "away", "away"]
+    assert [record.message.partition("detail=")[2] for record in caplog.records] == ["away", "no tables", "away"]

@@ -27,6 +27,9 @@ from holdfast.sync_client import SyncClient
 
 CHILD = "holdfast.cli.child"
 
+_SHUT_OUT = ("authentication failed", "no password supplied", "NOAUTH", "WRONGPASS", "NOPERM")
+"""How servers say that waiting will not help: a password is wrong. Drivers have no other sign of it."""
+
 
 @command
 def supervise(
@@ -83,16 +86,24 @@ def supervise(
 
 
 def _check_store(address: str) -> None:
-    """What is wrong with the store is said here, once, and not by every process; one that is away may come back."""
+    """What is wrong with the store is said here, once, and not by every process; one that is away may come back.
+
+    Where the password is wrong it is StoreUnavailable.
+    """
     try:
         with checked(), SyncClient(address):
             pass
     except StoreUnavailable as error:
+        if any(words in str(error) for words in _SHUT_OUT):
+            raise
         log.warning("%s; starting all the same", hide(str(error), passwords_in(address)))
 
 
 def _read_again(run: Invocation, jobs: Jobs, *, address: str, app: str | None) -> Sequence[Group]:
-    config = read_config(run.flags.config)
+    try:
+        config = read_config(run.flags.config)
+    except Mistake as error:
+        raise ValueError(str(error)) from None
     config.settings.check(jobs)
     if config.store not in (None, address) and run.settings.store == run.settings.config.store:
         log.warning("the store cannot change while the supervisor runs: stop it and start it again")

@@ -16,7 +16,7 @@ import msgspec
 
 from holdfast.client import Client
 from holdfast.errors import StoreUnavailable
-from holdfast.observer import log
+from holdfast.observer import Repetition, log
 from holdfast.retry import Retry
 from holdfast.supervisor.order import DRAIN, ORDERS, STOP, Logging, Order, Word, find_jobs
 from holdfast.worker import Worker
@@ -83,12 +83,14 @@ class _Child:
     async def _opened(self, client: Client) -> bool:
         """Connect, however long the store is away. False if the order to end comes first."""
         attempt = 0
+        repetition = Repetition()
         while not self._ordered.is_set():
             try:
                 await client.open()
             except StoreUnavailable as error:
                 attempt += 1
-                log.warning("waiting for the store: %s", error)
+                if repetition.is_news(str(error)):
+                    log.warning("waiting for the store: %s", error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._ordered.wait(), REOPEN.delay(attempt))
             else:

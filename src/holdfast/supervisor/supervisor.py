@@ -105,6 +105,9 @@ class Supervisor:
             return
         try:
             self._group(tuple(self._reload()))
+        except ValueError as error:  # something in them is wrong, and it says what
+            log.error("the new settings cannot be used; everything stays as it was: %s", error)
+            return
         except Exception:
             log.exception("the new settings cannot be used; everything stays as it was")
             return

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import StoreUnavailable, SyncClient
 from holdfast.supervisor import Supervisor
 from tests.edges.cli.conftest import CommandLine
 
@@ -68,6 +69,23 @@ def test_the_exit_code_tells_whether_every_process_ended_by_itself(
     monkeypatch.setattr(Supervisor, "run", run)
 
     assert holdfast.json("supervise", exit=code) == {"stopped": True, "clean": clean}
+
+
+def test_a_wrong_password_is_refused_and_a_store_that_is_away_is_waited_for(
+    holdfast: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(supervisor: Supervisor) -> None: ...
+
+    def refuse(client: SyncClient) -> None:
+        raise StoreUnavailable("postgresql://db", trouble)
+
+    monkeypatch.setattr(Supervisor, "run", run)
+    monkeypatch.setattr(SyncClient, "open", refuse)
+
+    trouble = 'FATAL: password authentication failed for user "app"'
+    assert "authentication failed" in holdfast("supervise", exit=5).err
+    trouble = "connection refused"
+    assert "starting all the same" in holdfast("supervise").err
 
 
 def test_a_port_that_is_taken_is_a_mistake(holdfast: CommandLine) -> None:
