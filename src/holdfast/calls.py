@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ from holdfast.job import (
 )
 from holdfast.jobs import AnyJobType, Bound, Jobs, JobType
 from holdfast.lifecycle import NewJob
-from holdfast.observer import Observers
+from holdfast.observer import Observers, log
 from holdfast.operations import (
     Cancel,
     Delete,
@@ -42,7 +42,14 @@ from holdfast.operations import (
     Start,
     TypeStats,
 )
-from holdfast.options import StartKeywords, StartOptions, check_duration, check_text
+from holdfast.options import (
+    START_KEYWORDS,
+    StartKeywords,
+    StartOptions,
+    check_duration,
+    check_text,
+    refuse_unknown,
+)
 from holdfast.retry import Seconds, seconds
 from holdfast.steps import Steps
 
@@ -68,8 +75,11 @@ class Stats:
 class Calls:
     """Builds the steps of each call and turns answers into what people see."""
 
-    def __init__(self, jobs: Jobs) -> None:
-        self.jobs = jobs
+    def __init__(self, jobs: Jobs | None) -> None:
+        self.jobs = Jobs() if jobs is None else jobs
+        self._has_registry = jobs is not None
+        self._strangers: set[str] = set()
+        """Types that were started here though the registry does not have them."""
 
     def chain(self, record: ChainRecord, *, deduplicated: bool = False) -> Chain[Any]:
         return Chain(record, self.jobs, deduplicated=deduplicated)
@@ -80,14 +90,27 @@ class Calls:
     def start(self, bounds: Sequence[Bound[Any]], trace: str | None) -> Steps[list[Chain[Any]]]:
         started = yield Start(tuple(new_chain(described(bound, {}), trace) for bound in bounds))
         jobs = self.jobs
+        if self._has_registry:
+            self._warn_of_strangers({bound.type.name for bound in bounds})
         return [Chain(chain, jobs, deduplicated=deduplicated) for chain, deduplicated in started]
+
+    def _warn_of_strangers(self, names: set[str]) -> None:
+        """Say once per type that nobody with this registry runs what was started. Some other worker may."""
+        for name in sorted(names - self._strangers):
+            if name not in self.jobs:
+                self._strangers.add(name)
+                log.warning(
+                    "job type %r was started, and is not in the registry of this client: workers with this registry "
+                    "leave it alone; is a jobs.include(...) missing?",
+                    name,
+                )
 
     def get(self, chain_id: str) -> Steps[Chain[Any] | None]:
         (record,) = yield GetChains((chain_id,))
         return None if record is None else self.chain(record)
 
     def get_job(self, job_id: str) -> Steps[Job | None]:
-        (record,) = yield GetJobs((_named("job", job_id),))
+        (record,) = yield GetJobs((job_id,))
         return None if record is None else self.job(record)
 
     def list_chains(self, wanted: Filter, cursor: str | None, limit: int) -> Steps[Page[Chain[Any]]]:
@@ -103,7 +126,7 @@ class Calls:
         return Page([self.job(record) for record in records[:limit]], more)
 
     def report(self, job_id: str) -> Steps[Report | None]:
-        history = yield GetHistory(_named("job", job_id), may_lag=True)
+        history = yield GetHistory(job_id, may_lag=True)
         if history is None:
             return None
         record, past = history
@@ -165,7 +188,7 @@ class Calls:
         """The job that is meant: a chain's id, being that of its first job, stands for its current one."""
         if isinstance(subject, Job):
             return subject.id
-        identifier = _named("job", subject) if isinstance(subject, str) else subject.id
+        identifier = subject.id if isinstance(subject, Chain) else job_id(subject)
         (chain,) = yield GetChains((identifier,))
         return identifier if chain is None else chain.last.id
 
@@ -223,7 +246,11 @@ def described(bound: Bound[T], options: StartKeywords) -> Bound[T]:
         raise TypeError(f"{bound.name} is a job type; start {bound.name}.bind(...)")
     if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         raise TypeError(f"only what TYPE.bind(...) gave can be started, not {type(bound).__name__}")
-    return bound.options(**options) if options else bound
+    if not options:
+        return bound
+    if unknown := options.keys() - START_KEYWORDS:
+        refuse_unknown("start", sorted(unknown), known=START_KEYWORDS)
+    return bound.options(**options)
 
 
 def with_id(bound: Bound[T]) -> tuple[Bound[T], str]:
@@ -231,6 +258,13 @@ def with_id(bound: Bound[T]) -> tuple[Bound[T], str]:
     described(bound, {})
     chain_id = bound.start_options.id or new_id()
     return bound.options(id=chain_id), chain_id
+
+
+def refuse_start_options(options: Mapping[str, object]) -> None:
+    """TypeError for options given to `run`, whose timeout is the caller's and not the attempt's."""
+    if options:
+        given = ", ".join(f"{name}=..." for name in options)
+        raise TypeError(f"run takes only timeout, how long the caller waits; say bind(...).options({given})")
 
 
 def patience(timeout: Seconds | None) -> float | None:
@@ -241,9 +275,26 @@ def patience(timeout: Seconds | None) -> float | None:
 
 def chain_id(chain: Chain[Any] | Job | str) -> str:
     """The id of a chain, from a chain, one of its jobs, or the id itself."""
-    if isinstance(chain, str):
-        return _named("chain", chain)
-    return chain.chain_id if isinstance(chain, Job) else chain.id
+    match chain:
+        case str():
+            return _named("chain", chain)
+        case Job():
+            return chain.chain_id
+        case Chain():
+            return chain.id
+        case _:  # pyright: ignore[reportUnnecessaryComparison] - callers without a type checker
+            raise TypeError(f"a chain is given as a Chain, a Job of it, or its id, not as {type(chain).__name__}")
+
+
+def job_id(job: Job | str) -> str:
+    """The id of a job, from the job or the id itself."""
+    match job:
+        case str():
+            return _named("job", job)
+        case Job():
+            return job.id
+        case _:  # pyright: ignore[reportUnnecessaryComparison] - callers without a type checker
+            raise TypeError(f"a job is given as a Job or by its id, not as {type(job).__name__}")
 
 
 def _named(what: str, text: str) -> str:

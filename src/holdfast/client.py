@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack, overload
+from typing import Any, Never, Self, TypeVar, Unpack, overload
 
 from holdfast import steps, waiting
 from holdfast.calls import (
@@ -15,8 +15,10 @@ from holdfast.calls import (
     Statuses,
     chain_id,
     described,
+    job_id,
     no_trace,
     patience,
+    refuse_start_options,
     tell_created,
     type_names,
     wanted,
@@ -60,12 +62,12 @@ class Client:
         trace: Callable[[], str | None] | None = None,
     ) -> None:
         self.store = open_store(store, wakeups)
-        self.jobs = Jobs() if jobs is None else jobs
+        self._calls = Calls(jobs)
+        self.jobs = self._calls.jobs
         self.observers = Observers(observers)
         self._owns_store = isinstance(store, str)
         self._migrate = migrate
         self._trace = trace or no_trace
-        self._calls = Calls(self.jobs)
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -106,8 +108,9 @@ class Client:
             tell_created(self.observers, chains)
         return chains
 
-    async def run(self, bound: Bound[T], *, timeout: Seconds | None = None) -> T:
-        """Start a chain and wait for its output: request and response."""
+    async def run(self, bound: Bound[T], *, timeout: Seconds | None = None, **options: Never) -> T:
+        """Start a chain and wait for its output: request and response. Start options go on the bind."""
+        refuse_start_options(options)
         how_long = patience(timeout)  # refused before anything is started
         named, its_id = with_id(bound)
         watcher = Watcher(self.store.wakeups, its_id)
@@ -148,7 +151,7 @@ class Client:
 
     async def get_job(self, job: Job | str, *, tx: Any = None) -> Job | None:
         """The job as it is now, or None."""
-        return await self._run(self._calls.get_job(job if isinstance(job, str) else job.id), tx)
+        return await self._run(self._calls.get_job(job_id(job)), tx)
 
     async def list_chains(
         self,
@@ -185,7 +188,7 @@ class Client:
 
     async def report(self, job: Job | str, *, tx: Any = None) -> Report | None:
         """A job's history: every attempt with its worker, times, outcome and error. None if there is no such job."""
-        return await self._run(self._calls.report(job if isinstance(job, str) else job.id), tx)
+        return await self._run(self._calls.report(job_id(job)), tx)
 
     async def stats(self, *, tx: Any = None) -> Stats:
         """Counts by status and type."""

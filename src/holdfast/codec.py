@@ -19,9 +19,20 @@ from holdfast.annotation import has_abstract_sequence, members, name_of
 from holdfast.errors import PayloadRefused
 from holdfast.payload import DEFAULT_LIMIT, MAX_DEPTH, difference, flaw, maybe_naive, outsized, suspect, too_deep
 
+_RECORDS = "use a dataclass, a TypedDict, a msgspec Struct or a pydantic model"
+
 
 class Misfit(PayloadRefused):
     """A value that is not of the annotated type."""
+
+
+class _Unwritable(TypeError):
+    """A value, alone or inside another, that is of no kind that JSON has or that can be told from it."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+        advice = "" if type(value).__module__ == "builtins" else f"; {_RECORDS}"
+        super().__init__(f"{_kind(value)} cannot be written as JSON{advice}")
 
 
 class Codec(Protocol):
@@ -120,6 +131,12 @@ class TypeCodec:
     def _refusal(self, value: Any, error: Exception) -> PayloadRefused:
         if reason := flaw(value):
             return PayloadRefused(reason)
+        if isinstance(error, _Unwritable):
+            if self.annotation in (Any, object):
+                return Misfit(str(error))
+            return (
+                self._misfit(value) if error.value is value else Misfit(f"expected {name_of(self.annotation)}: {error}")
+            )
         whole = isinstance(error, msgspec.ValidationError) and " - at `" not in str(error)
         alien = isinstance(self.annotation, type) and type(value) is not self.annotation
         if whole and (alien or ", got `" in str(error)):
@@ -173,10 +190,7 @@ def _survey(part: Any, traits: Traits, above: tuple[int, ...]) -> None:
             traits.comparable = traits.comparable and all(each.compare for each in dataclasses.fields(cls))
         case inspect.CustomType(cls=cls):
             if cls is not object and not _is_model(cls):
-                raise TypeError(
-                    f"{name_of(cls)} cannot be kept as JSON; use a dataclass, a TypedDict, a msgspec Struct"
-                    " or a pydantic model"
-                )
+                raise TypeError(f"{name_of(cls)} cannot be kept as JSON; {_RECORDS}")
             traits.foreign = traits.foreign or cls is not object
             traits.bounded = False
         case _:
@@ -206,7 +220,7 @@ def _is_model(cls: Any) -> bool:
 def _write_foreign(value: Any) -> Any:
     if _is_model(type(value)):
         return msgspec.Raw(value.model_dump_json(by_alias=True, warnings="error").encode())
-    raise TypeError(f"{_kind(value)} cannot be written as JSON")
+    raise _Unwritable(value)
 
 
 def _read_foreign(cls: type[Any], value: Any) -> Any:

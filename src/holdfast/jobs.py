@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, final, overload
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, final, o
 from holdfast.codec import codec_for, plain
 from holdfast.errors import DuplicateJobType, UnknownJobType
 from holdfast.job_type import AnyJobType, Bound, JobType
-from holdfast.options import DEFAULT_KEEP, Executor, OnBlockerFailure, TypeOptions
+from holdfast.options import DEFAULT_KEEP, Executor, OnBlockerFailure, TypeOptions, refuse_unknown
 from holdfast.payload import DEFAULT_LIMIT, HARD_LIMIT
 from holdfast.retry import Retry, Seconds
 
@@ -156,6 +157,7 @@ class Declaration:
         keep: Seconds | None = DEFAULT_KEEP,
         on_blocker_failure: OnBlockerFailure = "wait",
         executor: Executor = "thread",
+        **unknown: object,
     ) -> Any:
         """Declare a function as a job type, or, given options, make a decorator that does.
 
@@ -163,6 +165,9 @@ class Declaration:
         `keep` is how long a finished chain stays (None: for ever), `on_blocker_failure` what becomes of a job whose
         blocker failed, `executor` where a plain function runs. What is None is the worker's to say.
         """
+        if unknown:
+            known = ("name", *(field.name for field in dataclasses.fields(TypeOptions)))
+            refuse_unknown("jobs.job" if self._handled else "jobs.declare", unknown, known=known)
         if function is not None:
             return self._declare(function)
         options = TypeOptions(retry, lease, timeout, priority, keep, on_blocker_failure, executor)
@@ -173,12 +178,22 @@ class Declaration:
             raise TypeError(f"a job type is declared by a function, not by {function!r}")
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise TypeError(f"{function.__qualname__} is a generator; a job returns its output")
+        if self._name is None and function.__name__ == "<lambda>":
+            raise TypeError("a lambda has no name of its own; declare a function made with def, or give a name=")
+        if _is_method(function):
+            raise TypeError(f"{function.__qualname__} is a method; a job type is declared by a function")
         name = _checked(function.__name__ if self._name is None else self._name)
         declared: AnyJobType = JobType(
             function, name=name, options=self._options, limit=self._jobs.payload_limit, handled=self._handled
         )
         self._jobs.add(declared)
         return declared
+
+
+def _is_method(function: Callable[..., Any]) -> bool:
+    owner = function.__qualname__.rpartition(".")[0]
+    first = next(iter(inspect.signature(function).parameters), None)
+    return first in ("self", "cls") and owner != "" and not owner.endswith("<locals>")
 
 
 def _checked(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, Protocol, TypedDict, get_args
+from typing import Literal, NoReturn, Protocol, TypedDict, get_args
 
 import msgspec
 
@@ -58,6 +58,9 @@ class StartKeywords(ContinueKeywords, total=False):
     timeout: Seconds | None
     id: str | None
     on_blocker_failure: OnBlockerFailure | None
+
+
+START_KEYWORDS: tuple[str, ...] = tuple(sorted(StartKeywords.__optional_keys__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +168,14 @@ def check_duration(option: str, value: Seconds | None, *, zero: bool = False) ->
     length = seconds(value)
     # NaN fails every comparison, so it is refused too.
     if not 0 <= length <= _A_CENTURY or (length == 0 and not zero):
-        least = "0" if zero else "more than 0"
+        least = "at least 0" if zero else "more than 0"
         raise ValueError(f"{option} must be {least} seconds, and at most a hundred years, not {value}")
+
+
+def refuse_unknown(call: str, given: Iterable[str], *, known: Iterable[str]) -> NoReturn:
+    """TypeError for keywords that a call does not take, with those that it does."""
+    names = ", ".join(map(repr, given))
+    raise TypeError(f"{call} takes no {names}; it takes {', '.join(known)}")
 
 
 def _check_priority(value: int) -> None:

@@ -74,7 +74,7 @@ async def test_the_payload_is_stored_exactly_as_the_codec_wrote_it(stage: Stage)
 
 async def test_a_payload_that_cannot_be_encoded_is_refused_before_anything_is_written(stage: Stage) -> None:
     async with stage.queue() as queue:
-        with pytest.raises(PayloadRefused, match="set is no plain JSON value"):
+        with pytest.raises(PayloadRefused, match="queue 'emails': the payload of 'a': set is no plain JSON value"):
             await queue.enqueue("a", {1})
         with pytest.raises(PayloadRefused):
             await queue.enqueue_many([("b", 1), ("c", {1})])

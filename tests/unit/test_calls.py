@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
@@ -41,9 +41,9 @@ def test_pruning_nothing_at_all_is_refused(client: SyncClient, limit: int) -> No
 def test_a_wait_that_would_make_no_sense_is_refused(client: SyncClient, timeout: float) -> None:
     chain = client.start(resize.bind(1))
 
-    with pytest.raises(ValueError, match="timeout must be 0 seconds"):
+    with pytest.raises(ValueError, match="timeout must be at least 0 seconds"):
         client.wait(chain, timeout=timeout)
-    with pytest.raises(ValueError, match="timeout must be 0 seconds"):
+    with pytest.raises(ValueError, match="timeout must be at least 0 seconds"):
         client.run(resize.bind(2), timeout=timeout)
     assert client.stats().counts[Status.PENDING] == 1
 
@@ -59,3 +59,42 @@ def test_a_job_type_is_not_started_without_its_arguments(client: SyncClient) -> 
     with pytest.raises(TypeError, match=r"only what TYPE.bind\(...\) gave can be started, not int"):
         client.start_many([resize.bind(1), number])
     assert not client.list_chains().items
+
+
+@pytest.mark.parametrize("wrong", [5, None, resize.bind(1)])
+def test_what_is_no_chain_and_no_job_is_refused(client: SyncClient, wrong: Any) -> None:
+    of_chains: list[Callable[[Any], object]] = [client.wait, client.get, client.cancel, client.completing]
+    of_jobs: list[Callable[[Any], object]] = [client.get_job, client.report, client.retry, client.run_now]
+
+    for call in of_chains:
+        with pytest.raises(TypeError, match=f"a chain is given as a Chain, .* not as {type(wrong).__name__}"):
+            call(wrong)
+    for call in of_jobs:
+        with pytest.raises(TypeError, match=f"a job is given as a Job or by its id, not as {type(wrong).__name__}"):
+            call(wrong)
+
+
+def test_options_that_a_start_does_not_know_are_named(client: SyncClient) -> None:
+    options: Any = {"retries": 3}
+
+    with pytest.raises(TypeError, match="start takes no 'retries'; it takes after, at, dedup, delay"):
+        client.start(resize.bind(1), **options)
+    with pytest.raises(TypeError, match=r"say bind\(...\).options\(retries=...\)"):
+        client.run(resize.bind(1), **options)
+    assert not client.list_chains().items
+
+
+def test_starting_a_type_that_the_registry_lacks_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    with SyncClient("memory://", Jobs()) as client:
+        client.start(resize.bind(1))
+        client.start(resize.bind(2))
+
+    (told,) = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert "'resize' was started, and is not in the registry of this client" in told.getMessage()
+
+
+def test_a_client_without_a_registry_starts_what_it_is_given(caplog: pytest.LogCaptureFixture) -> None:
+    with SyncClient("memory://") as client:
+        client.start(resize.bind(1))
+
+    assert [record for record in caplog.records if record.levelname == "WARNING"] == []

@@ -28,6 +28,10 @@ NAIVE = datetime(2024, 5, 1, 12)  # noqa: DTZ001 - what is refused here
 ID = UUID("0190a5c8-0000-7000-8000-000000000001")
 
 
+class Silent:
+    """Nothing tells how to write it."""
+
+
 class Colour(enum.Enum):
     RED = "red"
     BLUE = "blue"
@@ -254,6 +258,9 @@ def test_a_tuple_may_be_given_where_any_sequence_will_do() -> None:
         (Any, ID, "UUID is no plain JSON value"),
         (Any, [1, {"a": ID}], "at [1]['a'], UUID would come back as str"),
         (Any, object(), "object cannot be written as JSON"),
+        (Any, [Silent()], "Silent cannot be written as JSON; use a dataclass, a TypedDict, a msgspec Struct or"),
+        (int, Silent(), "expected int, got Silent"),
+        (list[int], [Silent()], "expected list[int]: Silent cannot be written as JSON"),
         (Any, {1: 2}, "at key 1"),
         (Secret, Secret(password=pydantic.SecretStr("x")), "expected Secret"),
     ],

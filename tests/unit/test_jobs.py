@@ -126,6 +126,38 @@ def test_including_another_type_of_the_same_name_changes_nothing() -> None:
     assert "one" not in whole
 
 
+class Studio:
+    def crop(self, image: int) -> int:
+        return image
+
+    @classmethod
+    def scale(cls, image: int) -> int:
+        return image
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda: None, "a lambda has no name of its own"),
+        (Studio.crop, "Studio.crop is a method"),
+        (Studio().crop, "declared by a function, not by <bound method"),
+        (Studio.scale, "declared by a function, not by <bound method"),
+    ],
+)
+def test_a_job_type_is_declared_by_a_function(function: Any, reason: str) -> None:
+    with pytest.raises(TypeError, match=reason):
+        Jobs().job(function)
+
+
+def test_unknown_options_are_refused_with_the_known_ones() -> None:
+    options: Any = {"retries": 3}
+
+    with pytest.raises(TypeError, match=r"jobs\.job takes no 'retries'; it takes name, retry, lease, timeout"):
+        Jobs().job(**options)
+    with pytest.raises(TypeError, match=r"jobs\.declare takes no 'retries'"):
+        Jobs().declare(**options)
+
+
 def variadic(*images: int) -> None: ...
 def keywords(**images: int) -> None: ...
 def unkeepable(image: complex) -> None: ...

@@ -53,7 +53,7 @@ def test_a_bound_call_cannot_be_changed() -> None:
     [
         ({"delay": 1, "at": datetime(2024, 1, 1, tzinfo=UTC)}, "either delay or at"),
         ({"at": datetime(2024, 1, 1)}, "has no time zone"),  # noqa: DTZ001
-        ({"delay": -1}, "delay must be 0 seconds"),
+        ({"delay": -1}, "delay must be at least 0 seconds, and at most a hundred years, not -1"),
         ({"delay": float("nan")}, "delay"),
         ({"delay": timedelta(days=40_000)}, "delay"),
         ({"timeout": 0}, "timeout must be more than 0"),

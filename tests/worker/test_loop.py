@@ -191,7 +191,7 @@ async def test_a_worker_of_nothing_is_refused(stage: Stage) -> None:
         with pytest.raises(ValueError, match=f"{option} must be more than 0 seconds"):
             stage.worker(**{option: 0})
     for option in ("grace", "job_delay"):
-        with pytest.raises(ValueError, match=f"{option} must be 0 seconds"):
+        with pytest.raises(ValueError, match=f"{option} must be at least 0 seconds"):
             stage.worker(**{option: float("nan")})
 
 

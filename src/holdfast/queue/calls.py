@@ -49,7 +49,7 @@ class QueueCalls:
         _check_id(id)
         check_duration("result_ttl", result_ttl)
         options = StartOptions(key=id, delay=delay, priority=priority, max_attempts=max_attempts)
-        bound: Bound[Any] = Bound(self._type, self._type.encode_payload(payload), options)
+        bound: Bound[Any] = Bound(self._type, self._type.encode_payload(payload, id), options)
         job = replace(new_chain(bound, self._trace()), dedup="successful")
         return job if result_ttl is None else replace(job, keep=duration(seconds(result_ttl)))
 

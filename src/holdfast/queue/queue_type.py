@@ -85,9 +85,9 @@ class QueueType(JobType[..., ..., Any]):
         self.function = _run_async(handler) if self.is_async else _run_plain(handler)
         self.takes_attempt = True
 
-    def encode_payload(self, payload: Any) -> bytes:
-        """A payload to store. Raises whatever the codec raises."""
-        return self._encoded(self._payloads, payload, "the payload")
+    def encode_payload(self, payload: Any, id: str) -> bytes:
+        """A payload to store under this id. Raises PayloadRefused, or whatever else the codec raises."""
+        return self._encoded(self._payloads, payload, f"the payload of {id!r}")
 
     def decode_payload(self, stored: bytes) -> Any:
         """A stored payload. Raises whatever the codec raises."""
@@ -120,7 +120,10 @@ class QueueType(JobType[..., ..., Any]):
             ) from error
 
     def _encoded(self, codec: Codec[Any], value: Any, subject: str) -> bytes:
-        stored = codec.encode(value)
+        try:
+            stored = codec.encode(value)
+        except PayloadRefused as refusal:
+            raise PayloadRefused(f"queue {self.queue!r}: {subject}: {refusal}") from refusal
         if not isinstance(stored, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"{type(codec).__name__}.encode must return bytes, not {type(stored).__name__}")
         if len(stored) > HARD_LIMIT:

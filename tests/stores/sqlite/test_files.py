@@ -79,7 +79,7 @@ def test_what_is_not_a_regular_file_is_refused(path: Path) -> None:
 
 
 def test_a_missing_directory_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnavailable, match="nowhere"):
+    with pytest.raises(StoreUnavailable, match="nowhere; make the folder first"):
         opened(tmp_path / "nowhere" / "jobs.db")
 
 

@@ -50,9 +50,7 @@ def blocking_driver(tx: Any) -> Driver:
 
         return PsycopgDriver(tx)
     if isinstance(tx, str) and find_spec("django") is None:
-        raise TypeError(
-            "tx is an alias of Django's, and Django is not installed: pip install 'holdfast[django]'"
-        )
+        raise TypeError("tx is an alias of Django's, and Django is not installed: pip install 'holdfast[django]'")
     if (isinstance(tx, str) or _comes_from(tx, "django")) and (driver := _django(tx)) is not None:
         return driver
     if _comes_from(tx, "sqlalchemy"):

@@ -30,6 +30,9 @@ class File:
             raise StoreUnavailable(address.name, f"SQLite {oldest} or newer is needed, not {sqlite3.sqlite_version}")
         try:
             self.path: Path = place.prepare(address.path)
+        except FileNotFoundError as error:
+            detail = f"there is no folder {error.filename}; make the folder first"
+            raise StoreUnavailable(address.name, detail) from error
         except OSError as error:
             raise StoreUnavailable(address.name, str(error)) from error
         self.name = address.name
