@@ -24,7 +24,10 @@ Mistakes in a program are plain TypeErrors and ValueErrors.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from holdfast.job import ErrorText
 
 
 class HoldfastError(Exception):
@@ -152,16 +155,16 @@ class WaitTimeout(HoldfastError, TimeoutError):
 
 
 class _Ended(HoldfastError):
-    def __init__(self, id: str, error: str | None, *, subject: str, verb: str) -> None:
+    def __init__(self, id: str, error: ErrorText | None, *, subject: str, verb: str) -> None:
         self.id = id
         self.error = error
         super().__init__(f"{subject} {id!r} {verb}" + (f": {error}" if error else ""))
 
 
 class ChainFailed(_Ended):
-    """The chain's last job failed for good. `error` is its text, with type, message and traceback."""
+    """The chain's last job failed for good. `error` is its text, with `type`, `message` and `traceback`."""
 
-    def __init__(self, chain_id: str, error: str | None = None) -> None:
+    def __init__(self, chain_id: str, error: ErrorText | None = None) -> None:
         self.chain_id = chain_id
         super().__init__(chain_id, error, subject="chain", verb="failed")
 
@@ -169,7 +172,7 @@ class ChainFailed(_Ended):
 class ChainCancelled(_Ended):
     """The chain was cancelled."""
 
-    def __init__(self, chain_id: str, error: str | None = None) -> None:
+    def __init__(self, chain_id: str, error: ErrorText | None = None) -> None:
         self.chain_id = chain_id
         super().__init__(chain_id, error, subject="chain", verb="was cancelled")
 
@@ -177,7 +180,7 @@ class ChainCancelled(_Ended):
 class JobFailed(_Ended):
     """A job of a named queue failed for good."""
 
-    def __init__(self, job_id: str, error: str | None = None) -> None:
+    def __init__(self, job_id: str, error: ErrorText | None = None) -> None:
         self.job_id = job_id
         super().__init__(job_id, error, subject="job", verb="failed")
 
@@ -189,6 +192,6 @@ class AttemptsExhausted(JobFailed):
 class JobCancelled(_Ended):
     """A job of a named queue was cancelled."""
 
-    def __init__(self, job_id: str, error: str | None = None) -> None:
+    def __init__(self, job_id: str, error: ErrorText | None = None) -> None:
         self.job_id = job_id
         super().__init__(job_id, error, subject="job", verb="was cancelled")

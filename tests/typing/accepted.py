@@ -7,7 +7,21 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, assert_type
 
-from holdfast import Attempt, Bound, Chain, Client, Jobs, Retry, SyncAttempt, SyncClient
+from holdfast import (
+    Attempt,
+    Bound,
+    Chain,
+    ChainCancelled,
+    ChainFailed,
+    Client,
+    ErrorText,
+    JobCancelled,
+    JobFailed,
+    Jobs,
+    Retry,
+    SyncAttempt,
+    SyncClient,
+)
 
 jobs = Jobs()
 
@@ -187,3 +201,7 @@ async def completing_an_id_takes_anything(client: Client, sync_client: SyncClien
         await current.continue_with(resize.bind(1))
     with sync_client.completing("id") as here:
         here.output("one")
+
+
+def errors_tell_type_message_and_traceback(failure: ChainFailed | JobFailed | ChainCancelled | JobCancelled) -> None:
+    assert_type(failure.error, ErrorText | None)
