@@ -6,38 +6,20 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import psycopg
 import pytest
 
 from holdfast.errors import StoreUnavailable
-from holdfast.job import Status
-from holdfast.operations import ClaimJobs, Complete, GetChains, GetJobs, Renew, Settle, Start, Step, TypeTerms
+from holdfast.operations import ClaimJobs, GetChains, GetJobs, Renew, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import completed, new_job
-from tests.servers.postgres import Postgres, shared_postgres
-from tests.stores.postgres.proxy import Proxy, proxy_to
+from tests.servers.postgres import Postgres
 
 LEASE = 60_000_000
 TERMS = (TypeTerms("resize", LEASE, 25),)
-
-
-@pytest.fixture
-def proxy(server: Postgres) -> Iterator[Proxy]:
-    with proxy_to(server.port) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-def remote(store: PostgresStore, proxy: Proxy) -> Iterator[PostgresStore]:
-    """The same store by way of the proxy, with a short deadline."""
-    address = shared_postgres().tcp_address(port=proxy.port, schema=store.schema, deadline="1", notify="off")
-    remote = PostgresStore(address)
-    remote.open_sync()
-    yield remote
-    remote.close_sync()
 
 
 def kill_backends(connection: psycopg.Connection) -> int:
@@ -125,79 +107,6 @@ def test_a_server_that_is_gone_is_said_to_be_unavailable(own_server: Postgres) -
         store.open_sync()
 
     assert "password" not in str(caught.value)
-
-
-def test_a_silent_connection_is_given_up_at_the_deadline(remote: PostgresStore, proxy: Proxy) -> None:
-    proxy.fall_silent()
-    begun = time.monotonic()
-
-    with pytest.raises(StoreUnavailable, match="no answer within 1 s"):
-        remote.perform_sync(Start((new_job(),)))
-
-    assert time.monotonic() - begun < 5
-    proxy.speak()
-    remote.perform_sync(Start((new_job(),)))
-
-
-async def test_a_silent_connection_is_given_up_in_async_code_too(remote: PostgresStore, proxy: Proxy) -> None:
-    await remote.perform(Start((new_job(),)))
-    proxy.fall_silent()
-
-    with pytest.raises(StoreUnavailable, match="no answer within 1 s"):
-        await asyncio.wait_for(remote.perform(Start((new_job(),))), 10)
-
-    proxy.speak()
-    await remote.perform(Start((new_job(),)))
-    await remote.close()
-
-
-def test_a_start_cut_from_its_answer_is_made_once(remote: PostgresStore, proxy: Proxy) -> None:
-    job = new_job(key="once")
-    proxy.cut_after(b"commit\x00")
-
-    (started,) = remote.perform_sync(Start((job,)))
-
-    assert proxy.cuts == 1
-    assert started.chain.first.id == job.id
-    assert len(remote.perform_sync(GetChains((job.id,)))) == 1
-
-
-def test_a_settlement_cut_from_its_answer_is_written_once(remote: PostgresStore, proxy: Proxy) -> None:
-    remote.perform_sync(Start((new_job(), new_job())))
-    first, second = remote.perform_sync(ClaimJobs(TERMS, 2, "worker", "token"))
-    remote.perform_sync(Settle((completed(first),)))
-    proxy.cut_after(second.id.encode())
-
-    (settled,) = remote.perform_sync(Settle((completed(second),)))
-
-    assert proxy.cuts == 1
-    assert settled.written
-
-
-def test_a_claim_cut_from_its_answer_is_handed_out_all_the_same(remote: PostgresStore, proxy: Proxy) -> None:
-    remote.perform_sync(Start(tuple(new_job() for _ in range(4))))
-    remote.perform_sync(ClaimJobs(TERMS, 1, "worker", "token-1"))
-    proxy.cut_after(b"token-2")
-
-    claimed = remote.perform_sync(ClaimJobs(TERMS, 2, "worker", "token-2"))
-
-    assert proxy.cuts == 1
-    assert [job.attempt for job in claimed] == [1, 1]
-    assert len(remote.perform_sync(ClaimJobs(TERMS, 4, "worker", "token-3"))) == 1
-
-
-def test_a_completion_cut_from_its_answer_is_not_sent_again(remote: PostgresStore, proxy: Proxy) -> None:
-    job = new_job()
-    remote.perform_sync(Start((job,)))
-    proxy.cut_after(b"commit\x00")
-
-    with pytest.raises(StoreUnavailable):
-        remote.perform_sync(Complete(job.id, job.id, (Step(output=b"1"),)))
-
-    (chain,) = remote.perform_sync(GetChains((job.id,)))
-    assert proxy.cuts == 1
-    assert chain is not None
-    assert chain.last.status is Status.COMPLETED
 
 
 async def test_a_cancelled_task_leaves_no_connection_in_use(
