@@ -102,11 +102,16 @@ class Invocation:
     def refuse(self, error: HoldfastError | Mistake) -> NoReturn:
         """End with an error: a sentence on stderr, and for programs a document on stdout."""
         code = exit_of(error)
-        text = hide(str(error), self._passwords())
-        self.err.print(f"error: {printable(text)}", style="red", soft_wrap=True)
+        text = self.complain(error)
         if self.json:
             self.write(write_json({"error": {"kind": type(error).__name__, "message": text, "exit": int(code)}}))
         raise typer.Exit(code)
+
+    def complain(self, error: HoldfastError | Mistake) -> str:
+        """Tell people of an error; answers what may be shown of it."""
+        text = hide(str(error), self._passwords())
+        self.err.print(f"error: {printable(text)}", style="red", soft_wrap=True)
+        return text
 
     def end(self, code: Exit) -> None:
         """End here, unless all is well."""

@@ -10,13 +10,17 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from holdfast.calls import Stats
 from holdfast.cli import tables
 from holdfast.cli.command import checked, command
-from holdfast.cli.exits import Exit, Mistake
+from holdfast.cli.exits import Exit, Mistake, exit_of
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.sheet import Sheet
+from holdfast.errors import StoreUnavailable
 from holdfast.operations import Finding
+from holdfast.queue.queue_type import PREFIX
 from holdfast.stores.address import open_store
+from holdfast.wakeups import ConnectedWakeups
 
 
 @command
@@ -53,19 +57,42 @@ def _print_script(run: Invocation) -> None:
 
 @command
 def doctor(run: Invocation) -> None:
-    """Look for what is wrong: the settings, the app, the store. Exit code 1 if there is an error."""
+    """Look for what is wrong: the settings, the app, the store. Exit code 1 if there is an error, 5 without a store."""
     findings = [Finding("ok", "version", f"holdfast {version('holdfast')} on Python {platform.python_version()}")]
     findings += _settings(run)
-    with run.client() as client:
-        findings.append(Finding("ok", "store", f"{client.store.name} answers"))
-        findings += client.examine()
+    code = Exit.DONE
+    try:
+        with run.client() as client:
+            findings.append(Finding("ok", "store", f"{client.store.name} answers"))
+            if isinstance(client.store.wakeups, ConnectedWakeups):
+                client.store.wakeups.open()
+            findings += client.examine()
+            findings += _unhandled(run, client.stats())
+    except StoreUnavailable as error:
+        findings.append(Finding("error", "store", run.complain(error)))
+        code = exit_of(error)
     table = Sheet("", "subject", "finding")
     for finding in findings:
         table.add_row(tables.word(finding.level), tables.text(finding.subject), tables.text(finding.detail))
     bad = [finding for finding in findings if finding.level == "error"]
     document = {"findings": [finding._asdict() for finding in findings], "healthy": not bad}
     run.answer(document, table, _verdict(findings))
-    run.end(Exit.FAILED if bad else Exit.DONE)
+    run.end(code or (Exit.FAILED if bad else Exit.DONE))
+
+
+def _unhandled(run: Invocation, stats: Stats) -> list[Finding]:
+    """Due jobs that no worker of this app can take. Queues have their handlers elsewhere, and other apps their own."""
+    if run.settings.app is None:
+        return []
+    try:
+        handled = {job_type.name for job_type in run.jobs if job_type.function is not None}
+    except Mistake:
+        return []
+    return [
+        Finding("warning", name, f"{row.due:,} due, no handler in {run.settings.app}")
+        for name, row in stats.types.items()
+        if row.due and not row.paused and name not in handled and not name.startswith(PREFIX)
+    ]
 
 
 def _settings(run: Invocation) -> list[Finding]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import Jobs, SyncClient
 from holdfast.stores.memory import MemoryStore
 from tests.edges.cli.conftest import CommandLine
 
@@ -36,6 +37,26 @@ def test_doctor_finds_nothing_wrong_with_a_new_store(holdfast: CommandLine) -> N
     assert document["healthy"] is True
     assert {"version", "app", "store", "integrity"} <= {finding["subject"] for finding in document["findings"]}
     assert "integrity" in holdfast("doctor").out
+
+
+def test_doctor_names_the_oldest_due_job_and_what_no_handler_takes(holdfast: CommandLine, client: SyncClient) -> None:
+    @Jobs().job
+    def nohandler() -> None: ...
+
+    client.start(nohandler.bind())
+
+    findings = {each["subject"]: each for each in holdfast.json("doctor")["findings"]}
+
+    assert findings["nohandler"]["detail"] == "1 due, no handler in tests.edges.cli.shop:jobs"
+    assert "'nohandler' has been due for" in findings["oldest due job"]["detail"]
+
+
+def test_doctor_tells_what_it_can_without_a_store(holdfast: CommandLine) -> None:
+    document = holdfast.json("doctor", "--store", "sqlite:///typo.db", exit=5)
+
+    levels = {each["subject"]: each["level"] for each in document["findings"]}
+    assert levels == {"version": "ok", "file": "ok", "address": "ok", "app": "ok", "store": "error"}
+    assert "there is no such file" in document["findings"][-1]["detail"]
 
 
 def test_doctor_ends_with_exit_code_1_if_there_is_an_error(holdfast: CommandLine) -> None:

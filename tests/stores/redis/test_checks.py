@@ -12,6 +12,7 @@ from holdfast.operations import ClaimJobs, Examine, GetJobs, Settle, Start, Type
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.address import read_address
 from holdfast.stores.redis.keys import Keys
+from holdfast.testing import ManualClock
 from holdfast.testing.builders import completed, new_job
 from tests.servers.redis import run_redis, until
 
@@ -65,6 +66,23 @@ def test_durability_is_told_as_it_is(settings: dict[str, Any], level: str, word:
 
         assert findings["durability"].level == level
         assert word in findings["durability"].detail
+        store.close_sync()
+
+
+def test_expired_leases_and_late_jobs_are_counted() -> None:
+    with run_redis() as server:
+        clock = ManualClock()
+        store = RedisStore(server.address(), clock=clock)
+        store.open_sync()
+        assert [finding.detail for finding in store.perform_sync(Examine())][-2:] == ["none", "none"]
+        store.perform_sync(Start((new_job(), new_job("publish"))))
+        store.perform_sync(ClaimJobs((TypeTerms("resize", 1_000_000, 25),), 1, "worker", "token"))
+        clock.advance(600)
+
+        findings = {finding.subject: finding for finding in store.perform_sync(Examine())}
+
+        assert findings["expired leases"].detail.startswith("1 running jobs have lost their worker, the first 599 s")
+        assert "'publish' has been due for 600 s" in findings["oldest due job"].detail
         store.close_sync()
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.clock import SECOND
 from holdfast.operations import Examine, Finding
 from holdfast.sql.plan import Plan, Row, Statement
+from holdfast.stores import lateness
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.turn import Turn
 
@@ -16,8 +16,6 @@ _EXPIRED = SQL["examine_expired"]
 _OLDEST = SQL["examine_oldest"]
 
 OLDEST_SERVER = 130000
-LATE = 300 * SECOND
-"""A job that has been due for longer than this finds no worker."""
 DEAD = 50_000
 """Dead rows beyond ten times what autovacuum waits for."""
 
@@ -39,8 +37,9 @@ def examine(turn: Turn, op: Examine) -> Plan[list[Finding]]:
             Finding("warning", "notifications", f"the server's queue is {queue:.0%} full: a listener sleeps")
         )
     ((expired, longest),) = yield Statement(_EXPIRED, {"now": turn.clock})
-    findings.append(_expired(expired, longest))
-    findings.append(_oldest((yield Statement(_OLDEST, {"now": turn.clock}))))
+    findings.append(lateness.expired(expired, longest))
+    oldest = yield Statement(_OLDEST, {"now": turn.clock})
+    findings.append(lateness.oldest(*oldest[0]) if oldest else lateness.oldest(None, None))
     return findings
 
 
@@ -76,20 +75,3 @@ def _horizon(holders: list[Row]) -> Iterator[Finding]:
         yield Finding("warning", "old snapshot", text + end)
     if not holders:
         yield Finding("ok", "old snapshot", "none")
-
-
-def _expired(count: int, longest: int | None) -> Finding:
-    if not count or longest is None:
-        return Finding("ok", "expired leases", "none")
-    detail = f"{count} running jobs have lost their worker, the first {longest / SECOND:.0f} s ago"
-    return Finding("warning", "expired leases", f"{detail}; start a worker of their types")
-
-
-def _oldest(rows: list[Row]) -> Finding:
-    if not rows:
-        return Finding("ok", "oldest due job", "none")
-    ((type, waited),) = rows
-    if waited > LATE:
-        detail = f"a job of type {type!r} has been due for {waited / SECOND:.0f} s; does a worker run that type?"
-        return Finding("warning", "oldest due job", detail)
-    return Finding("ok", "oldest due job", f"{waited / SECOND:.0f} s ago")

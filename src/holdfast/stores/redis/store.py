@@ -7,15 +7,16 @@ from collections.abc import Iterable
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from holdfast.clock import Clock
+from holdfast.clock import Clock, Micros, system_clock
 from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
-from holdfast.operations import Operation
+from holdfast.operations import Finding, Operation
 from holdfast.store import Store
 from holdfast.stores.redis import checks
 from holdfast.stores.redis.address import read_address
 from holdfast.stores.redis.call import Call
 from holdfast.stores.redis.exchange import Dialect, Questions, Scripts
 from holdfast.stores.redis.keys import Keys
+from holdfast.stores.redis.lateness import late_jobs
 from holdfast.stores.redis.links import AsyncLinks, Links
 from holdfast.stores.redis.route import Route
 from holdfast.stores.redis.verbs import VERBS
@@ -70,7 +71,7 @@ class RedisStore(Store):
     async def perform(self, operation: Operation[R], /) -> R:
         links = self._loop_links()
         if operation.verb == "examine":
-            return cast(R, self._findings(await links.talk(Questions(*checks.QUESTIONS))))
+            return cast(R, [*self._findings(await links.talk(Questions(*checks.QUESTIONS))), *await self._late()])
         asking = VERBS[operation.verb](operation)
         try:
             calls = next(asking)
@@ -87,7 +88,7 @@ class RedisStore(Store):
     def perform_sync(self, operation: Operation[R], /) -> R:
         links = self._reserved if operation.verb == "renew" else self._links
         if operation.verb == "examine":
-            return cast(R, self._findings(links.talk(Questions(*checks.QUESTIONS))))
+            return cast(R, [*self._findings(links.talk(Questions(*checks.QUESTIONS))), *self._late_sync()])
         asking = VERBS[operation.verb](operation)
         try:
             calls = next(asking)
@@ -144,6 +145,28 @@ class RedisStore(Store):
             raise refusal
         self._dialect.flagged, self._dialect.publish = server.dialect.flagged, server.dialect.publish
         self._opened, self._closed = True, False
+
+    async def _late(self) -> list[Finding]:
+        asking = late_jobs(self._now())
+        operation = next(asking)
+        try:
+            while True:
+                operation = asking.send(await self.perform(operation))
+        except StopIteration as end:
+            return cast("list[Finding]", end.value)
+
+    def _late_sync(self) -> list[Finding]:
+        asking = late_jobs(self._now())
+        operation = next(asking)
+        try:
+            while True:
+                operation = asking.send(self.perform_sync(operation))
+        except StopIteration as end:
+            return cast("list[Finding]", end.value)
+
+    def _now(self) -> Micros:
+        """Ours, unless a test has its own: to tell how long something has waited, it is near enough."""
+        return (self.clock or system_clock)()
 
     def _findings(self, replies: list[Any]) -> list[Any]:
         return checks.findings(checks.read_server(replies), self._address)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from holdfast.clock import SECOND
 from holdfast.operations import Examine, Finding
 from holdfast.sql.plan import Plan, Statement, Turn
+from holdfast.stores import lateness
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.version import wal_is_safe
 
@@ -16,9 +16,6 @@ _OLDEST = SQL["examine_oldest"]
 
 WAL_LIMIT = 64 * 1024 * 1024
 """A write-ahead log larger than this, in bytes, is not being checkpointed."""
-
-LATE = 300 * SECOND
-"""A job that has been due for longer than this finds no worker."""
 
 _SYNCHRONOUS = {0: "off", 1: "normal", 2: "full", 3: "extra"}
 
@@ -35,19 +32,9 @@ def examine(turn: Turn, op: Examine) -> Plan[list[Finding]]:
     [(verdict,)] = yield Statement("pragma quick_check(1)")
     findings.append(Finding("ok" if verdict == "ok" else "error", "integrity", verdict))
     [(expired, since)] = yield Statement(_EXPIRED, {"now": turn.now})
-    if expired:
-        detail = f"{expired} running jobs have lost their worker, the first {_seconds(turn.now - since)} ago"
-        findings.append(Finding("warning", "expired leases", f"{detail}; start a worker of their types"))
-    else:
-        findings.append(Finding("ok", "expired leases", "none"))
+    findings.append(lateness.expired(expired, None if since is None else turn.now - since))
     [(type, since)] = yield Statement(_OLDEST, {"now": turn.now})
-    if since is not None and turn.now - since > LATE:
-        detail = f"a job of type {type!r} has been due for {_seconds(turn.now - since)}; does a worker run that type?"
-        findings.append(Finding("warning", "oldest due job", detail))
-    else:
-        findings.append(
-            Finding("ok", "oldest due job", "none" if since is None else f"{_seconds(turn.now - since)} ago")
-        )
+    findings.append(lateness.oldest(type, None if since is None else turn.now - since))
     return findings
 
 
@@ -79,7 +66,3 @@ def _log(databases: Iterable[tuple[int, str, str]]) -> list[Finding]:
         return [Finding("ok", "write-ahead log", detail)]
     reason = "a reader holds an old snapshot open, or nobody checkpoints"
     return [Finding("warning", "write-ahead log", f"{detail}: {reason}")]
-
-
-def _seconds(micros: int) -> str:
-    return f"{micros / SECOND:.0f} s"
