@@ -1,0 +1,18 @@
+"""What a verb is: a value that a store performs."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Generic, Literal, TypeVar
+
+import msgspec
+
+R = TypeVar("R")
+
+LostReason = Literal["taken_by_another_worker", "already_completed", "cancelled", "not_found"]
+
+
+class Operation(msgspec.Struct, Generic[R], frozen=True):
+    """Something a store can be asked to perform, with an answer of type R."""
+
+    verb: ClassVar[str]
+    writes: ClassVar[bool] = True
