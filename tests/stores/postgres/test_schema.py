@@ -216,6 +216,20 @@ def test_the_command_line_prints_the_script_and_connects_to_nothing(
     assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
 
 
+def test_the_script_needs_no_right_to_create_a_schema_that_is_there(
+    schema: str, server: Postgres, connection: psycopg.Connection
+) -> None:
+    role = f"{schema}_role"
+    connection.execute(f'create role "{role}"; create schema "{schema}" authorization "{role}"'.encode())
+
+    connection.execute(f'set role "{role}"'.encode())
+    connection.execute(script(schema).encode())
+    connection.execute(b"reset role")
+
+    assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
+    connection.execute(f'drop owned by "{role}" cascade; drop role "{role}"'.encode())
+
+
 def test_the_script_goes_through_sqlalchemy_as_alembic_sends_it(server: Postgres, schema: str) -> None:
     url = f"postgresql+psycopg://postgres@/postgres?host={server.home}&port={server.port}"
     engine = sqlalchemy.create_engine(url)

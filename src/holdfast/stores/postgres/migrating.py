@@ -30,7 +30,11 @@ def script(schema: str) -> str:
     parts = [
         f"-- Holdfast's tables in schema {schema}.",
         f"set lock_timeout = '{LOCK_TIMEOUT}';",
-        f"create schema if not exists {quoted};",
+        # `if not exists` would ask for the right to create schemas even where it is there.
+        f"do $holdfast$ begin\n"
+        f"perform pg_advisory_xact_lock({_lock(schema)});\n"
+        f"if not exists (select from pg_namespace where nspname = '{schema}') then create schema {quoted}; end if;\n"
+        f"end $holdfast$;",
     ]
     for name, text in steps().items():
         number = int(name[:4])
