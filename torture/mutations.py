@@ -96,8 +96,8 @@ MUTANTS: dict[str, Mutant] = {
                 _postgres(
                     "lock_settling",
                     "select blocker.job_id\n      from holdfast.job claimed join holdfast.blocker on"
-                    " blocker.chain_id = claimed.chain_id\n     where claimed.id = :id::text",
-                    "select :id::text",
+                    " blocker.chain_id = claimed.chain_id\n     where claimed.id = any(:ids::text[])",
+                    "select unnest(:ids::text[])",
                 ),
                 Edit(
                     "holdfast.stores.postgres.chains",
@@ -346,7 +346,7 @@ MUTANTS: dict[str, Mutant] = {
         (20,),
         everywhere=(
             Edit(
-                "holdfast.calls",
+                "holdfast.starting",
                 "input=bound.input,",
                 'input=bound.input.replace(b"9007199254740993", b"9007199254740992"),',
             ),

@@ -99,8 +99,16 @@ def hold_free(seqs: Collection[int]) -> Plan[set[int]]:
     return {seq for (seq,) in (yield Statement(_LOCK_FREE, {"seqs": sorted(seqs)}))} if seqs else set()
 
 
-def completed(turn: Turn, chain_ids: Sequence[str]) -> Plan[list[tuple[str, str, str]]]:
-    """Count chains off for every job that waits for them; answers (chain, id, type) of those that wait no longer.
+class Freed(NamedTuple):
+    """A job that waits no longer, and the chains that were counted off for it."""
+
+    id: str
+    type: str
+    after: Sequence[str]
+
+
+def completed(turn: Turn, chain_ids: Sequence[str]) -> Plan[list[Freed]]:
+    """Count chains off for every job that waits for them; answers those that wait no longer.
 
     The last jobs of the chains are locked, so nobody can begin to wait for them meanwhile.
     """
@@ -108,11 +116,11 @@ def completed(turn: Turn, chain_ids: Sequence[str]) -> Plan[list[tuple[str, str,
     if not seqs:
         return []
     yield Statement(_LOCK, {"seqs": sorted(seqs)})
-    unblocked: list[tuple[str, str, str]] = []
+    unblocked: list[Freed] = []
     for row in sorted((yield Statement(_UNBLOCK, {"chain_ids": list(chain_ids), "now": turn.now}))):
-        _, id, chain_id, type, attempt, worker, freed = row
+        _, id, chain_id, type, attempt, worker, freed, after = row
         if freed:
-            unblocked.append((chain_id, id, type))
+            unblocked.append(Freed(id, type, after))
             turn.hints.due.add(type)
             turn.record("unblocked", id, chain_id, type, attempt, worker)
     return unblocked

@@ -56,6 +56,6 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
         turn.hints.finished.add(op.chain_id)
         if tail.awaited:
             freed = yield from chains.completed(turn, [op.chain_id])
-            unblocked = [(id, type) for _, id, type in freed]
+            unblocked = [(job.id, job.type) for job in freed]
     yield from turn.recorded()
     return Settled(unblocked=tuple(unblocked))

@@ -46,6 +46,7 @@ def settle(turn: Turn, op: Settle) -> Plan[list[Settled]]:
 def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled | None]) -> Plan[None]:
     kinds: dict[Callable[[Turn, Sequence[Settlement]], Statement], dict[int, Settlement]] = {}
     wide: dict[int, Settlement] = {}
+    awaited: dict[int, Settlement] = {}
     for place, settlement in settlements.items():
         following = settlement.continuation
         if settlement.starts or (following is not None and following.after):
@@ -62,14 +63,47 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
             found = stood.get(settlement.claim.job_id)
             if (answer := _standing(settlement, found)) is not None:
                 answers[place] = answer
-            elif found is not None and found.awaited and write is not _continued and _ends(settlement):
+            elif found is not None and found.awaited and write is _completed:
+                awaited[place] = settlement
+            elif found is not None and found.awaited and write is _ended and _ends(settlement):
                 wide[place] = settlement
             else:
                 assert found is not None
                 _tell(turn, settlement, found)
                 answers[place] = Settled()
+    if awaited:
+        yield from _complete_awaited(turn, awaited, answers)
     for place, settlement in wide.items():
         answers[place] = yield from _settle_widely(turn, settlement)
+
+
+def _complete_awaited(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled | None]) -> Plan[None]:
+    """Complete chains that others wait for, all in one transaction, under the locks of everything it touches."""
+    yield from turn.begin()
+    ids = [settlement.claim.job_id for settlement in settlements.values()]
+    rows = yield Statement(_LOCK, {"ids": ids, "failing": False, "also": []})
+    stood = {row[1]: _Stood(*row[2:]) for row in rows}
+    places: dict[str, int] = {}
+    """By chain, of those that are written."""
+    for place, settlement in settlements.items():
+        found = stood.get(settlement.claim.job_id)
+        if (answer := _standing(settlement, found)) is not None:
+            answers[place] = answer
+        else:
+            assert found is not None
+            places[found.chain_id] = place
+            _tell(turn, settlement, found)
+    if places:
+        rows = yield _completed(turn, [settlements[place] for place in places.values()], all=True)
+        turn.hints.recorded |= rows[0][6]
+        unblocked: dict[int, list[tuple[str, str]]] = {place: [] for place in places.values()}
+        for job in (yield from chains.completed(turn, list(places))):
+            # Whoever came last has freed it.
+            unblocked[max(places[chain_id] for chain_id in job.after)].append((job.id, job.type))
+        for place, jobs in unblocked.items():
+            answers[place] = Settled(unblocked=tuple(jobs))
+        yield from turn.recorded()
+    yield COMMIT
 
 
 def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
@@ -82,7 +116,7 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
     rows = yield Statement(
         _LOCK,
         {
-            "id": settlement.claim.job_id,
+            "ids": [settlement.claim.job_id],
             "failing": settlement.status is not Status.COMPLETED and _ends(settlement),
             "also": [tail.seq for tail in tails.values()],
         },
@@ -112,7 +146,7 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
     if awaited and _ends(settlement):
         if settlement.status is Status.COMPLETED:
             freed = yield from chains.completed(turn, [found.chain_id])
-            unblocked = [(id, type) for _, id, type in freed]
+            unblocked = [(job.id, job.type) for job in freed]
         else:
             yield from chains.broken(turn, [found.chain_id])
     _tell(turn, settlement, found)

@@ -1,7 +1,7 @@
--- lock_settling: hold a claimed job, those that wait for its chain, and also others, in the order of seq.
+-- lock_settling: hold claimed jobs, those that wait for their chains, and also others, in the order of seq.
 -- failing: those that fail with the chain, and those that fail with theirs, and so on.
 with recursive ended (chain_id, job_id) as (
-    select claimed.chain_id, claimed.id from holdfast.job claimed where claimed.id = :id::text
+    select claimed.chain_id, claimed.id from holdfast.job claimed where claimed.id = any(:ids::text[])
     union
     select dependent.chain_id, dependent.id
       from ended
@@ -16,6 +16,6 @@ select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.ty
     union
     select blocker.job_id
       from holdfast.job claimed join holdfast.blocker on blocker.chain_id = claimed.chain_id
-     where claimed.id = :id::text))
+     where claimed.id = any(:ids::text[])))
  order by job.seq
    for update
