@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
-from holdfast.clock import duration, to_micros
 from holdfast.failure import write as write_error
-from holdfast.ids import new_id
 from holdfast.job import (
-    FOR_EVER,
     AttemptReport,
     Chain,
     ChainRecord,
@@ -23,8 +19,8 @@ from holdfast.job import (
     moment,
     read_error,
 )
-from holdfast.jobs import AnyJobType, Bound, Jobs, JobType
-from holdfast.lifecycle import NewJob
+from holdfast.jobs import Bound, Jobs
+from holdfast.naming import chain_id, job_id
 from holdfast.observer import Observers, log
 from holdfast.operations import (
     Cancel,
@@ -42,21 +38,10 @@ from holdfast.operations import (
     Start,
     TypeStats,
 )
-from holdfast.options import (
-    START_KEYWORDS,
-    StartKeywords,
-    StartOptions,
-    check_duration,
-    check_text,
-    refuse_unknown,
-)
+from holdfast.options import check_duration
 from holdfast.retry import Seconds, seconds
+from holdfast.starting import described, new_chain
 from holdfast.steps import Steps
-
-T = TypeVar("T")
-
-Names = str | AnyJobType | Iterable[str | AnyJobType]
-Statuses = str | Iterable[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,73 +178,6 @@ class Calls:
         return identifier if chain is None else chain.last.id
 
 
-def new_chain(bound: Bound[Any], trace: str | None = None) -> NewJob:
-    """The first job of a new chain."""
-    options = bound.start_options
-    job_id = options.id or new_id()
-    return _new_job(bound, options, job_id=job_id, chain_id=job_id, index=0, trace=trace)
-
-
-def continuation(bound: Bound[Any], after: Record) -> NewJob:
-    """The job that follows `after` in its chain."""
-    options = bound.start_options
-    for option, given in (("key", options.key), ("id", options.id)):
-        if given is not None:
-            raise ValueError(
-                f"{bound.type.name}: a continuation takes no {option}: it names a chain, and this has begun"
-            )
-    return _new_job(bound, options, job_id=new_id(), chain_id=after.chain_id, index=after.index + 1, trace=after.trace)
-
-
-def _new_job(
-    bound: Bound[Any], options: StartOptions, *, job_id: str, chain_id: str, index: int, trace: str | None
-) -> NewJob:
-    declared = bound.type
-    limit = options.max_attempts
-    if limit is None and declared.retry is not None:
-        limit = declared.retry.max_attempts or FOR_EVER
-    return NewJob(
-        id=job_id,
-        type=declared.name,
-        chain_id=chain_id,
-        input=bound.input,
-        index=index,
-        priority=declared.priority if options.priority is None else options.priority,
-        delay=0 if options.delay is None else duration(seconds(options.delay)),
-        at=None if options.at is None else to_micros(options.at),
-        max_attempts=limit,
-        timeout=None if options.timeout is None else duration(seconds(options.timeout)),
-        keep=declared.keep_micros,
-        key=options.key,
-        dedup=options.dedup,
-        window=None if options.window is None else duration(seconds(options.window)),
-        exclude=options.exclude,
-        after=options.after,
-        on_blocker_failure=options.on_blocker_failure or declared.on_blocker_failure,
-        trace=trace,
-    )
-
-
-def described(bound: Bound[T], options: StartKeywords) -> Bound[T]:
-    """What a start was given, with its options. TypeError for a job type without arguments, or anything else."""
-    if isinstance(bound, JobType):
-        raise TypeError(f"{bound.name} is a job type; start {bound.name}.bind(...)")
-    if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
-        raise TypeError(f"only what TYPE.bind(...) gave can be started, not {type(bound).__name__}")
-    if not options:
-        return bound
-    if unknown := options.keys() - START_KEYWORDS:
-        refuse_unknown("start", sorted(unknown), known=START_KEYWORDS)
-    return bound.options(**options)
-
-
-def with_id(bound: Bound[T]) -> tuple[Bound[T], str]:
-    """What shall be started, and the id of its chain, so that its end can be watched for before it begins."""
-    described(bound, {})
-    chain_id = bound.start_options.id or new_id()
-    return bound.options(id=chain_id), chain_id
-
-
 def refuse_start_options(options: Mapping[str, object]) -> None:
     """TypeError for options given to `run`, whose timeout is the caller's and not the attempt's."""
     if options:
@@ -271,78 +189,6 @@ def patience(timeout: Seconds | None) -> float | None:
     """How long a caller waits, in seconds; None is for ever."""
     check_duration("timeout", timeout, zero=True)
     return None if timeout is None else seconds(timeout)
-
-
-def chain_id(chain: Chain[Any] | Job | str) -> str:
-    """The id of a chain, from a chain, one of its jobs, or the id itself."""
-    match chain:
-        case str():
-            return _named("chain", chain)
-        case Job():
-            return chain.chain_id
-        case Chain():
-            return chain.id
-        case _:  # pyright: ignore[reportUnnecessaryComparison] - callers without a type checker
-            raise TypeError(f"a chain is given as a Chain, a Job of it, or its id, not as {type(chain).__name__}")
-
-
-def job_id(job: Job | str) -> str:
-    """The id of a job, from the job or the id itself."""
-    match job:
-        case str():
-            return _named("job", job)
-        case Job():
-            return job.id
-        case _:  # pyright: ignore[reportUnnecessaryComparison] - callers without a type checker
-            raise TypeError(f"a job is given as a Job or by its id, not as {type(job).__name__}")
-
-
-def _named(what: str, text: str) -> str:
-    """A name that somebody looks for. What no store could keep is a mistake, not a name of nothing."""
-    check_text(what, text)
-    return text
-
-
-def type_names(names: Names | None) -> tuple[str, ...]:
-    """Names of job types, from names or job types, one or several."""
-    if names is None:
-        return ()
-    if isinstance(names, str | JobType):
-        names = [names]
-    return tuple(_named("type", name) if isinstance(name, str) else name.name for name in names)
-
-
-def wanted(
-    *,
-    status: Statuses | None = None,
-    type: Names | None = None,
-    chain: Chain[Any] | Job | str | None = None,
-    key: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-) -> Filter:
-    """A listing's filter. Status "scheduled" means pending, and due later."""
-    statuses = () if status is None else (status,) if isinstance(status, str) else tuple(status)
-    scheduled = "scheduled" in statuses
-    if scheduled and len(statuses) > 1:
-        raise ValueError('status="scheduled" stands alone: list the others separately')
-    return Filter(
-        statuses=() if scheduled else tuple(_status(each) for each in statuses),
-        scheduled=scheduled or None,
-        types=type_names(type),
-        chain_id=None if chain is None else chain_id(chain),
-        key=None if key is None else _named("key", key),
-        since=None if since is None else to_micros(since),
-        until=None if until is None else to_micros(until),
-    )
-
-
-def _status(word: str) -> Status:
-    try:
-        return Status(word)
-    except ValueError:
-        words = ", ".join([*Status, "scheduled"])
-        raise ValueError(f"{word!r} is no status; the statuses are {words}") from None
 
 
 def _check_limit(limit: int) -> None:

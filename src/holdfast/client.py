@@ -8,32 +8,19 @@ from types import TracebackType
 from typing import Any, Never, Self, TypeVar, Unpack, overload
 
 from holdfast import steps, waiting
-from holdfast.calls import (
-    Calls,
-    Names,
-    Stats,
-    Statuses,
-    chain_id,
-    described,
-    job_id,
-    no_trace,
-    patience,
-    refuse_start_options,
-    tell_created,
-    type_names,
-    wanted,
-    with_id,
-)
+from holdfast.calls import Calls, Stats, no_trace, patience, refuse_start_options, tell_created
 from holdfast.completing import Completing
 from holdfast.events import Event
 from holdfast.following import follow
 from holdfast.hearing import hearing
 from holdfast.job import Chain, Job, Page, Report
 from holdfast.jobs import Bound, Jobs
+from holdfast.naming import Names, Statuses, chain_id, job_id, type_names, wanted
 from holdfast.observer import Observer, Observers
 from holdfast.operations import Examine, Finding, Operation, Pause, Resume
 from holdfast.options import StartKeywords
 from holdfast.retry import Seconds
+from holdfast.starting import described, with_id
 from holdfast.store import Store
 from holdfast.stores.address import open_store
 from holdfast.waiting import Watcher

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, Generic, TypeVar, Unpack
 
-from holdfast.calls import continuation, new_chain, tell_created
+from holdfast.calls import tell_created
 from holdfast.clock import Clock, system_clock
 from holdfast.errors import AlreadyCompleted
 from holdfast.job import Chain, Job, Record
@@ -14,6 +14,7 @@ from holdfast.lifecycle import create
 from holdfast.observer import Observers
 from holdfast.operations import Complete, LockChain, Settled, Start, Started, Step
 from holdfast.options import ContinueKeywords, StartKeywords
+from holdfast.starting import continuation, new_chain
 from holdfast.store import Store, SyncTransaction, Transaction
 
 T = TypeVar("T")

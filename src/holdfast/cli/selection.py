@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from holdfast.calls import wanted
 from holdfast.cli.command import check_text, checked
 from holdfast.cli.documents import Document
 from holdfast.cli.exits import Exit, Mistake, exit_of
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.times import since as since_moment
 from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.naming import wanted
 from holdfast.operations import ListChains
 from holdfast.sync_client import SyncClient
 

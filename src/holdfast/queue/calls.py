@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from holdfast.calls import new_chain
 from holdfast.clock import Micros, duration, to_datetime
 from holdfast.errors import AttemptsExhausted, ChainNotFound, JobCancelled, JobFailed, JobNotFound, WaitTimeout
 from holdfast.failure import write as write_error
@@ -21,6 +20,7 @@ from holdfast.options import StartOptions, check_duration, check_text
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating, state_of
 from holdfast.queue.queue_type import QueueType
 from holdfast.retry import Seconds, seconds
+from holdfast.starting import new_chain
 from holdfast.steps import Steps
 from holdfast.waiting import Waiting, Watcher
 

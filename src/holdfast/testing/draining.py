@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
 
-from holdfast.calls import Names
 from holdfast.client import Client
 from holdfast.clock import SECOND, Clock
 from holdfast.events import Event
 from holdfast.job import Status
+from holdfast.naming import Names
 from holdfast.operations import NextDue
 from holdfast.retry import Retry, Seconds, seconds
 from holdfast.sync_client import SyncClient

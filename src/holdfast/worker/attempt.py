@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, ClassVar, TypeVar, Unpack
 
-from holdfast.calls import new_chain
 from holdfast.clock import duration
 from holdfast.errors import ClaimLost
 from holdfast.job import Chain, Claim, Job
@@ -14,6 +13,7 @@ from holdfast.jobs import Bound, Jobs
 from holdfast.operations import Guard, Start
 from holdfast.options import StartKeywords
 from holdfast.retry import Seconds, seconds
+from holdfast.starting import new_chain
 from holdfast.store import Store, Transaction
 from holdfast.worker.middleware import Middleware, around
 from holdfast.worker.sessions import SessionTransaction

@@ -8,7 +8,6 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, Exit
 from contextvars import Context, copy_context
 from typing import Any, ClassVar, TypeVar, Unpack
 
-from holdfast.calls import new_chain
 from holdfast.clock import duration
 from holdfast.errors import ClaimLost
 from holdfast.job import Chain, Claim, Job
@@ -16,6 +15,7 @@ from holdfast.jobs import Bound, Jobs
 from holdfast.operations import Guard, Start
 from holdfast.options import StartKeywords
 from holdfast.retry import Seconds, seconds
+from holdfast.starting import new_chain
 from holdfast.store import Store, SyncTransaction
 from holdfast.worker.middleware import Middleware, around
 from holdfast.worker.sessions import SyncSessionTransaction

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from holdfast.calls import Names, type_names
 from holdfast.clock import SECOND, duration
 from holdfast.errors import UnknownJobType
 from holdfast.job import FOR_EVER, Record
 from holdfast.jobs import AnyJobType, Jobs
+from holdfast.naming import Names, type_names
 from holdfast.operations import TypeTerms
 from holdfast.retry import Retry, Seconds, seconds
 

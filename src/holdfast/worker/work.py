@@ -6,13 +6,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
-from holdfast.calls import continuation
 from holdfast.clock import Micros
 from holdfast.job import Chain, Claim, Record
 from holdfast.jobs import AnyJobType, Bound, Jobs
 from holdfast.lifecycle import Continued, Outcome, Raised, Returned
 from holdfast.operations import ReportProgress, Started
 from holdfast.options import ContinueKeywords
+from holdfast.starting import continuation
 
 T = TypeVar("T")
 Tx = TypeVar("Tx")

@@ -11,13 +11,13 @@ from functools import partial
 from types import TracebackType
 from typing import Self, cast
 
-from holdfast.calls import Names
 from holdfast.client import Client
 from holdfast.clock import SECOND
 from holdfast.errors import HoldfastError
 from holdfast.events import Event
 from holdfast.ids import new_token
 from holdfast.job import Record, Status, read_error
+from holdfast.naming import Names
 from holdfast.observer import Observer, Observers, log
 from holdfast.operations import NextDue, Reap
 from holdfast.options import check_duration

@@ -1,0 +1,88 @@
+"""What people name when they ask: chains, jobs, types and statuses, by object or by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from holdfast.clock import to_micros
+from holdfast.job import Chain, Job, Status
+from holdfast.jobs import AnyJobType, JobType
+from holdfast.operations import Filter
+from holdfast.options import check_text
+
+Names = str | AnyJobType | Iterable[str | AnyJobType]
+Statuses = str | Iterable[str]
+
+
+def chain_id(chain: Chain[Any] | Job | str) -> str:
+    """The id of a chain, from a chain, one of its jobs, or the id itself."""
+    match chain:
+        case str():
+            return _named("chain", chain)
+        case Job():
+            return chain.chain_id
+        case Chain():
+            return chain.id
+        case _:  # pyright: ignore[reportUnnecessaryComparison] - callers without a type checker
+            raise TypeError(f"a chain is given as a Chain, a Job of it, or its id, not as {type(chain).__name__}")
+
+
+def job_id(job: Job | str) -> str:
+    """The id of a job, from the job or the id itself."""
+    match job:
+        case str():
+            return _named("job", job)
+        case Job():
+            return job.id
+        case _:  # pyright: ignore[reportUnnecessaryComparison] - callers without a type checker
+            raise TypeError(f"a job is given as a Job or by its id, not as {type(job).__name__}")
+
+
+def _named(what: str, text: str) -> str:
+    """A name that somebody looks for. What no store could keep is a mistake, not a name of nothing."""
+    check_text(what, text)
+    return text
+
+
+def type_names(names: Names | None) -> tuple[str, ...]:
+    """Names of job types, from names or job types, one or several."""
+    if names is None:
+        return ()
+    if isinstance(names, str | JobType):
+        names = [names]
+    return tuple(_named("type", name) if isinstance(name, str) else name.name for name in names)
+
+
+def wanted(
+    *,
+    status: Statuses | None = None,
+    type: Names | None = None,
+    chain: Chain[Any] | Job | str | None = None,
+    key: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> Filter:
+    """A listing's filter. Status "scheduled" means pending, and due later."""
+    statuses = () if status is None else (status,) if isinstance(status, str) else tuple(status)
+    scheduled = "scheduled" in statuses
+    if scheduled and len(statuses) > 1:
+        raise ValueError('status="scheduled" stands alone: list the others separately')
+    return Filter(
+        statuses=() if scheduled else tuple(_status(each) for each in statuses),
+        scheduled=scheduled or None,
+        types=type_names(type),
+        chain_id=None if chain is None else chain_id(chain),
+        key=None if key is None else _named("key", key),
+        since=None if since is None else to_micros(since),
+        until=None if until is None else to_micros(until),
+    )
+
+
+def _status(word: str) -> Status:
+    try:
+        return Status(word)
+    except ValueError:
+        words = ", ".join([*Status, "scheduled"])
+        raise ValueError(f"{word!r} is no status; the statuses are {words}") from None

@@ -1,0 +1,82 @@
+"""Calls that were bound, as jobs to create: the first of a chain, or the next."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from holdfast.clock import duration, to_micros
+from holdfast.ids import new_id
+from holdfast.job import FOR_EVER, Record
+from holdfast.jobs import Bound, JobType
+from holdfast.lifecycle import NewJob
+from holdfast.options import START_KEYWORDS, StartKeywords, StartOptions, refuse_unknown
+from holdfast.retry import seconds
+
+T = TypeVar("T")
+
+
+def new_chain(bound: Bound[Any], trace: str | None = None) -> NewJob:
+    """The first job of a new chain."""
+    options = bound.start_options
+    job_id = options.id or new_id()
+    return _new_job(bound, options, job_id=job_id, chain_id=job_id, index=0, trace=trace)
+
+
+def continuation(bound: Bound[Any], after: Record) -> NewJob:
+    """The job that follows `after` in its chain."""
+    options = bound.start_options
+    for option, given in (("key", options.key), ("id", options.id)):
+        if given is not None:
+            raise ValueError(
+                f"{bound.type.name}: a continuation takes no {option}: it names a chain, and this has begun"
+            )
+    return _new_job(bound, options, job_id=new_id(), chain_id=after.chain_id, index=after.index + 1, trace=after.trace)
+
+
+def _new_job(
+    bound: Bound[Any], options: StartOptions, *, job_id: str, chain_id: str, index: int, trace: str | None
+) -> NewJob:
+    declared = bound.type
+    limit = options.max_attempts
+    if limit is None and declared.retry is not None:
+        limit = declared.retry.max_attempts or FOR_EVER
+    return NewJob(
+        id=job_id,
+        type=declared.name,
+        chain_id=chain_id,
+        input=bound.input,
+        index=index,
+        priority=declared.priority if options.priority is None else options.priority,
+        delay=0 if options.delay is None else duration(seconds(options.delay)),
+        at=None if options.at is None else to_micros(options.at),
+        max_attempts=limit,
+        timeout=None if options.timeout is None else duration(seconds(options.timeout)),
+        keep=declared.keep_micros,
+        key=options.key,
+        dedup=options.dedup,
+        window=None if options.window is None else duration(seconds(options.window)),
+        exclude=options.exclude,
+        after=options.after,
+        on_blocker_failure=options.on_blocker_failure or declared.on_blocker_failure,
+        trace=trace,
+    )
+
+
+def described(bound: Bound[T], options: StartKeywords) -> Bound[T]:
+    """What a start was given, with its options. TypeError for a job type without arguments, or anything else."""
+    if isinstance(bound, JobType):
+        raise TypeError(f"{bound.name} is a job type; start {bound.name}.bind(...)")
+    if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+        raise TypeError(f"only what TYPE.bind(...) gave can be started, not {type(bound).__name__}")
+    if not options:
+        return bound
+    if unknown := options.keys() - START_KEYWORDS:
+        refuse_unknown("start", sorted(unknown), known=START_KEYWORDS)
+    return bound.options(**options)
+
+
+def with_id(bound: Bound[T]) -> tuple[Bound[T], str]:
+    """What shall be started, and the id of its chain, so that its end can be watched for before it begins."""
+    described(bound, {})
+    chain_id = bound.start_options.id or new_id()
+    return bound.options(id=chain_id), chain_id
