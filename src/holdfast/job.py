@@ -313,7 +313,10 @@ class Chain(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class AttemptReport:
-    """One attempt of a job. `outcome`: running, completed, failed, rescheduled, released, lost or cancelled."""
+    """One attempt of a job. `outcome`: running, completed, failed, rescheduled, released, lost or cancelled.
+
+    `number` counts from 1 again after a retry by hand, and a released one is given anew: the order is that of time.
+    """
 
     number: int
     worker: str | None
