@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from holdfast.ids import new_token
+from holdfast.stores.address import open_store
 
 
 @contextmanager
@@ -18,6 +19,7 @@ def private_place(address: str) -> Generator[str]:
     The name is new each time, so two at once never meet; a place that is there already is refused with a
     ValueError, and nothing of it is touched.
     """
+    open_store(address)  # what is wrong with it, or not installed for it, is told before anything is made
     scheme = address.partition("://")[0]
     name = f"holdfast_bench_{new_token()[:8].lower()}"
     if scheme == "sqlite":

@@ -89,7 +89,8 @@ def test_a_driver_that_is_not_installed_is_told_with_its_extra(address: str, dri
 @pytest.mark.parametrize(
     "address",
     [
-        "mysql://root:secret@host/jobs", "root:secret@host", "sqlite://root:secret@host/x", "redis://root:secret",
+        "mysql://root:secret@host/jobs", "root:secret@host", "sqlite://root:secret@host/x", "sqlite://root:secret\u2100@host/x",
+        "redis://root:secret",
         "postgresql://root:secret", "redis://root:secret\u2100@h", "postgresql://root:[secret@h",
     ],
 )  # fmt: skip

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
+
+from holdfast.stores.escaping import split
 
 Synchronous = Literal["full", "normal"]
 
@@ -29,7 +31,7 @@ class SqliteAddress:
 
 def parse(url: str) -> SqliteAddress:
     """Read an address. A ValueError says what is wrong with it, and how it should look."""
-    parts = urlsplit(url)
+    parts = split(url)
     if parts.scheme != "sqlite":
         raise ValueError(f"{parts.scheme}:// is not the address of a SQLite store, which begins with sqlite:///")
     if parts.netloc:
