@@ -71,7 +71,7 @@ def described(bound: Bound[T], options: StartKeywords) -> Bound[T]:
     if not options:
         return bound
     if unknown := options.keys() - START_KEYWORDS:
-        refuse_unknown("start", sorted(unknown), known=START_KEYWORDS)
+        refuse_unknown("client.start", sorted(unknown), known=(*START_KEYWORDS, "tx"))
     return bound.options(**options)
 
 

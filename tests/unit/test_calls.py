@@ -77,7 +77,7 @@ def test_what_is_no_chain_and_no_job_is_refused(client: SyncClient, wrong: Any) 
 def test_options_that_a_start_does_not_know_are_named(client: SyncClient) -> None:
     options: Any = {"retries": 3}
 
-    with pytest.raises(TypeError, match="start takes no 'retries'; it takes after, at, dedup, delay"):
+    with pytest.raises(TypeError, match=r"client\.start takes no 'retries'; it takes after, at, dedup, delay"):
         client.start(resize.bind(1), **options)
     with pytest.raises(TypeError, match=r"say bind\(...\).options\(retries=...\)"):
         client.run(resize.bind(1), **options)
