@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Generic, Literal, TypeVar, Unpack, cast
+from typing import Any, Generic, Literal, TypeVar, Unpack
 
 from holdfast.clock import Micros
 from holdfast.job import Chain, Claim, Record
@@ -135,7 +135,7 @@ def outcome_of(value: Any, record: Record, job_type: AnyJobType) -> Outcome:
     """What a handler's value makes of its job."""
     try:
         if isinstance(value, Bound):
-            bound = cast("Bound[Any]", value)
+            bound: Bound[Any] = value  # pyright: ignore[reportUnknownVariableType]
             job_type.check_continuation(bound)
             return Continued(continuation(bound, record))
         return Returned(job_type.encode_output(value))
