@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Duplicate, Queue, Queued, QueueJob
+from holdfast import Duplicate, Fail, JobFailed, Queue, Queued, QueueJob
 from tests.queue.stage import PATIENCE, Ear, Handler, Stage, soon
 
 
@@ -77,6 +77,28 @@ async def test_a_stop_lets_running_jobs_finish(stage: Stage) -> None:
     await soon(stopping)
 
     assert ear.kinds("a") == ["enqueued", "completed"]
+
+
+async def test_what_finishes_during_a_stop_is_told_with_its_result_or_error(stage: Stage) -> None:
+    def act(job: QueueJob[Any]) -> Any:
+        if job.id == "bad":
+            raise Fail("given up")
+        return job.payload
+
+    handler = Handler(act, hold=True)
+    queue = stage.queue(handler, concurrency=2)
+    ear = Ear(queue)
+    await queue.start()
+    await queue.enqueue_many([("good", "result"), ("bad", "none")])
+    await handler.begun(times=2)
+
+    stopping = asyncio.create_task(queue.stop())
+    handler.let_go()
+    await soon(stopping)
+
+    assert ear.find("completed", "good") == [("completed", "good", "result")]
+    ((*_, error),) = ear.find("failed", "bad")
+    assert type(error) is JobFailed  # it had attempts left
 
 
 async def test_what_outlives_the_grace_period_goes_back_to_the_front_at_once(stage: Stage) -> None:

@@ -92,6 +92,8 @@ class Queue(Generic[P, R]):
         self._running = False
         self._stopping = asyncio.Event()
         self._consuming: asyncio.Task[None] | None = None
+        self._consumer: str | None = None
+        """The id of the worker that runs jobs here, or last did."""
 
     @property
     def job_type(self) -> AnyJobType:
@@ -290,7 +292,9 @@ class Queue(Generic[P, R]):
         return self._client.store
 
     def _worker(self) -> Worker:
-        return Worker(self._client, types=[self._type], **self._worker_options)
+        worker = Worker(self._client, types=[self._type], **self._worker_options)
+        self._consumer = worker.id
+        return worker
 
     def _consume(self) -> None:
         self._consuming = asyncio.get_running_loop().create_task(
@@ -308,10 +312,10 @@ class Queue(Generic[P, R]):
     async def _conclude(self, record: Record, outcome: Outcome, settlement: Settlement) -> Settlement:
         if self._after is not None:
             settlement = await self._after(record, outcome, settlement)
-        if self._running:  # else a worker of the application's own runs it, and tells its own observers
+        if record.worker == self._consumer:  # else one of the application's own runs it, and tells its own observers
             self._relay.expect(record, settlement)
         return settlement
 
-    def _report(self, error: Exception) -> None:
+    def _report(self, error: BaseException) -> None:
         log.error("queue %r: %s", self.name, error, exc_info=error)
         self._listeners.emit("error", error)
