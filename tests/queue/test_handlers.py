@@ -176,6 +176,14 @@ def _raise(execution: Execution[Any, Any]) -> None:
     raise RuntimeError("the hook is broken")
 
 
+def _cancel(execution: Execution[Any, Any]) -> None:
+    raise asyncio.CancelledError("something that the hook awaited was cancelled")
+
+
+def _exit(execution: Execution[Any, Any]) -> None:
+    raise SystemExit(1)
+
+
 def _bad_ttl(execution: Execution[Any, Any]) -> None:
     execution.result_ttl = -1
 
@@ -193,7 +201,7 @@ def _unstorable(execution: Execution[Any, Any]) -> None:
 
 
 @pytest.mark.parametrize(("flaw", "status"), [
-    (_raise, "completed"), (_raise, "failed"), (_bad_ttl, "completed"), (_bad_ttl, "failed"), (_no_ttl, "completed"),
+    (_raise, "completed"), (_raise, "failed"), (_cancel, "completed"), (_exit, "failed"), (_bad_ttl, "completed"), (_bad_ttl, "failed"), (_no_ttl, "completed"),
     (_text_as_error, "failed"), (_unstorable, "completed"),
 ])  # fmt: skip
 async def test_a_broken_hook_is_reported_and_changes_nothing_at_all(stage: Stage, flaw: Any, status: str) -> None:
@@ -208,7 +216,7 @@ async def test_a_broken_hook_is_reported_and_changes_nothing_at_all(stage: Stage
         await queue.enqueue("a", "untouched")
         await ear.hear(status, "a")
         _, error = await ear.hear("error")
-        assert isinstance(error, Exception)
+        assert isinstance(error, BaseException)
         stage.clock.advance(59)
         kept = await queue.status("a")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import inspect
 from collections.abc import Awaitable, Callable
@@ -57,7 +58,7 @@ class AfterExecution:
     reported. It runs on the event loop, in the job's slot, while the lease is still renewed.
     """
 
-    def __init__(self, type: QueueType, hook: Hook, report: Callable[[Exception], None]) -> None:
+    def __init__(self, type: QueueType, hook: Hook, report: Callable[[BaseException], None]) -> None:
         self._type = type
         self._hook = hook
         self._report = report
@@ -73,7 +74,12 @@ class AfterExecution:
             if inspect.isawaitable(answer):
                 await answer
             return self._changed(settlement, before, execution)
-        except Exception as error:
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # SystemExit too: a hook, like a handler, does not end its worker
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise  # the loop itself is ending
             self._report(error)
             return settlement
 
