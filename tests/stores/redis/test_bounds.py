@@ -35,7 +35,7 @@ from holdfast.operations import (
 )
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.redis import RedisStore, deleting, holding
-from holdfast.stores.redis.call import steps
+from holdfast.stores.redis.call import Call
 from holdfast.testing.builders import completed, failed, new_job
 from tests.servers.redis import RedisServer
 
@@ -168,6 +168,30 @@ def test_very_many_are_cancelled_retried_and_hurried_or_none(store: RedisStore) 
     assert [job.id for job in store.perform_sync(RunNow(ids("job")))] == list(ids("job"))
 
 
+def test_a_completion_may_start_more_chains_than_a_command_takes_arguments(store: RedisStore) -> None:
+    store.perform_sync(Start((new_job(), new_job())))
+    plain, starting = store.perform_sync(ClaimJobs(TERMS, 2, "worker", new_token()))
+    starts = tuple(new_job(priority=number) for number in range(9000))
+
+    settled = store.perform_sync(Settle((completed(plain), completed(starting, starts=starts))))
+
+    assert [each.written for each in settled] == [True, True]
+    (stats,) = store.perform_sync(GetStats())
+    assert (stats.due, stats.counts) == (9000, {Status.COMPLETED: 2, Status.PENDING: 9000})
+
+
+def test_a_job_may_wait_for_more_chains_than_a_command_takes_arguments(store: RedisStore) -> None:
+    blockers = tuple(new_job() for _ in range(9000))
+    store.perform_sync(Start(blockers))
+
+    store.perform_sync(Start((new_job(), new_job(id="last", after=tuple(job.id for job in blockers)))))
+
+    (last,) = store.perform_sync(GetJobs(("last",)))
+    assert last is not None
+    assert (last.status, last.open_blockers) == (Status.BLOCKED, 9000)
+    assert store.perform_sync(GetStats())[0].due == 9001
+
+
 def chained(store: RedisStore) -> None:
     """Each waits for the one before it, and all for the first: the order in which they may go is the reverse."""
     jobs = [NewJob("root", "resize", "root", b"")]
@@ -196,27 +220,57 @@ def test_a_job_that_waits_for_one_of_very_many_keeps_all_of_them(store: RedisSto
     assert statuses(store, "root", *ids("job")) == {Status.PENDING: 1, Status.BLOCKED: MANY}
 
 
+def without_blocker(store: RedisStore) -> list[str]:
+    """Jobs of `chained` that are there while the one that they wait for is not."""
+    there = {job.id for job in store.perform_sync(GetJobs(("root", *ids("job")))) if job}
+    before = dict(zip(ids("job"), ("root", *ids("job")), strict=False))
+    return [id for id in ids("job") if id in there and not {before[id], "root"} <= there]
+
+
+@pytest.mark.parametrize("steps_done", range(1, 5))
 def test_a_deletion_that_was_broken_off_leaves_no_job_without_its_blocker_and_can_be_finished(
-    store: RedisStore, monkeypatch: pytest.MonkeyPatch
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch, steps_done: int
 ) -> None:
     chained(store)
+    removed = 0
 
-    def dying(items: Any, size: int = 100) -> Generator[Any]:
-        for number, piece in enumerate(steps(items, size)):
-            if number == 1 and "root" not in piece and len(piece) == 100 and len(items) == MANY + 1:
-                raise Crash
-            yield piece
+    def dying(script: str, *given: Any) -> Call:
+        nonlocal removed
+        removed += script == "remove"
+        if removed > steps_done:
+            raise Crash
+        return Call(script, *given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(deleting, "steps", dying)
+        patched.setattr(deleting, "Call", dying)
         with pytest.raises(Crash):
             store.perform_sync(Delete(("root", *ids("job"))))
-    with pytest.raises(StillReferenced):
-        store.perform_sync(Delete(("root",)))
+    assert without_blocker(store) == []
 
     store.perform_sync(Delete(("root", *ids("job"))))
 
     assert store.perform_sync(GetStats()) == []
+
+
+def test_a_chain_that_somebody_begins_to_wait_for_keeps_those_that_it_waits_for(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chained(store)
+
+    def nobody(*_: object) -> Generator[Any, Any, list[tuple[str, str]]]:
+        """Looks, and then somebody begins to wait."""
+        store.perform_sync(Start((new_job(id="outside", after=(ids("job")[50],)),)))
+        monkeypatch.undo()
+        return []
+        yield
+
+    monkeypatch.setattr(deleting, "_stranded", nobody)
+    with pytest.raises(StillReferenced) as refused:
+        store.perform_sync(Delete(("root", *ids("job"))))
+
+    assert refused.value.references == [(ids("job")[50], "outside")]
+    assert statuses(store, "root", *ids("job")) == {Status.PENDING: 1, Status.BLOCKED: 51}
+    assert without_blocker(store) == []
 
 
 def test_a_preview_of_very_many_finds_what_memory_finds(store: RedisStore) -> None:

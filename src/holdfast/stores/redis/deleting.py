@@ -59,14 +59,14 @@ def _stranded(doomed: Sequence[str]) -> Asking[list[tuple[str, str]]]:
 
 
 def _remove(doomed: Sequence[str]) -> Asking[list[str]]:
-    """Round after round, since a chain goes only after those that wait for it."""
+    """Round after round, since a chain goes only with or after those that wait for it; each from the other end."""
     left: Sequence[str] = doomed
     while left:
         gone: set[str] = set()
         for some in steps(left):
             (reply,) = yield [Call("remove", some, some)]
             gone.update(chain.decode() for chain in reply)
-        rest: list[str] = [chain for chain in left if chain not in gone]
+        rest = [chain for chain in reversed(left) if chain not in gone]
         left = rest if gone else (yield from _still_there(rest, len(doomed)))
     return list(doomed)
 

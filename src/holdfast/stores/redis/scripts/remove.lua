@@ -1,4 +1,4 @@
--- remove: delete those of these chains that no unfinished job outside them waits for. A step of a long delete.
+-- remove: delete those of these chains that no unfinished job waits for once they are gone. A step of a long delete.
 -- flags: allow-oom
 -- include: remove
 -- include: recall
@@ -7,25 +7,35 @@ local before = recall()
 if before then
   return before
 end
-local named = {}
+-- Of each chain, the chains whose unfinished jobs wait for it. Where there are more than are named, one is another's.
+local waiting, going = {}, {}
 for _, chain in ipairs(op) do
-  named[chain] = true
+  going[chain], waiting[chain] = is_chain(chain), {}
+  for n, member in ipairs(redis.call('ZRANGE', dependents_key(chain), 0, #op)) do
+    waiting[chain][n] = chain_of(read_member(member))
+  end
+  if #waiting[chain] > #op then
+    going[chain] = false
+  end
 end
 
--- in_use: whether an unfinished job of another chain waits for this one. More of them than are named cannot all be.
-local function in_use(chain)
-  for _, member in ipairs(redis.call('ZRANGE', dependents_key(chain), 0, #op)) do
-    if not named[chain_of(read_member(member))] then
-      return true
+-- A chain that stays keeps those that it waits for. Mostly the later named wait for the earlier: then one look is enough.
+local changed
+repeat
+  changed = false
+  for n = #op, 1, -1 do
+    for _, dependent in ipairs(going[op[n]] and waiting[op[n]] or {}) do
+      if not going[dependent] then
+        going[op[n]], changed = false, true
+      end
     end
   end
-  return redis.call('ZCARD', dependents_key(chain)) > #op
-end
+until not changed
 
 redis.call('DEL', KEYS[2])
 local gone = {}
 for _, chain in ipairs(op) do
-  if is_chain(chain) and not in_use(chain) then
+  if going[chain] then
     remove_chain(chain)
     gone[#gone + 1] = chain
   end

@@ -37,7 +37,7 @@ local function block(job)
       broken = broken or FINISHED[last.status] and chain
     end
   end
-  redis.call('RPUSH', given_key(job), unpack(given))
+  write_some('RPUSH', given_key(job), given)
   wait_for(job, job.after)
   return broken
 end

@@ -40,9 +40,7 @@ local function finish()
   for line in pairs(lines_entered) do
     fields[#fields + 1], fields[#fields + 2] = 'l:' .. line, ''
   end
-  if #fields > 0 then
-    redis.call('HSET', root, unpack(fields))
-  end
+  write_some('HSET', root, fields)
   if recorded or next(due) or next(finished) or next(lost_claims) then
     local hints = { due = names(due), finished = names(finished), lost = names(lost_claims), recorded = recorded }
     redis.call(publish, prefix .. 'wake', cmsgpack.pack(hints))

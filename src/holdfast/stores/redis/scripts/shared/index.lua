@@ -25,6 +25,7 @@ local function count(job, by)
   end
 end
 
+-- Lua gives a command a few thousand arguments at most, and a script that fails on the next keeps half of its writes.
 local MOST_ARGUMENTS = 1000
 
 local function write_some(command, key, arguments)
