@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import aiosqlite
 import pytest
@@ -82,6 +83,38 @@ async def test_nor_can_async_code(open_store: SqliteStore, method: str) -> None:
 
     await tx.commit()
     assert await open_store.perform(GetChains((started.chain.first.id,))) == [started.chain]
+
+
+async def test_a_statement_that_was_left_behind_by_a_cancelled_task_is_undone_too(open_store: SqliteStore) -> None:
+    setup = await open_store.begin()
+    await setup.native.execute("create table ledger (id integer)")
+    await setup.commit()
+    tx = await open_store.begin()
+    busy, go = threading.Event(), threading.Event()
+
+    def linger() -> bool:
+        busy.set()
+        return go.wait(10)
+
+    await tx.native.create_function("linger", 0, linger)
+    statements = [
+        asyncio.ensure_future(tx.native.execute("select linger()")),
+        asyncio.ensure_future(tx.native.execute("insert into ledger values (1)")),
+    ]
+    await asyncio.to_thread(busy.wait, 10)
+    for statement in statements:
+        statement.cancel()
+    await asyncio.gather(*statements, return_exceptions=True)
+
+    ending = asyncio.ensure_future(tx.rollback())
+    await asyncio.sleep(0)
+    go.set()
+    await ending
+
+    after = await open_store.begin()
+    async with after.native.execute("select * from ledger") as cursor:
+        assert list(await cursor.fetchall()) == []
+    await after.rollback()
 
 
 def test_one_ended_by_a_statement_is_noticed(store: SqliteStore) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -57,11 +58,20 @@ async def facade(connection: HeldConnection) -> aiosqlite.Connection:
     return await made
 
 
+async def quiet(native: Any) -> None:
+    """Wait for every statement that was given to a facade, also by a handler that was cancelled while it waited."""
+    await native.quiet()
+
+
 @cache
 def _facade_class() -> type[aiosqlite.Connection]:
     import aiosqlite  # costs time, and blocking programs never need it
 
     class HeldFacade(aiosqlite.Connection):
+        async def quiet(self) -> None:
+            with suppress(ValueError):  # closed, so nothing more comes
+                await self._execute(lambda: None)  # type: ignore[no-untyped-call]
+
         async def close(self) -> None:
             held = self._conn
             if isinstance(held, HeldConnection) and held.lent:

@@ -17,7 +17,7 @@ from holdfast.sql.plan import Plan, Turn, gather, run
 from holdfast.stores.sqlite.checkpointer import Checkpointer
 from holdfast.stores.sqlite.executing import executor
 from holdfast.stores.sqlite.file import File
-from holdfast.stores.sqlite.held import HeldConnection, facade
+from holdfast.stores.sqlite.held import HeldConnection, facade, quiet
 from holdfast.stores.sqlite.threads import Threads
 from holdfast.stores.sqlite.translating import translated
 from holdfast.stores.sqlite.verbs import plan
@@ -204,8 +204,19 @@ class StoreTransaction(_Open):
         return await self._lender.threads.finish(lambda: self._perform(operation))
 
     async def commit(self) -> None:
-        await self._lender.threads.finish(self._commit)
+        await self._end(self._commit)
 
     async def rollback(self) -> None:
         """Undo it all. Of a transaction that is over, nothing is left to undo."""
-        await self._lender.threads.finish(self._rollback)
+        await self._end(self._rollback)
+
+    async def _end(self, end: Callable[[], None]) -> None:
+        """End it behind the application's last statement: one that came after would commit by itself."""
+        last = asyncio.ensure_future(quiet(self.native))
+        try:
+            await asyncio.shield(last)
+        except asyncio.CancelledError:
+            await asyncio.wait([last])
+            await self._lender.threads.finish(end)
+            raise
+        await self._lender.threads.finish(end)
