@@ -39,7 +39,8 @@ def chains_whole(evidence: Evidence) -> Tally:
 
 def _check_together(tally: Tally, chain: str, changes: list[Change]) -> None:
     """Where the audit names transactions: a step is created in the one that completes the step before it."""
-    completed = {change.index: change for change in changes if change.after == "completed"}
+    ended = [change for change in changes if change.after == "completed" and change.before != "completed"]
+    completed = {change.index: change for change in ended}
     for change in changes:
         if change.before is None and change.index and change.tx is not None:
             before = completed.get(change.index - 1)
