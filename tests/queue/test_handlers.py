@@ -201,7 +201,8 @@ def _unstorable(execution: Execution[Any, Any]) -> None:
 
 
 @pytest.mark.parametrize(("flaw", "status"), [
-    (_raise, "completed"), (_raise, "failed"), (_cancel, "completed"), (_exit, "failed"), (_bad_ttl, "completed"), (_bad_ttl, "failed"), (_no_ttl, "completed"),
+    (_raise, "completed"), (_raise, "failed"), (_cancel, "completed"), (_exit, "failed"),
+    (_bad_ttl, "completed"), (_bad_ttl, "failed"), (_no_ttl, "completed"),
     (_text_as_error, "failed"), (_unstorable, "completed"),
 ])  # fmt: skip
 async def test_a_broken_hook_is_reported_and_changes_nothing_at_all(stage: Stage, flaw: Any, status: str) -> None:

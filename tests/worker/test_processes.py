@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ import pytest
 
 from holdfast import ChainCancelled, ChainFailed, Client, Jobs, Status, SyncAttempt, Worker
 from holdfast.stores.memory import MemoryStore
+from holdfast.worker.process_child import Request, Returned, WasAborted
+from holdfast.worker.processes import _Child  # pyright: ignore[reportPrivateUsage]
 from tests.worker import computing
 from tests.worker.stage import Ear, soon
 
@@ -141,6 +145,39 @@ async def test_a_timeout_really_kills(client: Client, tmp_path: Path) -> None:
         with pytest.raises(ProcessLookupError):
             os.kill(int(marker.read_text()), 0)
         assert await client.run(computing.add.bind(1), timeout=30) == 2
+
+
+def test_a_call_that_is_aborted_before_it_is_asked_for_does_not_run_and_costs_no_child() -> None:
+    with closing(_Child(None)) as child:
+        number = child.begin()
+        child.abort("shutdown")
+
+        assert child.ask(_request(number)) == WasAborted()
+        assert isinstance(child.ask(_request(child.begin())), Returned)
+
+
+def test_a_call_that_ends_as_its_time_is_up_leaves_the_child_to_the_next() -> None:
+    class Late(threading.Event):
+        """Finds that the time is up, though the call has ended by the time it says so."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            super().wait()
+            return False
+
+    with closing(_Child(None)) as child:
+        number, child._ended = child.begin(), Late()  # pyright: ignore[reportPrivateUsage]
+        child.abort("timeout")
+        child._aborting = False  # pyright: ignore[reportPrivateUsage] - as if the request had been sent before
+        child.ask(_request(number))
+        for thread in threading.enumerate():
+            if thread.name == "holdfast-abort":
+                thread.join()
+
+        assert isinstance(child.ask(_request(child.begin())), Returned)
+
+
+def _request(number: int) -> Request:
+    return Request(number, computing.__name__, pickle.dumps(computing.pid), b"{}")
 
 
 async def test_a_cancelled_chain_s_handler_hears_why_and_cleans_up(client: Client, tmp_path: Path) -> None:

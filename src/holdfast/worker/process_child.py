@@ -154,6 +154,7 @@ class _Child:
         try:
             try:
                 self._running = request.number
+                self._interrupt(0, None)  # the abort may have come while nothing ran yet
                 return self._call(request)
             finally:
                 self._running = None

@@ -113,9 +113,12 @@ class _Child:
         self._connection, theirs = context.Pipe()
         self._crashes, their_crashes = context.Pipe(duplex=False)
         self._sending = threading.Lock()
+        self._fate = threading.Lock()
+        """Held to end a call, and to kill the child over it: the call that it goes on to must not pay for it."""
         self._number = 0
-        self._ended: threading.Event | None = None
-        """Set when the call that runs has ended; None while none does, or once it is being aborted."""
+        self._ended = threading.Event()
+        """Set when the call that runs has ended."""
+        self._aborting = False
         self._worn = False
         # Not daemon=True: that forbids handlers to use multiprocessing themselves.
         self._process: SpawnProcess = context.Process(
@@ -133,35 +136,38 @@ class _Child:
         """Get ready for a call; answers its number. From now on it can be aborted."""
         self._number += 1
         self._ended = threading.Event()
+        self._aborting = False
         return self._number
 
     def ask(self, request: Request) -> Reply | Death:
         """Have a handler called, and wait for its end or that of the child."""
         from multiprocessing.connection import wait
 
-        ended = self._ended
-        assert ended is not None
         try:
             with self._sending:
+                if self._aborting:  # before a thread was there to ask
+                    return WasAborted()
                 self._connection.send(request)
             wait([self._connection, self._process.sentinel])
             reply = cast("Reply", self._connection.recv()) if self._connection.poll() else self._death()
         except (OSError, EOFError):
             reply = self._death()
         finally:
-            ended.set()
+            with self._fate:
+                self._ended.set()
         # After running out of memory a process is not what it was.
-        self._worn = isinstance(reply, Death) or (isinstance(reply, Broke) and reply.out_of_memory)
+        if isinstance(reply, Death) or (isinstance(reply, Broke) and reply.out_of_memory):
+            self._worn = True
         return reply
 
     def abort(self, reason: AbortReason) -> None:
         """Tell the handler that its attempt is over, and kill it if it goes on. Does not wait for either."""
-        ended, self._ended = self._ended, None
-        if ended is None:
+        if self._aborting:
             return
+        self._aborting = True
         # Not the handler's own thread pool, which may be at its limit, nor the loop: a frozen child does not read.
         threading.Thread(
-            target=self._see_out, args=(Abort(self._number, reason), ended), name="holdfast-abort", daemon=True
+            target=self._see_out, args=(Abort(self._number, reason), self._ended), name="holdfast-abort", daemon=True
         ).start()
 
     def _see_out(self, abort: Abort, ended: threading.Event) -> None:
@@ -172,8 +178,12 @@ class _Child:
                 return  # it ended by itself
             finally:
                 self._sending.release()
-        if not ended.wait(PATIENCE):
-            self._process.kill()
+        if ended.wait(PATIENCE):
+            return
+        with self._fate:
+            if not ended.is_set():
+                self._worn = True
+                self._process.kill()
 
     def close(self) -> None:
         """End the child."""
