@@ -10,6 +10,13 @@ from typing import Annotated, Any, Literal, cast, get_args, get_origin, is_typed
 
 from holdfast.annotation import members
 
+_WIDENED: dict[type[Any], tuple[type[Any], ...]] = {
+    float: (int,),
+    complex: (int, float),
+    bytes: (bytearray, memoryview),
+}
+"""What type checkers take for another class though it is none of it."""
+
 
 def assignable(given: Any, wanted: Any) -> bool:
     """Whether `given` fits `wanted`: equal, a subclass, Any on either side, or a union of such. In doubt, yes."""
@@ -18,10 +25,12 @@ def assignable(given: Any, wanted: Any) -> bool:
         return True
     if len(of := members(given)) > 1:
         return all(assignable(each, wanted) for each in of)
+    if get_origin(given) is Literal and len(get_args(given)) > 1:
+        return all(assignable(Literal[value], wanted) for value in get_args(given))
     if len(of := members(wanted)) > 1:
         return any(assignable(given, each) for each in of)
     if get_origin(given) is Literal:
-        return all(_literal(value, wanted) for value in get_args(given))
+        return _literal(get_args(given)[0], wanted)
     if get_origin(wanted) is Literal:
         return any(type(value) is given for value in get_args(wanted))
     return _class_fits(given, wanted)
@@ -51,13 +60,21 @@ def _class_fits(given: Any, wanted: Any) -> bool:
     if is_typeddict(theirs):
         # Checked by its keys, not by its class.
         return issubclass(cast("type[Any]", ours), dict)
-    if ours is int and theirs is float:
+    if issubclass(cast("type[Any]", ours), _WIDENED.get(cast("type[Any]", theirs), ())):
+        return True
+    if _generic(ours) is not None and _generic(ours) is _generic(theirs):
         return True
     try:
         fits = issubclass(cast("type[Any]", ours), cast("type[Any]", theirs))
     except TypeError:  # a protocol that cannot tell
         return True
     return fits and (ours is not theirs or _parts_fit(get_args(given), get_args(wanted)))
+
+
+def _generic(model: Any) -> Any:
+    """The pydantic model that another is made from by naming its types, or that it is itself."""
+    made_of = getattr(model, "__pydantic_generic_metadata__", None)
+    return None if made_of is None else made_of["origin"] or model
 
 
 def _parts_fit(given: tuple[Any, ...], wanted: tuple[Any, ...]) -> bool:

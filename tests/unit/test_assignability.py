@@ -34,6 +34,10 @@ Number = NewType("Number", int)
     ("given", "wanted"),
     [
         (str, str),
+        (bool, float),
+        (int, complex),
+        (bytearray, bytes),
+        (Literal["a", "b"], Literal["a"] | Literal["b"]),
         (None, type(None)),
         (Any, int),
         (int, Any),

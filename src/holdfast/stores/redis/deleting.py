@@ -66,7 +66,7 @@ def _remove(doomed: Sequence[str]) -> Asking[list[str]]:
         for some in steps(left):
             (reply,) = yield [Call("remove", some, some)]
             gone.update(chain.decode() for chain in reply)
-        rest = [chain for chain in reversed(left) if chain not in gone]
+        rest: list[str] = [chain for chain in reversed(left) if chain not in gone]
         left = rest if gone else (yield from _still_there(rest, len(doomed)))
     return list(doomed)
 
