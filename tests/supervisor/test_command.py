@@ -71,6 +71,10 @@ async def test_sighup_reads_the_file_again(supervisor: SupervisorProcess, config
     await asyncio.to_thread(_edit, config, "max_count = 3", "max_count = nonsense")
     supervisor.signal(signal.SIGHUP)
     await asyncio.to_thread(supervisor.wait_for_words, "everything stays as it was")
+
+    await asyncio.to_thread(_edit, config, "max_count = nonsense", "max_count = 3", more='[logging]\nlevel = "debug"\n')
+    supervisor.signal(signal.SIGHUP)
+    await asyncio.to_thread(supervisor.wait_for_words, "[logging] cannot change")
     assert await asyncio.to_thread(supervisor.end) == 0
     assert supervisor.count("process_died") == 0
     assert not any("traceback" in line for line in supervisor.lines)
@@ -146,5 +150,5 @@ async def test_as_process_1_it_reaps_orphans(ground: Ground, duty: str, zombies:
     assert told.decode().strip() == zombies
 
 
-def _edit(path: Path, old: str, new: str) -> None:
-    path.write_text(path.read_text().replace(old, new))
+def _edit(path: Path, old: str, new: str, *, more: str = "") -> None:
+    path.write_text(path.read_text().replace(old, new) + more)

@@ -105,8 +105,14 @@ def _read_again(run: Invocation, jobs: Jobs, *, address: str, app: str | None) -
     except Mistake as error:
         raise ValueError(str(error)) from None
     config.settings.check(jobs)
-    if config.store not in (None, address) and run.settings.store == run.settings.config.store:
-        log.warning("the store cannot change while the supervisor runs: stop it and start it again")
-    if config.app not in (None, app) and app == run.settings.config.app:
-        log.warning("the app cannot change while the supervisor runs: stop it and start it again")
-    return config.settings.groups
+    began, now = run.settings.config.settings, config.settings
+    fixed = {
+        "the store": config.store not in (None, address) and run.settings.store == run.settings.config.store,
+        "the app": config.app not in (None, app) and app == run.settings.config.app,
+        "[work_kinds]": now.work_kinds != began.work_kinds,
+        "[logging]": now.logging != began.logging,
+        "[health]": now.listen != began.listen,
+    }
+    for what in (what for what, changed in fixed.items() if changed):
+        log.warning("%s cannot change while the supervisor runs: stop it and start it again", what)
+    return now.groups

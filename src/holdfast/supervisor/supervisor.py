@@ -117,8 +117,8 @@ class Supervisor:
 
     @property
     def alive(self) -> bool:
-        """Whether it still turns: looks at its processes as often as it should."""
-        return monotonic() - self._turned < 30 + self._interval()
+        """Whether it still turns: looks at its processes as often as it should, or sees them out."""
+        return self._stopping or monotonic() - self._turned < 30 + self._interval()
 
     @property
     def ready(self) -> bool:
