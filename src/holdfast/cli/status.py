@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+import signal
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -45,18 +47,32 @@ def status(
             document = look(client)
             run.answer(document, screen(document))
             return
-        if run.json or not run.out.is_terminal:
-            while True:
-                document = look(client)
-                if run.json:
-                    run.write(write_json(document))
-                else:
-                    run.out.print(screen(document))
-                time.sleep(pause)
-        with Live(console=run.out, auto_refresh=False, screen=True) as live:
-            while True:
-                live.update(screen(look(client)), refresh=True)
-                time.sleep(pause)
+        with _interrupted() as over:
+            if run.json or not run.out.is_terminal:
+                while not over.is_set():
+                    document = look(client)
+                    if run.json:
+                        run.write(write_json(document))
+                    else:
+                        run.out.print(screen(document))
+                    over.wait(pause)
+            else:
+                with Live(console=run.out, auto_refresh=False, screen=True) as live:
+                    while not over.is_set():
+                        live.update(screen(look(client)), refresh=True)
+                        over.wait(pause)
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _interrupted() -> Generator[threading.Event]:
+    """Set by Ctrl-C. As an exception it might be raised, and lost, where nobody can pass it on."""
+    over = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda _signal, _frame: over.set())
+    try:
+        yield over
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def look(client: SyncClient) -> Document:
