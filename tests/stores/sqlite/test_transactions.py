@@ -14,6 +14,18 @@ from holdfast.testing.builders import new_job
 from holdfast.wakeups import Hints
 
 
+class SlowNumber:
+    """A parameter that takes its time to become one, while its statement has not touched the file yet."""
+
+    def __init__(self) -> None:
+        self.asked, self.given = threading.Event(), threading.Event()
+
+    def __conform__(self, protocol: object) -> int:
+        self.asked.set()
+        self.given.wait(10)
+        return 1
+
+
 def test_the_applications_writes_commit_with_the_job(store: SqliteStore) -> None:
     tx = store.begin_sync()
     tx.native.execute("create table orders (id integer primary key)")
@@ -90,27 +102,18 @@ async def test_a_statement_that_was_left_behind_by_a_cancelled_task_is_undone_to
     await setup.native.execute("create table ledger (id integer)")
     await setup.commit()
     tx = await open_store.begin()
-    busy, go = threading.Event(), threading.Event()
-
-    def linger() -> bool:
-        busy.set()
-        return go.wait(10)
-
-    await tx.native.create_function("linger", 0, linger)
-    statements = [
-        asyncio.ensure_future(tx.native.execute("select linger()")),
-        asyncio.ensure_future(tx.native.execute("insert into ledger values (1)")),
-    ]
-    await asyncio.to_thread(busy.wait, 10)
-    for statement in statements:
-        statement.cancel()
-    await asyncio.gather(*statements, return_exceptions=True)
+    slow = SlowNumber()
+    statement = asyncio.ensure_future(tx.native.execute("insert into ledger values (?)", [slow]))
+    await asyncio.to_thread(slow.asked.wait, 10)
+    statement.cancel()
+    await asyncio.gather(statement, return_exceptions=True)
 
     ending = asyncio.ensure_future(tx.rollback())
-    await asyncio.sleep(0)
-    go.set()
+    ended, _ = await asyncio.wait([ending], timeout=0.2)
+    slow.given.set()
     await ending
 
+    assert not ended
     after = await open_store.begin()
     async with after.native.execute("select * from ledger") as cursor:
         assert list(await cursor.fetchall()) == []
