@@ -42,7 +42,7 @@ class Profile:
 PROFILES = {
     # In every `make test`, on three stores at once, whatever else the machine does: it judges what happened, not when.
     "smoke": Profile(
-        seconds=20, workers=2, producers=1, rate=10, lease=1.0, pause=0.6, kill=0.002, stop=0.001, settle=90,
+        seconds=60, workers=2, producers=1, rate=10, lease=1.0, pause=0.6, kill=0.002, stop=0.001, settle=90,
         largest=300, widest=20, supervised=False, timely=False, calm=0,
     ),
     "ci": Profile(seconds=600),

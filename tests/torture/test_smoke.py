@@ -21,7 +21,7 @@ SEED = 11
 STORES = ("sqlite", "postgres", "redis")
 HAPPENED = {1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 22, 23, 27, 29, 30, 32}
 """Invariants that could have been broken in every run: the others may have had no occasion in so short a time."""
-PATIENCE = 280
+PATIENCE = 400
 
 
 @pytest.fixture(scope="module")
