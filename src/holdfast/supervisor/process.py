@@ -22,7 +22,8 @@ class WorkerProcess:
     """A worker process. `changed` is called on the loop whenever something about it is news.
 
     Started afresh, not forked: it shares no connection, lock or thread with this process. It ends by itself when this
-    process is gone, since the pipe to it closes then.
+    process is gone, since the pipe to it closes then. Raises OSError, and leaves nothing behind, where the machine
+    has no room for it, or for the thread that watches it.
     """
 
     def __init__(self, order: Order, *, entry: str, changed: Callable[[], None]) -> None:
@@ -49,10 +50,14 @@ class WorkerProcess:
             raise
         finally:
             os.close(theirs)
+        try:
+            threading.Thread(target=self._watch, name=f"holdfast-watch-{self.pid}", daemon=True).start()
+        except RuntimeError as error:
+            self._abandon()
+            raise OSError(f"no thread can watch it: {error}") from error
         os.set_blocking(self._status, False)
         self._loop.add_reader(self._status, self._read)
         self._tell(msgspec.json.encode(order) + b"\n")
-        threading.Thread(target=self._watch, name=f"holdfast-watch-{self.pid}", daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -95,6 +100,14 @@ class WorkerProcess:
         with suppress(OSError):
             self._process.stdin.close()
         self._changed()
+
+    def _abandon(self) -> None:
+        """End it before it was told anything: nobody would see its end."""
+        self._process.kill()
+        self._process.wait()
+        os.close(self._status)
+        assert self._process.stdin is not None
+        self._process.stdin.close()
 
     def _tell(self, line: bytes) -> None:
         assert self._process.stdin is not None
