@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from torture.audit import Change
 
 if TYPE_CHECKING:
-    from holdfast.job import Record
+    from holdfast.record import Record
 
 PRELUDE = """
 local server = redis

@@ -11,8 +11,8 @@ from signal import SIGTERM
 import msgspec
 
 from holdfast import SyncClient
-from holdfast.job import Record
 from holdfast.operations import Filter, ListJobs
+from holdfast.record import Record
 from torture import evidence as evidences
 from torture.audit import Row
 from torture.evidence import Evidence, Facts

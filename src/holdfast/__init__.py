@@ -24,7 +24,8 @@ from holdfast.errors import (
     WrongArguments,
 )
 from holdfast.events import Event
-from holdfast.job import Chain, ErrorText, Job, Page, Report, Status
+from holdfast.failure import ErrorText
+from holdfast.job import Chain, Job, Page, Report
 from holdfast.jobs import Bound, Jobs, JobType
 from holdfast.lifecycle import Cancel, Fail, Reschedule
 from holdfast.observer import Observer
@@ -40,6 +41,7 @@ from holdfast.queue import (
     SyncQueue,
     content_id,
 )
+from holdfast.record import Status
 from holdfast.retry import Retry
 from holdfast.store import Store
 from holdfast.supervisor import Supervisor

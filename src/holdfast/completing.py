@@ -8,12 +8,13 @@ from typing import Any, Generic, TypeVar, Unpack
 from holdfast.calls import tell_created
 from holdfast.clock import Clock, system_clock
 from holdfast.errors import AlreadyCompleted
-from holdfast.job import Chain, Job, Record
+from holdfast.job import Chain, Job
 from holdfast.jobs import Bound, Jobs
 from holdfast.lifecycle import create
 from holdfast.observer import Observers
 from holdfast.operations import Complete, LockChain, Settled, Start, Started, Step
 from holdfast.options import ContinueKeywords, StartKeywords
+from holdfast.record import Record
 from holdfast.starting import continuation, new_chain
 from holdfast.store import Store, SyncTransaction, Transaction
 

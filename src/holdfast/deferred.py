@@ -9,9 +9,9 @@ import msgspec
 from holdfast import steps
 from holdfast.clock import system_clock
 from holdfast.errors import Conflict
-from holdfast.job import ChainRecord
 from holdfast.lifecycle import NewJob, Settlement, create
 from holdfast.operations import Complete, Operation, Preview, Settle, Start, Started
+from holdfast.record import ChainRecord
 from holdfast.store import Store
 
 R = TypeVar("R")

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from holdfast.job import ErrorText
+    from holdfast.failure import ErrorText
 
 
 class HoldfastError(Exception):

@@ -15,7 +15,7 @@ from datetime import datetime
 import msgspec
 
 from holdfast.clock import to_datetime
-from holdfast.job import ErrorText
+from holdfast.failure import ErrorText
 from holdfast.operations import EventRow
 
 

@@ -1,4 +1,4 @@
-"""Errors as text: what is stored of an exception, bounded."""
+"""Errors as text: what is stored of an exception, bounded, and what people read of it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,24 @@ import msgspec
 LIMIT = 16 * 1024
 """Characters kept of a traceback; of a message, a quarter of it."""
 
-
 _HERE = Path(__file__).parent
 _ENGINE = (f"{_HERE / 'worker'}{os.sep}", str(_HERE / "job_type.py"))
+
+
+class ErrorText(str):
+    """What went wrong in an attempt, as text: ``str(error)`` is the one line, `traceback` the whole story.
+
+    Errors are kept as text and never turned back into exception objects.
+    """
+
+    type: str
+    message: str
+    traceback: str
+
+    def __new__(cls, type: str, message: str, traceback: str = "") -> ErrorText:
+        text = super().__new__(cls, f"{type}: {message}" if message else type)
+        text.type, text.message, text.traceback = type, message, traceback
+        return text
 
 
 def describe(error: BaseException) -> bytes:
@@ -36,6 +51,11 @@ def write(type: str, message: str, trace: str = "") -> bytes:
     parts = [type[:200], _shorten(message, LIMIT // 4), _shorten(trace, LIMIT)]
     # A lone surrogate or NUL in somebody's message must not keep its job from failing.
     return msgspec.json.encode([part.encode("utf-8", "replace").decode().replace("\0", "\\0") for part in parts])
+
+
+def read_error(stored: bytes | None) -> ErrorText | None:
+    """A stored error for people."""
+    return None if stored is None else ErrorText(*msgspec.json.decode(stored, type=tuple[str, str, str]))
 
 
 def _from_handler(trace: TracebackType | None) -> TracebackType | None:

@@ -1,112 +1,24 @@
-"""Jobs and chains: as stored (`Record`) and as people see them (`Job`, `Chain`, `Report`)."""
+"""Jobs, chains and their histories as people see them, as they were when they were read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
-
-import msgspec
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from holdfast.clock import Micros, to_datetime
+from holdfast.failure import ErrorText as ErrorText
+from holdfast.failure import read_error as read_error
+from holdfast.record import FINISHED as FINISHED
+from holdfast.record import FOR_EVER as FOR_EVER
+from holdfast.record import ChainRecord as ChainRecord
+from holdfast.record import Claim as Claim
+from holdfast.record import Record as Record
+from holdfast.record import Status as Status
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-
-FOR_EVER = 0
-"""In a record's `max_attempts`: no limit. None there means that the worker's default applies."""
-
-
-class Status(StrEnum):
-    """Where a job stands."""
-
-    BLOCKED = "blocked"
-    PENDING = "pending"
-    RUNNING = "running"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    finished: bool
-
-    def __init__(self, word: str) -> None:
-        # An attribute and not a look into a set: hashing a member costs more than the rest of a transition.
-        self.finished = word in ("completed", "failed", "cancelled")
-
-
-FINISHED = frozenset(status for status in Status if status.finished)
-UNFINISHED = frozenset(Status) - FINISHED
-
-
-class Claim(NamedTuple):
-    """Proof of holding a job. The token is new for each claim, so an older attempt's proof is worth nothing."""
-
-    job_id: str
-    token: str
-
-
-class Record(msgspec.Struct, frozen=True, gc=False):
-    """One job, exactly as a store keeps it."""
-
-    seq: int
-    id: str
-    type: str
-    chain_id: str
-    index: int
-    status: Status
-    priority: int
-    attempt: int
-    max_attempts: int | None
-    input: bytes
-    output: bytes | None
-    error: bytes | None
-    key: str | None
-    worker: str | None
-    token: str | None
-    leased_until: Micros | None
-    renewed_at: Micros | None
-    progress: float | None
-    progress_note: str | None
-    created_at: Micros
-    scheduled_at: Micros
-    started_at: Micros | None
-    finished_at: Micros | None
-    timeout: Micros | None
-    keep: Micros | None
-    trace: str | None
-    blockers: int
-    open_blockers: int
-    on_blocker_failure: str
-
-    @property
-    def claim(self) -> Claim:
-        assert self.token is not None, f"job {self.id} is {self.status}, so nobody holds it"
-        return Claim(self.id, self.token)
-
-
-class ChainRecord(NamedTuple):
-    """A chain: its first job, which names it, and its last, which gives it status and output."""
-
-    first: Record
-    last: Record
-
-
-class ErrorText(str):
-    """What went wrong in an attempt, as text: ``str(error)`` is the one line, `traceback` the whole story.
-
-    Errors are kept as text and never turned back into exception objects.
-    """
-
-    type: str
-    message: str
-    traceback: str
-
-    def __new__(cls, type: str, message: str, traceback: str = "") -> ErrorText:
-        text = super().__new__(cls, f"{type}: {message}" if message else type)
-        text.type, text.message, text.traceback = type, message, traceback
-        return text
 
 
 class Decoder(Protocol):
@@ -346,8 +258,3 @@ class Page(Generic[T]):
 def moment(micros: Micros | None) -> datetime | None:
     """A stored time for people."""
     return None if micros is None else to_datetime(micros)
-
-
-def read_error(stored: bytes | None) -> ErrorText | None:
-    """A stored error for people."""
-    return None if stored is None else ErrorText(*msgspec.json.decode(stored, type=tuple[str, str, str]))

@@ -13,9 +13,9 @@ from holdfast.annotation import name_of
 from holdfast.assignability import assignable
 from holdfast.clock import duration
 from holdfast.errors import PayloadRefused
-from holdfast.job import Record
 from holdfast.lifecycle import Outcome, Settlement
 from holdfast.options import After, Dedup, Exclude, OnBlockerFailure, StartOptions, TypeOptions, ids_of
+from holdfast.record import Record
 from holdfast.retry import Seconds, seconds
 from holdfast.signature import Signature
 

@@ -13,7 +13,7 @@ import msgspec
 
 from holdfast.clock import Micros, duration, to_micros
 from holdfast.failure import describe
-from holdfast.job import FOR_EVER, Claim, Record, Status
+from holdfast.record import FOR_EVER, Claim, Record, Status
 from holdfast.retry import Retry, Seconds, seconds
 
 DedupScope = Literal["incomplete", "successful", "any"]

@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.clock import to_micros
-from holdfast.job import Chain, Job, Status
+from holdfast.job import Chain, Job
 from holdfast.jobs import AnyJobType, JobType
 from holdfast.operations import Filter
 from holdfast.options import check_text
+from holdfast.record import Status
 
 Names = str | AnyJobType | Iterable[str | AnyJobType]
 Statuses = str | Iterable[str]

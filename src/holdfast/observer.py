@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any, Protocol, runtime_checkable
 
 from holdfast.events import Event
-from holdfast.job import Record
+from holdfast.record import Record
 
 log = logging.getLogger("holdfast")
 

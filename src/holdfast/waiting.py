@@ -8,8 +8,9 @@ from time import monotonic
 from typing import Any
 
 from holdfast.errors import ChainCancelled, ChainFailed, ChainNotFound, WaitTimeout
-from holdfast.job import Chain, ChainRecord, Decoder, Status
+from holdfast.job import Chain, Decoder
 from holdfast.operations import GetChains, Operation
+from holdfast.record import ChainRecord, Status
 from holdfast.store import Store
 from holdfast.wakeups import Alarm, Hints, Wakeups
 

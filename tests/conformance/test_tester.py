@@ -7,9 +7,9 @@ from typing import TypeVar, cast
 import pytest
 from msgspec.structs import replace
 
-from holdfast.job import Claim
 from holdfast.lifecycle import Settlement
 from holdfast.operations import Cancel, Delete, GetJobs, Operation, Reap, Settle, Start
+from holdfast.record import Claim
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.conformance import CASES, Case, Mode
 

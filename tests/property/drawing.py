@@ -8,9 +8,9 @@ from typing import TypeVar
 import hypothesis.strategies as st
 
 from holdfast.clock import SECOND, Micros
-from holdfast.job import FOR_EVER, Record, Status
 from holdfast.lifecycle import DedupScope, NewJob, Settlement
 from holdfast.operations import Filter
+from holdfast.record import FOR_EVER, Record, Status
 
 T = TypeVar("T")
 

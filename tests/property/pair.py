@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from holdfast.errors import HoldfastError
-from holdfast.job import ChainRecord, Record
 from holdfast.operations import EventRow, Filter, ListChains, ListJobs, Operation, Settled
+from holdfast.record import ChainRecord, Record
 from holdfast.store import Store
 from holdfast.testing.clock import ManualClock
 

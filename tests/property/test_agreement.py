@@ -19,7 +19,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from holdfast import operations
 from holdfast.clock import SECOND
-from holdfast.job import Claim, Record, Status
 from holdfast.lifecycle import NewJob, Settlement
 from holdfast.operations import (
     Cancel,
@@ -55,6 +54,7 @@ from holdfast.operations import (
     TypeTerms,
     Unlisten,
 )
+from holdfast.record import Claim, Record, Status
 from holdfast.store import Store
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.postgres import PostgresStore

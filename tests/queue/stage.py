@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from holdfast import Queue, QueueJob, Reaper, Retry, Store
 from holdfast.clock import duration
 from holdfast.ids import new_token
-from holdfast.job import Record
 from holdfast.operations import ClaimJobs, TypeTerms
 from holdfast.queue.relay import EVENTS
+from holdfast.record import Record
 from holdfast.testing.clock import ManualClock
 
 T = TypeVar("T")

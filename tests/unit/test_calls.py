@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast import Jobs, SyncClient
-from holdfast.job import Status
+from holdfast.record import Status
 
 jobs = Jobs()
 

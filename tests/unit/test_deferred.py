@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from holdfast.errors import Conflict
-from holdfast.job import Record, Status
 from holdfast.operations import (
     Cancel,
     ClaimJobs,
@@ -23,6 +22,7 @@ from holdfast.operations import (
     Step,
     TypeTerms,
 )
+from holdfast.record import Record, Status
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.builders import completed, continued, new_job, next_job
 

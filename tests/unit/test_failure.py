@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.failure import LIMIT, describe, write
-from holdfast.job import ErrorText, read_error
+from holdfast.failure import LIMIT, ErrorText, describe, read_error, write
 
 
 class Unspeakable(Exception):

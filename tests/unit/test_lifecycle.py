@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from holdfast.clock import SECOND
-from holdfast.job import FOR_EVER, Record, Status, read_error
+from holdfast.failure import read_error
 from holdfast.lifecycle import (
     Cancel,
     Continued,
@@ -23,6 +23,7 @@ from holdfast.lifecycle import (
     has_attempts_left,
     settle,
 )
+from holdfast.record import FOR_EVER, Record, Status
 from holdfast.retry import Retry
 from holdfast.testing.builders import new_job, next_job
 

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
 from holdfast.errors import StoreUnavailable
-from holdfast.job import Record
 from holdfast.operations import Operation
+from holdfast.record import Record
 from holdfast.store import Store, SyncTransaction, Transaction
 from holdfast.stores.memory import MemoryStore
 from torture.audit import Change

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from holdfast import Client, Worker
-from holdfast.job import Record
 from holdfast.operations import Resume
+from holdfast.record import Record
 from torture.evidence import Evidence, Facts
 from torture.failpoints import Watch
 from torture.hearing import LossyWakeups

@@ -10,7 +10,9 @@ from typing import Any
 from holdfast.cli.times import iso
 from holdfast.codec import plain
 from holdfast.errors import PayloadRefused
-from holdfast.job import AttemptReport, Chain, ErrorText, Job, Status
+from holdfast.failure import ErrorText
+from holdfast.job import AttemptReport, Chain, Job
+from holdfast.record import Status
 
 Document = dict[str, Any]
 

@@ -15,7 +15,8 @@ from holdfast.cli.exits import Exit, Mistake
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.selection import Ids, Since, Statuses, Types, each, select, typed_ids
 from holdfast.errors import AlreadyCompleted, ChainNotFound
-from holdfast.job import UNFINISHED, Chain, Status
+from holdfast.job import Chain
+from holdfast.record import UNFINISHED, Status
 from holdfast.sync_client import SyncClient
 
 Names = Annotated[list[str], typer.Argument(metavar="TYPE...", help="Names of job types.")]

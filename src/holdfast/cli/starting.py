@@ -19,8 +19,9 @@ from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import printable, write_json
 from holdfast.cli.times import optional_duration, zoned
 from holdfast.errors import ChainCancelled, ChainFailed, ChainNotFound
-from holdfast.job import Chain, Status
+from holdfast.job import Chain
 from holdfast.options import Dedup
+from holdfast.record import Status
 from holdfast.sync_client import SyncClient
 
 

@@ -22,9 +22,10 @@ from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import write_json
 from holdfast.cli.sheet import Sheet
 from holdfast.cli.times import duration, iso, lasting
-from holdfast.job import Job, Status
+from holdfast.job import Job
 from holdfast.job import moment as to_moment
 from holdfast.operations import Finding
+from holdfast.record import Status
 from holdfast.sync_client import SyncClient
 
 WAITED_TOO_LONG = 60.0

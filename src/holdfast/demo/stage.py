@@ -19,7 +19,7 @@ from rich.text import Text
 
 from holdfast.calls import Stats
 from holdfast.demo.workers import WorkerProcess
-from holdfast.job import Status
+from holdfast.record import Status
 
 TYPES = ("charge", "approve", "ship", "bill")
 COLOURS = {

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import msgspec
 
-from holdfast.job import Record
 from holdfast.lifecycle import NewJob
 from holdfast.operations.holding import Settled
 from holdfast.operations.operation import Operation
+from holdfast.record import Record
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from holdfast.job import ChainRecord
 from holdfast.lifecycle import NewJob
 from holdfast.operations.operation import Operation
+from holdfast.record import ChainRecord
 
 
 class Started(NamedTuple):

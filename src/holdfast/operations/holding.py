@@ -6,9 +6,9 @@ from typing import ClassVar, NamedTuple
 
 from holdfast.clock import Micros
 from holdfast.errors import HoldfastError
-from holdfast.job import Claim, Record
 from holdfast.lifecycle import Settlement
 from holdfast.operations.operation import LostReason, Operation
+from holdfast.record import Claim, Record
 
 
 class TypeTerms(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from holdfast.clock import Micros
-from holdfast.job import ChainRecord, Record
 from holdfast.operations.operation import Operation
+from holdfast.record import ChainRecord, Record
 
 
 class Cancel(Operation[list[ChainRecord]], frozen=True):

@@ -7,8 +7,8 @@ from typing import ClassVar, NamedTuple
 import msgspec
 
 from holdfast.clock import Micros
-from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations.operation import Operation
+from holdfast.record import ChainRecord, Record, Status
 
 
 class GetChains(Operation[list[ChainRecord | None]], frozen=True):

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from holdfast.clock import SECOND, duration, to_datetime
 from holdfast.failure import describe
-from holdfast.job import Record
 from holdfast.lifecycle import Outcome, Raised, Settlement
 from holdfast.options import check_duration
 from holdfast.queue.queue_type import QueueType, Undecodable
+from holdfast.record import Record
 from holdfast.retry import Seconds, seconds
 
 P = TypeVar("P")

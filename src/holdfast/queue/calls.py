@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from holdfast.clock import Micros, duration, to_datetime
 from holdfast.errors import AttemptsExhausted, ChainNotFound, JobCancelled, JobFailed, JobNotFound, WaitTimeout
+from holdfast.failure import read_error
 from holdfast.failure import write as write_error
-from holdfast.job import ChainRecord, Record, Status, read_error
 from holdfast.job_type import Bound
 from holdfast.lifecycle import NewJob, has_attempts_left
 from holdfast.observer import Observers
@@ -19,6 +19,7 @@ from holdfast.operations import Cancel, Filter, GetHistory, Keep, ListChains, St
 from holdfast.options import StartOptions, check_duration, check_text
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating, state_of
 from holdfast.queue.queue_type import QueueType
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.retry import Seconds, seconds
 from holdfast.starting import new_chain
 from holdfast.steps import Steps

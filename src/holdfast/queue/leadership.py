@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from holdfast.clock import duration
 from holdfast.ids import new_id, new_token
-from holdfast.job import FOR_EVER, Claim, Record, Status
 from holdfast.lifecycle import NewJob, Settlement
 from holdfast.operations import ClaimJobs, LostReason, Reap, Renew, Settle, Start, TypeTerms
+from holdfast.record import FOR_EVER, Claim, Record, Status
 from holdfast.steps import Steps
 from holdfast.worker.holdings import ticks
 

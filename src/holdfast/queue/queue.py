@@ -11,7 +11,6 @@ from holdfast import steps, waiting
 from holdfast.calls import no_trace
 from holdfast.client import Client
 from holdfast.events import Event
-from holdfast.job import Record
 from holdfast.jobs import AnyJobType, Jobs
 from holdfast.lifecycle import Outcome, Settlement
 from holdfast.observer import Observer, log
@@ -24,6 +23,7 @@ from holdfast.queue.listeners import Callback, Listeners
 from holdfast.queue.queue_type import QueueType
 from holdfast.queue.relay import EVENTS, Relay
 from holdfast.queue.stream import QueueEvent, stream
+from holdfast.record import Record
 from holdfast.retry import Retry, Seconds, seconds
 from holdfast.store import Store
 from holdfast.waiting import Watcher

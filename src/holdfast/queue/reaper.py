@@ -16,8 +16,8 @@ from typing import Any, Self
 from holdfast import steps
 from holdfast.errors import HoldfastError
 from holdfast.events import Event
+from holdfast.failure import read_error
 from holdfast.ids import new_token
-from holdfast.job import Status, read_error
 from holdfast.observer import Observer, Observers
 from holdfast.operations import GetStats, Reap, Reaped
 from holdfast.options import check_duration
@@ -26,6 +26,7 @@ from holdfast.queue.leadership import Leadership
 from holdfast.queue.listeners import Callback, Listeners
 from holdfast.queue.queue import Queue
 from holdfast.queue.queue_type import PREFIX, type_name
+from holdfast.record import Status
 from holdfast.retry import Seconds, seconds
 from holdfast.store import Store
 from holdfast.stores.address import open_store

@@ -8,10 +8,10 @@ from typing import Any
 
 from holdfast.errors import AttemptsExhausted, HoldfastError, JobFailed
 from holdfast.events import Event
-from holdfast.job import Record, Status
 from holdfast.lifecycle import Settlement, has_attempts_left
 from holdfast.queue.listeners import Listeners
 from holdfast.queue.queue_type import QueueType
+from holdfast.record import Record, Status
 
 EVENTS = (
     "started", "stopped", "enqueued", "completed", "failed", "failing", "requeued", "cancelled", "stalled", "error",

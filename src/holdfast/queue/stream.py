@@ -11,9 +11,9 @@ from typing import Literal
 from holdfast import steps
 from holdfast.events import Event
 from holdfast.following import follow, follow_sync
-from holdfast.job import Record
 from holdfast.operations import GetJobs
 from holdfast.queue.queue_type import QueueType
+from holdfast.record import Record
 from holdfast.store import Store
 
 REMEMBERED = 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from holdfast.job import Status
+from holdfast.record import Status
 from holdfast.retry import Retry
 from holdfast.simulation.duration import Duration
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from holdfast.clock import SECOND
 from holdfast.codec import plain
-from holdfast.job import Record, Status
+from holdfast.record import Record, Status
 from holdfast.simulation.kinds import WorkKind, predict
 
 

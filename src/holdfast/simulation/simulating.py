@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from time import monotonic
 
 from holdfast.client import Client
-from holdfast.job import Record
 from holdfast.operations import GetChains
+from holdfast.record import Record
 from holdfast.simulation.kinds import WorkKind
 from holdfast.simulation.load import load
 from holdfast.simulation.report import SimulationReport, report

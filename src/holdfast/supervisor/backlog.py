@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from holdfast.clock import SECOND, to_datetime
-from holdfast.job import Status
 from holdfast.observer import Observers
 from holdfast.operations import GetStats, NextDue, TypeStats
+from holdfast.record import Status
 from holdfast.store import Store
 from holdfast.wakeups import Hints
 

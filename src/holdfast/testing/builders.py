@@ -5,8 +5,8 @@ from __future__ import annotations
 from holdfast import failure
 from holdfast.clock import Micros, duration
 from holdfast.ids import new_id
-from holdfast.job import Record, Status
 from holdfast.lifecycle import DedupScope, NewJob, Settlement
+from holdfast.record import Record, Status
 from holdfast.retry import Seconds, seconds
 
 

@@ -9,9 +9,9 @@ from contextlib import suppress
 from holdfast.client import Client
 from holdfast.clock import SECOND, Clock
 from holdfast.events import Event
-from holdfast.job import Status
 from holdfast.naming import Names
 from holdfast.operations import NextDue
+from holdfast.record import Status
 from holdfast.retry import Retry, Seconds, seconds
 from holdfast.sync_client import SyncClient
 from holdfast.testing.clock import ManualClock

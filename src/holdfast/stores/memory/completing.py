@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.errors import AlreadyCompleted
-from holdfast.job import Record, Status
 from holdfast.operations import Complete, LockChain, Settled, Start
+from holdfast.record import Record, Status
 from holdfast.stores.memory import creating
 from holdfast.stores.memory.state import State
 

@@ -7,9 +7,9 @@ from collections.abc import Collection
 import msgspec
 
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
-from holdfast.job import ChainRecord, Status
 from holdfast.lifecycle import DedupScope, NewJob, create
 from holdfast.operations import Preview, Start, Started
+from holdfast.record import ChainRecord, Status
 from holdfast.stores.memory.state import State
 
 

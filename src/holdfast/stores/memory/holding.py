@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from holdfast import failure
 from holdfast.clock import Micros
 from holdfast.errors import ClaimLost
-from holdfast.job import Claim, Record, Status
 from holdfast.lifecycle import Settlement, has_attempts_left
 from holdfast.operations import (
     ClaimJobs,
@@ -24,6 +23,7 @@ from holdfast.operations import (
     Settled,
     Start,
 )
+from holdfast.record import Claim, Record, Status
 from holdfast.stores.memory import creating
 from holdfast.stores.memory.state import State
 

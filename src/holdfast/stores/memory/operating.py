@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from holdfast.clock import Micros
 from holdfast.errors import JobNotFound, NotPending, StillReferenced
-from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import Cancel, Delete, Keep, Pause, Prune, Resume, RetryJobs, RunNow
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.stores.memory.state import State
 
 

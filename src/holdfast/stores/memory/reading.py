@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable
 
 from holdfast.clock import Micros
-from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import (
     EventRow,
     Examine,
@@ -26,6 +25,7 @@ from holdfast.operations import (
     TypeStats,
     Unlisten,
 )
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.stores.memory.state import State
 
 

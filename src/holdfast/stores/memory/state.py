@@ -11,8 +11,8 @@ import msgspec
 from holdfast import failure
 from holdfast.clock import Clock, Micros, system_clock
 from holdfast.errors import ChainNotFound
-from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import EventRow, LostReason, PastAttempt
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.wakeups import Hints
 
 EVENTS_KEPT = 10_000

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.clock import SECOND
-from holdfast.job import Record, Status
 from holdfast.operations import Cancel, Complete, GetBlockers, RetryJobs, Step
+from holdfast.record import Record, Status
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.ground import Ground
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from holdfast import failure
 from holdfast.errors import ChainNotFound
 from holdfast.ids import new_id
-from holdfast.job import Status
 from holdfast.operations import Cancel
+from holdfast.record import Status
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.ground import Ground
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.clock import SECOND
-from holdfast.job import FOR_EVER, Record, Status
 from holdfast.operations import Cancel, ClaimJobs, Complete, Pause, Step, TypeTerms
+from holdfast.record import FOR_EVER, Record, Status
 from holdfast.testing.builders import completed, failed, new_job, released, retrying
 from holdfast.testing.conformance.ground import Ground
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.errors import AlreadyCompleted, ChainNotFound, Conflict
 from holdfast.ids import new_id
-from holdfast.job import Record, Status
 from holdfast.operations import Cancel, Complete, LockChain, Settled, Step
+from holdfast.record import Record, Status
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.ground import Ground
 

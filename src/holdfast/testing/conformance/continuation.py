@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.clock import SECOND
 from holdfast.errors import ChainNotFound, Conflict
 from holdfast.ids import new_id
-from holdfast.job import Status
+from holdfast.record import Status
 from holdfast.testing.builders import completed, continued, new_job, next_job
 from holdfast.testing.conformance.ground import Ground
 

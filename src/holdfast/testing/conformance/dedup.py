@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from holdfast.errors import HoldfastError
 from holdfast.ids import new_id
-from holdfast.job import Record, Status
 from holdfast.lifecycle import NewJob
 from holdfast.operations import Cancel, Delete, Prune, RetryJobs, Started
+from holdfast.record import Record, Status
 from holdfast.testing.builders import cancelled, completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.ground import Ground
 

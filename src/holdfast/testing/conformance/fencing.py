@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from holdfast.errors import ClaimLost
-from holdfast.job import Record, Status
 from holdfast.lifecycle import Settlement
 from holdfast.operations import (
     Cancel,
@@ -17,6 +16,7 @@ from holdfast.operations import (
     Settled,
     Step,
 )
+from holdfast.record import Record, Status
 from holdfast.testing import builders
 from holdfast.testing.builders import new_job, next_job
 from holdfast.testing.conformance.ground import LEASE, Ground

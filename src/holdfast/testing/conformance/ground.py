@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from holdfast.clock import duration
 from holdfast.errors import HoldfastError
+from holdfast.failure import ErrorText, read_error
 from holdfast.ids import new_token
-from holdfast.job import ChainRecord, ErrorText, Record, read_error
 from holdfast.lifecycle import NewJob, Settlement
 from holdfast.operations import (
     ClaimJobs,
@@ -29,6 +29,7 @@ from holdfast.operations import (
     Started,
     TypeTerms,
 )
+from holdfast.record import ChainRecord, Record
 from holdfast.retry import Seconds, seconds
 from holdfast.store import Store, SyncTransaction, Transaction
 from holdfast.testing.builders import completed, new_job

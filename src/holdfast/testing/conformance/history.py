@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from holdfast import failure
 from holdfast.clock import SECOND
-from holdfast.job import Record
 from holdfast.lifecycle import Settlement
 from holdfast.operations import Cancel, Complete, GetHistory, PastAttempt, RetryJobs, Step
+from holdfast.record import Record
 from holdfast.testing.builders import (
     cancelled,
     completed,

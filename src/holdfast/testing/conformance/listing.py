@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.clock import SECOND
-from holdfast.job import Record, Status
 from holdfast.operations import Cancel, Delete, Filter, ListChains, ListJobs
+from holdfast.record import Record, Status
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.ground import Ground
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.job import Status
 from holdfast.lifecycle import NewJob
 from holdfast.operations import Cancel, Complete, RetryJobs, Step
+from holdfast.record import Status
 from holdfast.testing.builders import cancelled, completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.ground import Ground
 

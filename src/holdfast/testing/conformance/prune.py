@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.job import Record, Status
 from holdfast.operations import Cancel, GetBlockers, GetChains, Prune, RetryJobs
+from holdfast.record import Record, Status
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.ground import Ground
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 from holdfast.clock import SECOND
 from holdfast.errors import AlreadyCompleted, ChainNotFound, HoldfastError, NotPending
-from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import Cancel, Complete, Delete, Reaped, Renew, RetryJobs, Settled, Step
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.testing.builders import completed, continued, new_job, next_job, retrying
 from holdfast.testing.conformance.ground import LEASE, Ground
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.ids import new_id
-from holdfast.job import ChainRecord
 from holdfast.operations import Examine, GetBlockers, GetChains, GetHistory, GetJobs
+from holdfast.record import ChainRecord
 from holdfast.testing.builders import continued, next_job
 from holdfast.testing.conformance.ground import Ground
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.clock import SECOND
-from holdfast.job import FOR_EVER, Status
 from holdfast.operations import Pause, Reap, Renew
+from holdfast.record import FOR_EVER, Status
 from holdfast.testing.builders import completed, new_job, released, retrying
 from holdfast.testing.conformance.ground import Ground
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.clock import SECOND
 from holdfast.ids import new_id
-from holdfast.job import Claim
 from holdfast.operations import Cancel, Complete, Delete, Renew, Step
+from holdfast.record import Claim
 from holdfast.testing.builders import new_job
 from holdfast.testing.conformance.ground import Ground
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.errors import JobNotFound, NotPending
 from holdfast.ids import new_id
-from holdfast.job import Status
 from holdfast.operations import Cancel, Delete, RetryJobs
+from holdfast.record import Status
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.ground import Ground
 

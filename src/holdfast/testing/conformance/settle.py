@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from holdfast import failure
 from holdfast.clock import SECOND
-from holdfast.job import FOR_EVER, Record, Status
 from holdfast.lifecycle import Settlement
 from holdfast.operations import Cancel, Settled
+from holdfast.record import FOR_EVER, Record, Status
 from holdfast.testing.builders import (
     cancelled,
     completed,

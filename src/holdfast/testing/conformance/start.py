@@ -5,8 +5,8 @@ from __future__ import annotations
 from holdfast.clock import SECOND
 from holdfast.errors import ChainNotFound
 from holdfast.ids import new_id
-from holdfast.job import ChainRecord, Status
 from holdfast.operations import Start, Started
+from holdfast.record import ChainRecord, Status
 from holdfast.testing.builders import completed, continued, new_job, next_job
 from holdfast.testing.conformance.ground import Ground
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.job import Status
 from holdfast.operations import Cancel, Delete, GetStats, Pause, Resume, TypeStats
+from holdfast.record import Status
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.ground import Ground
 

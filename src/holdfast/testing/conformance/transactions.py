@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from holdfast.errors import AlreadyCompleted, ChainNotFound, ClaimLost, Conflict
 from holdfast.ids import new_id
-from holdfast.job import Record, Status
 from holdfast.operations import (
     Cancel,
     Complete,
@@ -16,6 +15,7 @@ from holdfast.operations import (
     Start,
     Step,
 )
+from holdfast.record import Record, Status
 from holdfast.testing.builders import completed, continued, new_job, next_job
 from holdfast.testing.conformance.ground import Ground
 

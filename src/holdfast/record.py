@@ -1,0 +1,87 @@
+"""Jobs and chains as stores keep them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from holdfast.clock import Micros
+
+FOR_EVER = 0
+"""In a record's `max_attempts`: no limit. None there means that the worker's default applies."""
+
+
+class Status(StrEnum):
+    """Where a job stands."""
+
+    BLOCKED = "blocked"
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    finished: bool
+
+    def __init__(self, word: str) -> None:
+        # An attribute and not a look into a set: hashing a member costs more than the rest of a transition.
+        self.finished = word in ("completed", "failed", "cancelled")
+
+
+FINISHED = frozenset(status for status in Status if status.finished)
+UNFINISHED = frozenset(Status) - FINISHED
+
+
+class Claim(NamedTuple):
+    """Proof of holding a job. The token is new for each claim, so an older attempt's proof is worth nothing."""
+
+    job_id: str
+    token: str
+
+
+class Record(msgspec.Struct, frozen=True, gc=False):
+    """One job, exactly as a store keeps it."""
+
+    seq: int
+    id: str
+    type: str
+    chain_id: str
+    index: int
+    status: Status
+    priority: int
+    attempt: int
+    max_attempts: int | None
+    input: bytes
+    output: bytes | None
+    error: bytes | None
+    key: str | None
+    worker: str | None
+    token: str | None
+    leased_until: Micros | None
+    renewed_at: Micros | None
+    progress: float | None
+    progress_note: str | None
+    created_at: Micros
+    scheduled_at: Micros
+    started_at: Micros | None
+    finished_at: Micros | None
+    timeout: Micros | None
+    keep: Micros | None
+    trace: str | None
+    blockers: int
+    open_blockers: int
+    on_blocker_failure: str
+
+    @property
+    def claim(self) -> Claim:
+        assert self.token is not None, f"job {self.id} is {self.status}, so nobody holds it"
+        return Claim(self.id, self.token)
+
+
+class ChainRecord(NamedTuple):
+    """A chain: its first job, which names it, and its last, which gives it status and output."""
+
+    first: Record
+    last: Record
