@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
+
+import pytest
 
 from holdfast import Queued
+from holdfast.operations import Cancel, Operation
 from tests.queue.stage import Ear, Handler, Stage, fail, soon
 
 
@@ -104,4 +108,26 @@ async def test_the_cancel_is_told(stage: Stage) -> None:
         await queue.cancel("a")
         await queue.cancel("a")
 
+        assert ear.find("cancelled") == [("cancelled", "a")]
+
+
+async def test_of_callers_that_cancel_one_job_at_once_one_is_told_so(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    perform = stage.store.perform
+    everybody_found_it = asyncio.Barrier(3)
+
+    async def perform_together(operation: Operation[Any]) -> Any:
+        if isinstance(operation, Cancel):
+            await everybody_found_it.wait()
+        return await perform(operation)
+
+    async with stage.queue() as queue:
+        ear = Ear(queue)
+        await queue.enqueue("a", 1)
+        monkeypatch.setattr(stage.store, "perform", perform_together)
+
+        answers = await soon(asyncio.gather(*[queue.cancel("a") for _ in range(3)]))
+
+        assert sorted(answers) == ["cancelled", "not_found", "not_found"]
         assert ear.find("cancelled") == [("cancelled", "a")]

@@ -12,6 +12,7 @@ from holdfast.clock import Micros, duration, to_datetime
 from holdfast.errors import AttemptsExhausted, ChainNotFound, JobCancelled, JobFailed, JobNotFound, WaitTimeout
 from holdfast.failure import read_error
 from holdfast.failure import write as write_error
+from holdfast.ids import new_token
 from holdfast.job_type import Bound
 from holdfast.lifecycle import NewJob, has_attempts_left
 from holdfast.observer import Observers
@@ -78,19 +79,23 @@ class QueueCalls:
         return self._outcome(chain.last)
 
     def cancel(self, id: str) -> Steps[Cancelling]:
+        """Of any number of callers that cancel one job exactly one gets "cancelled"."""
         chain = yield from self._newest(id)
         if chain is None or chain.last.status is Status.CANCELLED:
             return "not_found"
+        # It is stored with the job and names this call: whose reason is found there, it was that cancelled it.
+        reason = write_error("Cancelled", "cancelled by a client", f"by call {new_token()}")
         if not chain.last.status.finished:
-            reason = write_error("Cancelled", "cancelled by a client")
             try:
                 (chain,) = yield Cancel((chain.first.id,), reason, spare_running=True)
             except ChainNotFound:
                 return "not_found"
         match chain.last.status:
-            case Status.CANCELLED:
+            case Status.CANCELLED if chain.last.error == reason:
                 self._observers.tell("cancelled", chain.last)
                 return "cancelled"
+            case Status.CANCELLED:
+                return "not_found"
             case Status.RUNNING:
                 return "processing"
             case _:
