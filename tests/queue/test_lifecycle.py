@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Duplicate, Fail, JobFailed, Queue, Queued, QueueJob
+from holdfast import Duplicate, Event, Fail, JobFailed, Queue, Queued, QueueJob
 from tests.queue.stage import PATIENCE, Ear, Handler, Stage, soon
 
 
@@ -163,3 +163,26 @@ async def test_a_consumer_needs_a_handler_and_runs_once_at_a_time(stage: Stage) 
     async with stage.queue(Handler()) as queue:
         with pytest.raises(RuntimeError, match="running already"):
             await queue.run()
+
+
+async def test_a_new_handler_for_a_consumer_that_runs_is_not_given_a_worker_of_its_own(stage: Stage) -> None:
+    first, second = Handler(hold=True), Handler()
+    events: list[Event] = []
+    queue = stage.queue(first, observers=[events.append])
+    ear = Ear(queue)
+    running = asyncio.create_task(queue.run())
+    async with stage.queue() as producer:
+        await producer.enqueue("a", 1)
+        await first.begun()
+
+        queue.execute(second)
+        await producer.enqueue("b", 2)
+        await ear.hear("completed", "b")
+        first.let_go()
+        await ear.hear("completed", "a")
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    assert (first.ids, second.ids) == (["a"], ["b"])
+    assert sum(event.kind == "worker_started" for event in events) == 1

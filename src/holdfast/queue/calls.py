@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
 from typing import Any
 
@@ -54,6 +54,21 @@ class QueueCalls:
         bound: Bound[Any] = Bound(self._type, self._type.encode_payload(payload, id), options)
         job = replace(new_chain(bound, self._trace()), dedup="successful")
         return job if result_ttl is None else replace(job, keep=duration(seconds(result_ttl)))
+
+    def new_jobs(
+        self,
+        items: Iterable[tuple[str, Any]],
+        *,
+        max_attempts: int | None,
+        result_ttl: Seconds | None,
+        delay: Seconds | None,
+        priority: int | None,
+    ) -> list[NewJob]:
+        """The jobs to create under these ids."""
+        return [
+            self.new_job(id, payload, max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority)
+            for id, payload in items
+        ]
 
     def enqueue(self, jobs: Sequence[NewJob], *, committed: bool = True) -> Steps[list[Answer]]:
         started: list[Started] = yield Start(tuple(jobs))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, overload
@@ -12,22 +11,21 @@ from holdfast.calls import no_trace
 from holdfast.client import Client
 from holdfast.events import Event
 from holdfast.jobs import AnyJobType, Jobs
-from holdfast.lifecycle import Outcome, Settlement
-from holdfast.observer import Observer, log
-from holdfast.queue.after_execution import AfterExecution, Hook
+from holdfast.observer import Observer
+from holdfast.queue.after_execution import Hook
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating
 from holdfast.queue.calls import QueueCalls
 from holdfast.queue.codecs import Codec
+from holdfast.queue.consumer import Consumer
 from holdfast.queue.job import QueueJob
 from holdfast.queue.listeners import Callback, Listeners
 from holdfast.queue.queue_type import QueueType
 from holdfast.queue.relay import EVENTS, Relay
 from holdfast.queue.stream import QueueEvent, stream
-from holdfast.record import Record
 from holdfast.retry import Retry, Seconds, seconds
 from holdfast.store import Store
 from holdfast.waiting import Watcher
-from holdfast.worker import Middleware, Worker
+from holdfast.worker import Middleware
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -74,26 +72,18 @@ class Queue(Generic[P, R]):
             name, max_retries=max_retries, retry=retry, visibility_timeout=visibility_timeout, result_ttl=result_ttl,
             timeout=timeout, payload_codec=payload_codec, result_codec=result_codec,
         )  # fmt: skip
-        self._type.conclude = self._conclude
         self._listeners = Listeners(EVENTS)
         self._relay = Relay(self._type, self._listeners)
-        self._after = None if after_execution is None else AfterExecution(self._type, after_execution, self._report)
         jobs = Jobs()
         jobs.add(self._type)
         self._client = Client(store, jobs, migrate=migrate, observers=[self._relay, *observers])
         self._calls = QueueCalls(self._type, self._client.observers, trace or no_trace)
-        self._worker_options: dict[str, Any] = {
-            "concurrency": concurrency,
-            "grace": grace,
-            "poll_interval": poll_interval,
-            "worker_id": worker_id,
-            "middlewares": tuple(middlewares),
-        }
+        self._consumer = Consumer(
+            self._client, self._type, relay=self._relay, listeners=self._listeners, after_execution=after_execution,
+            concurrency=concurrency, grace=grace, poll_interval=poll_interval, worker_id=worker_id,
+            middlewares=middlewares,
+        )  # fmt: skip
         self._running = False
-        self._stopping = asyncio.Event()
-        self._consuming: asyncio.Task[None] | None = None
-        self._consumer: str | None = None
-        """The id of the worker that runs jobs here, or last did."""
 
     @property
     def job_type(self) -> AnyJobType:
@@ -110,7 +100,7 @@ class Queue(Generic[P, R]):
         self._running = True
         self._relay.attach()
         if self._type.function is not None:
-            self._consume()
+            self._consumer.begin()
         self._listeners.emit("started")
 
     async def stop(self) -> None:
@@ -122,13 +112,9 @@ class Queue(Generic[P, R]):
         if not self._running:
             return
         self._running = False
-        self._stopping.set()
-        consuming, self._consuming = self._consuming, None
         try:
-            if consuming is not None:
-                await consuming
+            await self._consumer.end()
         finally:
-            self._stopping = asyncio.Event()
             self._relay.forget()
             await self._client.close()
             self._listeners.emit("stopped")
@@ -144,7 +130,7 @@ class Queue(Generic[P, R]):
         self._relay.attach()
         self._listeners.emit("started")
         try:
-            await self._worker().run()
+            await self._consumer.run()
         finally:
             await self.stop()
 
@@ -171,8 +157,8 @@ class Queue(Generic[P, R]):
         It may be called while the queue runs. A second call replaces the handler for the attempts that follow.
         """
         self._type.execute(handler)
-        if self._running and self._consuming is None:
-            self._consume()
+        if self._running:
+            self._consumer.begin()
         return handler
 
     def on(self, event: str, callback: Callback) -> Callable[[], None]:
@@ -217,12 +203,9 @@ class Queue(Generic[P, R]):
     ) -> list[Queued | Duplicate | Completed[R]]:
         """Enqueue many (id, payload) in one step. Answers are in the same order."""
         store = self._open_store()
-        jobs = [
-            self._calls.new_job(
-                id, payload, max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority
-            )
-            for id, payload in items
-        ]
+        jobs = self._calls.new_jobs(
+            items, max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority
+        )
         perform = store.perform if tx is None else store.join(tx).perform
         return await steps.run(perform, self._calls.enqueue(jobs, committed=tx is None))
 
@@ -290,32 +273,3 @@ class Queue(Generic[P, R]):
         if not self._running:
             raise RuntimeError(f"queue {self.name!r} is not started; use `async with queue`, or await queue.start()")
         return self._client.store
-
-    def _worker(self) -> Worker:
-        worker = Worker(self._client, types=[self._type], **self._worker_options)
-        self._consumer = worker.id
-        return worker
-
-    def _consume(self) -> None:
-        self._consuming = asyncio.get_running_loop().create_task(
-            self._work(self._worker(), self._stopping), name=f"holdfast-queue-{self.name}"
-        )
-
-    async def _work(self, worker: Worker, stopping: asyncio.Event) -> None:
-        try:
-            async with worker:
-                await stopping.wait()
-        except Exception as error:
-            self._report(error)
-            raise
-
-    async def _conclude(self, record: Record, outcome: Outcome, settlement: Settlement) -> Settlement:
-        if self._after is not None:
-            settlement = await self._after(record, outcome, settlement)
-        if record.worker == self._consumer:  # else one of the application's own runs it, and tells its own observers
-            self._relay.expect(record, settlement)
-        return settlement
-
-    def _report(self, error: BaseException) -> None:
-        log.error("queue %r: %s", self.name, error, exc_info=error)
-        self._listeners.emit("error", error)

@@ -126,12 +126,9 @@ class SyncQueue(Generic[P, R]):
     ) -> list[Queued | Duplicate | Completed[R]]:
         """Enqueue many (id, payload) in one step. Answers are in the same order."""
         store = self._open_store()
-        jobs = [
-            self._calls.new_job(
-                id, payload, max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority
-            )
-            for id, payload in items
-        ]
+        jobs = self._calls.new_jobs(
+            items, max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority
+        )
         perform = store.perform_sync if tx is None else store.join_sync(tx).perform
         return steps.run_sync(perform, self._calls.enqueue(jobs, committed=tx is None))
 

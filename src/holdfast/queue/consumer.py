@@ -1,0 +1,99 @@
+"""The consuming half of a queue: the worker that runs its jobs here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from holdfast.client import Client
+from holdfast.lifecycle import Outcome, Settlement
+from holdfast.observer import log
+from holdfast.queue.after_execution import AfterExecution, Hook
+from holdfast.queue.listeners import Listeners
+from holdfast.queue.queue_type import QueueType
+from holdfast.queue.relay import Relay
+from holdfast.record import Record
+from holdfast.retry import Seconds
+from holdfast.worker import Middleware, Worker
+
+
+class Consumer:
+    """Runs a queue's jobs with one worker at a time, and has the hook see what is about to be stored of each."""
+
+    def __init__(
+        self,
+        client: Client,
+        type: QueueType,
+        *,
+        relay: Relay,
+        listeners: Listeners,
+        after_execution: Hook | None,
+        concurrency: int,
+        grace: Seconds,
+        poll_interval: Seconds,
+        worker_id: str | None,
+        middlewares: Iterable[Middleware],
+    ) -> None:
+        self._client = client
+        self._type = type
+        self._relay = relay
+        self._listeners = listeners
+        self._after = None if after_execution is None else AfterExecution(type, after_execution, self._report)
+        self._concurrency = concurrency
+        self._grace = grace
+        self._poll_interval = poll_interval
+        self._worker_id = worker_id
+        self._middlewares = tuple(middlewares)
+        self._worker: Worker | None = None
+        """The one that runs jobs, or last did: outcomes of its last attempts may still be on their way."""
+        self._at_work = False
+        self._stopping = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        type.conclude = self._conclude
+
+    def begin(self) -> None:
+        """Run jobs in the background until `end`. Nothing happens where they are run already."""
+        if not self._at_work:
+            self._stopping = asyncio.Event()
+            work = self._work(self._new_worker(), self._stopping)
+            self._task = asyncio.create_task(work, name=f"holdfast-queue-{self._type.queue}")
+
+    async def end(self) -> None:
+        """Take no more jobs, and wait until the running ones are finished or, after the grace period, given back."""
+        self._at_work = False
+        task, self._task = self._task, None
+        self._stopping.set()
+        if task is not None:
+            await task
+
+    async def run(self) -> None:
+        """Run jobs until cancelled, or told to stop by SIGTERM or SIGINT."""
+        await self._new_worker().run()
+
+    def _new_worker(self) -> Worker:
+        self._worker = Worker(
+            self._client, types=[self._type], concurrency=self._concurrency, grace=self._grace,
+            poll_interval=self._poll_interval, worker_id=self._worker_id, middlewares=self._middlewares,
+        )  # fmt: skip
+        self._at_work = True
+        return self._worker
+
+    async def _work(self, worker: Worker, stopping: asyncio.Event) -> None:
+        try:
+            async with worker:
+                await stopping.wait()
+        except Exception as error:
+            self._report(error)
+            raise
+
+    async def _conclude(self, record: Record, outcome: Outcome, settlement: Settlement) -> Settlement:
+        if self._after is not None:
+            settlement = await self._after(record, outcome, settlement)
+        # Else one of the application's own workers runs it, and tells its own observers.
+        if self._worker is not None and record.worker == self._worker.id:
+            self._relay.expect(record, settlement)
+        return settlement
+
+    def _report(self, error: BaseException) -> None:
+        log.error("queue %r: %s", self._type.queue, error, exc_info=error)
+        self._listeners.emit("error", error)
