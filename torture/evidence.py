@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ import msgspec
 from torture import history
 from torture.audit import Change, Row
 from torture.history import Call, Note
+from torture.spans import Span, Spans
+
+LONGEST_BEAT = 1_000_000
+"""Microseconds between two beats of a loop that turns, on a busy machine too."""
 
 
 class Facts(msgspec.Struct, kw_only=True):
@@ -62,6 +67,7 @@ class Evidence:
         self.changes = changes
         self.calls = calls
         self.notes = notes
+        self._still: dict[str, Spans] = {}
 
     @cached_property
     def by_job(self) -> dict[str, list[Change]]:
@@ -82,28 +88,56 @@ class Evidence:
         return [note for note in self.notes if note.what in kinds]
 
     @cached_property
-    def outages(self) -> list[tuple[int, int]]:
+    def outages(self) -> Spans:
         """When the store was away or held up, by the real clock, until it served again."""
-        return [
+        return Spans(
             (note.facts["begun"], note.facts.get("ends", note.at))
             for note in self.notes
             if note.what == "fault" and note.facts.get("outage")
-        ]
+        )
 
     def away(self, begun: int, ended: int) -> int:
-        """How much of a span of time the store was away, in microseconds; spans that overlap count once."""
-        return overlap(self.outages, begun, ended)
+        """How much of a span of time the store was away, in microseconds."""
+        return self.outages.within(begun, ended)
+
+    def unattended(self, begun: int, ended: int) -> int:
+        """How much of it the store was away, or no worker was there to do anything: dead, frozen, blocked, stopping."""
+        return self._unattended.within(begun, ended)
+
+    def still(self, process: str, begun: int, ended: int) -> int:
+        """How much of it the store was away, or this process's loop did not turn."""
+        if process not in self._still:
+            self._still[process] = Spans([*self.outages.all, *_pauses(self._beats.get(process, []))])
+        return self._still[process].within(begun, ended)
+
+    @cached_property
+    def nobody(self) -> Spans:
+        """When no worker was able to work."""
+        stopping = {note.process: note.at for note in self.noted("event") if note.facts["kind"] == "worker_stopping"}
+        living: list[Span] = []
+        for process, beats in self._beats.items():
+            if process.startswith("worker"):
+                until = stopping.get(process, beats[-1])
+                whole = Spans(_pauses(beats)).gaps(beats[0], beats[-1])
+                living += [(begun, min(ended, until)) for begun, ended in whole]
+        # Evidence without beats, made by hand or simulated: nobody knows, so nothing is excused.
+        return Spans(Spans(living).gaps(self.facts.begun, self.facts.ended) if living else [])
+
+    @cached_property
+    def _unattended(self) -> Spans:
+        return Spans([*self.outages.all, *self.nobody.all])
+
+    @cached_property
+    def _beats(self) -> dict[str, list[int]]:
+        beats: dict[str, list[int]] = defaultdict(list)
+        for note in self.noted("beat"):
+            beats[note.process].append(note.at)
+        return dict(beats)
 
 
-def overlap(spans: list[tuple[int, int]], begun: int, ended: int) -> int:
-    """How much of a span of time these others cover; where they overlap, once."""
-    total, upto = 0, begun
-    for start, end in sorted(spans):
-        start, end = max(start, upto), min(end, ended)
-        if end > start:
-            total += end - start
-            upto = end
-    return total
+def _pauses(beats: list[int]) -> list[Span]:
+    """When a loop that beats did not turn for long."""
+    return [(one, other) for one, other in pairwise(beats) if other - one > LONGEST_BEAT]
 
 
 def save(folder: Path, facts: Facts, changes: list[Change]) -> None:

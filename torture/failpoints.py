@@ -79,7 +79,16 @@ class Watch:
             return "kill"
         return "stop" if drawn < points.kill + points.stop else None
 
-    def answered(self, operation: Operation[Any], answer: Any) -> None:
+    def asked(self, operation: Operation[Any]) -> int:
+        """A call is about to be made; answers when. Attempts given back are noted here: nobody may live to tell."""
+        if isinstance(operation, Settle):
+            for settlement in operation.settlements:
+                if settlement.outcome == "released":
+                    claim = settlement.claim
+                    self._history.note("releasing", job=claim.job_id, token=claim.token)
+        return self._history.now()
+
+    def answered(self, operation: Operation[Any], answer: Any, asked: int) -> None:
         match operation:
             case Settle(settlements=settlements):
                 answers = cast("list[Settled]", answer)
@@ -90,14 +99,17 @@ class Watch:
                         token=settlement.claim.token,
                         status=settlement.status.value,
                         written=settled.written,
-                        released=settlement.outcome == "released",
                         lost=settled.lost,
                     )
-            case Renew():
+            case Renew(claims=claims):
                 for claim, reason in answer.items():
                     self._history.note("stale", verb="renew", job=claim.job_id, token=claim.token, reason=reason)
+                good = [(claim.job_id, claim.token) for claim, _ in claims if claim not in answer]
+                self._history.note("accepted", verb="renew", asked=asked, claims=good)
             case ReportProgress(claim=claim) if answer is not None:
                 self._history.note("stale", verb="progress", job=claim.job_id, token=claim.token, reason=answer)
+            case ReportProgress(claim=claim):
+                self._history.note("accepted", verb="progress", asked=asked, claims=[(claim.job_id, claim.token)])
             case _:
                 pass
 

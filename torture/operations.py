@@ -92,6 +92,7 @@ class Actor:
             try:
                 output = await (deaf or self.client).wait(chain, timeout=timeout)
                 facts["status"] = "completed"
+                facts["output"] = output if isinstance(output, str) else None
                 return output
             except ChainFailed:
                 facts["status"] = "failed"

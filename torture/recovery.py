@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from typing import Any
 
 from torture.audit import Change
 from torture.checker.telling import is_claim, is_reap
 from torture.evidence import Evidence
 from torture.nemesis import RECOVERY
+from torture.spans import Span
 
 RESTARTS = ("server restart", "server kill", "server stop fast", "disk full", "network cut", "power lost", "failover")
 Spread = dict[str, float]
@@ -17,22 +19,24 @@ Spread = dict[str, float]
 def recoveries(evidence: Evidence) -> dict[str, Spread]:
     """Times in seconds: p50, p99, the longest, how many there were, the bound, and how many were beyond it.
 
-    What the store was away for does not count, except where its return is what is measured; `whole` is the longest
-    with it.
+    Time in which the store was away or no worker was able to do anything does not count, except where its return is
+    what is measured; `whole` is the longest with it. To run again a job also waits its turn behind all that is due.
     """
     facts = evidence.facts
     again = facts.lease + facts.reap + facts.poll + facts.slack
     heard, deaf = _waits(evidence)
+    idle = evidence.unattended
     return {
-        "worker killed to its job running again": _spread(_after_kills(evidence), again, evidence),
-        "lease lost to the job running again": _spread(_after_leases(evidence), again - facts.lease, evidence),
+        "worker killed to its job running again": _spread(_after_kills(evidence), again, idle),
+        "lease lost to the job taken back": _spread(_taken_back(evidence), again - facts.lease, idle),
+        "lease lost to the job running again": _spread(_after_leases(evidence), again - facts.lease, idle),
         "server back to the first completion": _spread(_after_restarts(evidence), RECOVERY + facts.slack),
-        "chain ended to its waiter told, with wake-ups": _spread(heard, facts.slack, evidence),
-        "chain ended to its waiter told, without": _spread(deaf, 5.0 + facts.slack, evidence),
+        "chain ended to its waiter told, with wake-ups": _spread(heard, facts.slack),
+        "chain ended to its waiter told, without": _spread(deaf, 5.0 + facts.slack),
     }
 
 
-def _after_kills(evidence: Evidence) -> list[tuple[int, int]]:
+def _after_kills(evidence: Evidence) -> list[Span]:
     """From a worker's death to the next claim of each job that it ran."""
     deaths: dict[str, int] = {}
     for note in evidence.notes:
@@ -46,7 +50,7 @@ def _after_kills(evidence: Evidence) -> list[tuple[int, int]]:
             case _:
                 continue
         deaths[victim] = min(note.at, deaths.get(victim, note.at))
-    spans: list[tuple[int, int]] = []
+    spans: list[Span] = []
     for changes in evidence.by_job.values():
         held: Change | None = None
         for change in changes:
@@ -60,8 +64,13 @@ def _after_kills(evidence: Evidence) -> list[tuple[int, int]]:
     return spans
 
 
-def _after_leases(evidence: Evidence) -> list[tuple[int, int]]:
-    spans: list[tuple[int, int]] = []
+def _taken_back(evidence: Evidence) -> list[Span]:
+    reaps = [change for change in evidence.changes if is_reap(change) and change.type != "elastic"]
+    return [(change.leased_before, change.at) for change in reaps if change.leased_before is not None]
+
+
+def _after_leases(evidence: Evidence) -> list[Span]:
+    spans: list[Span] = []
     for changes in evidence.by_job.values():
         expired: int | None = None
         for change in changes:
@@ -73,9 +82,9 @@ def _after_leases(evidence: Evidence) -> list[tuple[int, int]]:
     return spans
 
 
-def _after_restarts(evidence: Evidence) -> list[tuple[int, int]]:
+def _after_restarts(evidence: Evidence) -> list[Span]:
     completions = sorted(change.at for change in evidence.changes if change.after == "completed")
-    spans: list[tuple[int, int]] = []
+    spans: list[Span] = []
     for note in evidence.noted("fault"):
         back = note.facts.get("back")
         if back is not None and note.facts["kind"] in RESTARTS:
@@ -85,9 +94,9 @@ def _after_restarts(evidence: Evidence) -> list[tuple[int, int]]:
     return spans
 
 
-def _waits(evidence: Evidence) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+def _waits(evidence: Evidence) -> tuple[list[Span], list[Span]]:
     """From a chain's end to its waiter's answer, while the store was there: of those that hear, and of the deaf."""
-    spans: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    spans: tuple[list[Span], list[Span]] = ([], [])
     for call in evidence.called("wait"):
         told = call.facts.get("status")
         if call.outcome != "ok" or call.ended is None or told not in ("completed", "failed", "cancelled"):
@@ -100,12 +109,11 @@ def _waits(evidence: Evidence) -> tuple[list[tuple[int, int]], list[tuple[int, i
     return spans
 
 
-def _spread(spans: list[tuple[int, int]], bound: float, evidence: Evidence | None = None) -> dict[str, Any]:
+def _spread(spans: list[Span], bound: float, idle: Callable[[int, int], int] | None = None) -> dict[str, Any]:
+    """`idle` tells how much of a span does not count."""
     if not spans:
         return {}
-    seconds = sorted(
-        (end - begin - (0 if evidence is None else evidence.away(begin, end))) / 1e6 for begin, end in spans
-    )
+    seconds = sorted((end - begin - (0 if idle is None else idle(begin, end))) / 1e6 for begin, end in spans)
     at = {"p50": len(seconds) // 2, "p99": len(seconds) * 99 // 100, "max": len(seconds) - 1}
     told = {name: round(seconds[place], 3) for name, place in at.items()}
     whole = round(max(end - begin for begin, end in spans) / 1e6, 3)

@@ -1,4 +1,4 @@
-"""What a process holds, noted now and then: files, threads, tasks, memory; and what it heard and passed."""
+"""That a process lives, and what it holds: files, threads, tasks, memory; and what it heard and passed."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import os
 import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from itertools import count
 
 from torture.failpoints import Watch
 from torture.hearing import LossyWakeups
 from torture.history import History
 
-SAMPLE_EVERY = 2.0
+BEAT = 0.25
+"""Seconds between two signs of life of a loop."""
+SAMPLE_EVERY = 8
+"""Beats."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -28,18 +32,24 @@ async def sampling(history: History, watch: Watch, *lines: LossyWakeups) -> Asyn
 
 
 async def _sample(history: History, watch: Watch, *lines: LossyWakeups) -> None:
-    while True:
-        await asyncio.sleep(SAMPLE_EVERY)
-        with open("/proc/self/statm") as file:  # noqa: ASYNC230, PTH123 - not a file that anybody waits for
-            resident = int(file.read().split()[1])
-        history.note(
-            "sample",
-            files=len(os.listdir("/proc/self/fd")),  # noqa: PTH208 - a folder of the kernel's
-            threads=threading.active_count(),
-            tasks=len(asyncio.all_tasks()),
-            memory=round(resident * _PAGE / 2**20, 1),
-        )
-        _tell(history, watch, *lines)
+    for beat in count(1):
+        await asyncio.sleep(BEAT)
+        history.note("beat")
+        if not beat % SAMPLE_EVERY:
+            _hold(history)
+            _tell(history, watch, *lines)
+
+
+def _hold(history: History) -> None:
+    with open("/proc/self/statm") as file:  # noqa: PTH123 - not a file that anybody waits for
+        resident = int(file.read().split()[1])
+    history.note(
+        "sample",
+        files=len(os.listdir("/proc/self/fd")),  # noqa: PTH208 - a folder of the kernel's
+        threads=threading.active_count(),
+        tasks=len(asyncio.all_tasks()),
+        memory=round(resident * _PAGE / 2**20, 1),
+    )
 
 
 def _tell(history: History, watch: Watch, *lines: LossyWakeups) -> None:

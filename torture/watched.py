@@ -36,24 +36,26 @@ class WatchedStore(Store):
 
     async def perform(self, operation: Operation[R], /) -> R:
         self._watch.meet(operation.verb, "before")
+        asked = self._watch.asked(operation)
         try:
             answer = await self.inner.perform(operation)
         except Exception as error:
             self._watch.raised(operation, error)
             raise
         self._watch.meet(operation.verb, "after")
-        self._watch.answered(operation, answer)
+        self._watch.answered(operation, answer, asked)
         return answer
 
     def perform_sync(self, operation: Operation[R], /) -> R:
         self._watch.meet(operation.verb, "before")
+        asked = self._watch.asked(operation)
         try:
             answer = self.inner.perform_sync(operation)
         except Exception as error:
             self._watch.raised(operation, error)
             raise
         self._watch.meet(operation.verb, "after")
-        self._watch.answered(operation, answer)
+        self._watch.answered(operation, answer, asked)
         return answer
 
     async def begin(self) -> Transaction:
@@ -93,7 +95,7 @@ class WatchedTransaction:
     def __init__(self, inner: Transaction, watch: Watch) -> None:
         self._inner = inner
         self._watch = watch
-        self._answers: list[tuple[Operation[Any], Any]] = []
+        self._answers: list[tuple[Operation[Any], Any, int]] = []
 
     @property
     def native(self) -> Any:
@@ -101,13 +103,14 @@ class WatchedTransaction:
 
     async def perform(self, operation: Operation[R], /) -> R:
         self._watch.meet(operation.verb, "before")
+        asked = self._watch.asked(operation)
         try:
             answer = await self._inner.perform(operation)
         except Exception as error:
             self._watch.raised(operation, error)
             raise
         self._watch.meet(operation.verb, "after")
-        self._answers.append((operation, answer))
+        self._answers.append((operation, answer, asked))
         return answer
 
     async def commit(self) -> None:
@@ -118,8 +121,8 @@ class WatchedTransaction:
             raise
         await self._inner.commit()
         self._watch.meet("commit", "after")
-        for operation, answer in self._answers:
-            self._watch.answered(operation, answer)
+        for each in self._answers:
+            self._watch.answered(*each)
 
     async def rollback(self) -> None:
         self._watch.meet("rollback", "before")
@@ -134,7 +137,7 @@ class WatchedSyncTransaction:
     def __init__(self, inner: SyncTransaction, watch: Watch) -> None:
         self._inner = inner
         self._watch = watch
-        self._answers: list[tuple[Operation[Any], Any]] = []
+        self._answers: list[tuple[Operation[Any], Any, int]] = []
 
     @property
     def native(self) -> Any:
@@ -142,13 +145,14 @@ class WatchedSyncTransaction:
 
     def perform(self, operation: Operation[R], /) -> R:
         self._watch.meet(operation.verb, "before")
+        asked = self._watch.asked(operation)
         try:
             answer = self._inner.perform(operation)
         except Exception as error:
             self._watch.raised(operation, error)
             raise
         self._watch.meet(operation.verb, "after")
-        self._answers.append((operation, answer))
+        self._answers.append((operation, answer, asked))
         return answer
 
     def commit(self) -> None:
@@ -159,8 +163,8 @@ class WatchedSyncTransaction:
             raise
         self._inner.commit()
         self._watch.meet("commit", "after")
-        for operation, answer in self._answers:
-            self._watch.answered(operation, answer)
+        for each in self._answers:
+            self._watch.answered(*each)
 
     def rollback(self) -> None:
         self._watch.meet("rollback", "before")
@@ -169,8 +173,8 @@ class WatchedSyncTransaction:
         _note_losses(self._watch, self._answers)
 
 
-def _note_losses(watch: Watch, answers: list[tuple[Operation[Any], Any]]) -> None:
+def _note_losses(watch: Watch, answers: list[tuple[Operation[Any], Any, int]]) -> None:
     """What was refused counts although it was rolled back; what was written does not."""
-    for operation, answer in answers:
+    for operation, answer, asked in answers:
         if isinstance(operation, Settle) and not any(each.written for each in answer):
-            watch.answered(operation, answer)
+            watch.answered(operation, answer, asked)

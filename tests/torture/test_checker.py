@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.torture.builders import Story
+from tests.torture.builders import SECOND, Story
 from torture.checker import INVARIANTS, Word, check
+from torture.history import Note
 from torture.losses import losses
 
 Telling = Callable[[Story], None]
@@ -29,9 +30,9 @@ def well(story: Story) -> None:
     story.reap("a")
     story.claim("a", "t2")
     story.note("handler", job="a", token="t2", attempt=2, type="work")
-    story.note("settled", job="a", token="t1", status="completed", written=False, released=False)
+    story.note("settled", job="a", token="t1", status="completed", written=False)
     story.end("a")
-    story.note("settled", job="a", token="t2", status="completed", written=True, released=False)
+    story.note("settled", job="a", token="t2", status="completed", written=True)
     story.facts.ledger = [("a", 2, "t2")]
     story.note("promise", job="a", ledger=True, effect=False)
     story.call("wait", "ok", {"chain": "a", "timeout": 5.0}, status="completed")
@@ -45,6 +46,10 @@ def well(story: Story) -> None:
     story.job("x")
     story.end("x", "cancelled")
     story.call("cancel", "ok", {"chain": "x"}, status="cancelled")
+    story.job("d", scheduled_at=story.now + 2_000_000)
+    story.wait(3)
+    story.claim("d", "t5")
+    story.end("d")
 
 
 def test_what_is_well_is_ok() -> None:
@@ -140,9 +145,41 @@ def run_twice(story: Story) -> None:
     story.note("handler", job="a", token="t2", attempt=2, type="work")
 
 
+def created_twice(story: Story) -> None:
+    story.job("a")
+    story.delete("a")
+    story.job("a")
+
+
+def without_a_lease(story: Story) -> None:
+    story.job("a")
+    story.claim("a", leased_until=None)
+
+
+def settled_though_taken_back(story: Story) -> None:
+    story.job("a")
+    story.claim("a", "t1")
+    story.reap("a")
+    story.claim("a", "t2")
+    story.end("a", "pending")
+    story.note("settled", job="a", token="t1", status="pending", written=True)
+
+
+def settled_as_something_else(story: Story) -> None:
+    story.job("a")
+    story.claim("a", "t1")
+    story.end("a", "failed")
+    story.note("settled", job="a", token="t1", status="completed", written=True)
+
+
+def renewed_though_claimed_by_another(story: Story) -> None:
+    well(story)
+    story.note("accepted", verb="renew", asked=story.now, claims=[("a", "t1")])
+
+
 def stale_write(story: Story) -> None:
     well(story)
-    story.note("settled", job="a", token="t9", status="completed", written=True, released=False)
+    story.note("settled", job="a", token="t9", status="completed", written=True)
 
 
 def ended_under_another_token(story: Story) -> None:
@@ -247,6 +284,31 @@ def waiter_asleep(story: Story) -> None:
     story.calls[-1].begun = begun
 
 
+def waiter_given_an_earlier_steps_output(story: Story) -> None:
+    well(story)
+    story.call("wait", "ok", {"chain": "c", "timeout": 5.0}, status="completed", output="half")
+
+
+def waiter_told_that_there_is_none(story: Story) -> None:
+    well(story)
+    story.call("wait", "ok", {"chain": "a", "timeout": 5.0}, status="gone")
+
+
+def waiter_kept_beyond_its_time(story: Story) -> None:
+    story.job("a")
+    begun = story.now
+    story.wait(60)
+    story.call("wait", "ok", {"chain": "a", "timeout": 0.5}, status="timeout")
+    story.calls[-1].begun = begun
+
+
+def kept_too_long(story: Story) -> None:
+    story.job("a", keep=1_000_000)
+    story.claim("a")
+    story.end("a")
+    story.wait(60)
+
+
 def pruned_early(story: Story) -> None:
     story.job("a", keep=60_000_000)
     story.claim("a")
@@ -278,6 +340,19 @@ def claimed_after_the_order(story: Story) -> None:
     story.note("exit", worker="w", code=0, asked=asked)
 
 
+def claimed_although_it_knew(story: Story) -> None:
+    story.job("a")
+    asked = story.now
+    story.note("event", kind="worker_stopping", job=None, attempt=None, detail="")
+    story.claim("a", worker="w")
+    story.end("a")
+    story.note("exit", worker="w", code=0, asked=asked)
+
+
+def calls_that_never_end(story: Story) -> None:
+    story.note("left", running=1)
+
+
 def starved(story: Story) -> None:
     story.job("a")
     story.wait(600)
@@ -307,6 +382,10 @@ BROKEN: list[tuple[int, Telling]] = [
     (1, lost), (1, there_though_refused), (1, half_a_batch), (2, phantom), (2, step_before_its_time),
     (3, business_without_job), (4, completed_twice), (5, effect_twice), (5, effect_of_a_stale_attempt),
     (5, side_chain_missing), (6, stolen), (6, reaped_early), (6, run_twice), (7, stale_write),
+    (2, created_twice), (6, without_a_lease), (7, settled_though_taken_back),
+    (7, settled_as_something_else), (7, renewed_though_claimed_by_another), (18, waiter_told_that_there_is_none),
+    (18, waiter_given_an_earlier_steps_output), (18, waiter_kept_beyond_its_time), (19, kept_too_long),
+    (21, claimed_although_it_knew), (30, calls_that_never_end),
     (7, ended_under_another_token), (7, output_of_another), (8, attempt_skipped), (8, attempt_beyond_the_limit),
     (9, early), (10, late_reaper), (11, poison_for_ever), (12, hole_in_a_chain), (13, blocked_for_ever),
     (13, started_before_its_blocker), (14, two_of_a_key), (16, completed_after_cancel), (16, told_what_never_was),
@@ -333,7 +412,7 @@ def test_an_attempt_that_was_given_back_does_not_count_against_poison() -> None:
         story.job("a", type="poison", max_attempts=1)
         story.claim("a", "t1")
         story.end("a", "pending", attempt=0)
-        story.note("settled", job="a", token="t1", status="pending", written=True, released=True)
+        story.note("releasing", job="a", token="t1")
         story.claim("a", "t2")
         story.reap("a")
         story.changes[-1] = replace(story.changes[-1], after="failed")
@@ -357,6 +436,77 @@ def test_time_for_which_the_store_was_away_does_not_count() -> None:
         story.claim("a")
 
     assert verdicts(excused)[23] is Word.OK
+
+
+@pytest.mark.parametrize(("awake", "word"), [("w1", Word.OK), ("w1 and w2", Word.VIOLATED)])
+def test_a_lease_is_taken_back_in_time_while_a_worker_is_there_to_do_it(awake: str, word: Word) -> None:
+    def late(story: Story) -> None:
+        story.facts.begun = story.now
+        story.job("a")
+        story.claim("a", worker="worker-1")
+        for half in range(80):
+            story.wait(0.5)
+            # One is frozen for half a minute; the other, if there is one, is not.
+            if half < 6 or half > 66:
+                story.notes.append(Note("worker-1", "beat", story.now, {}))
+            if awake == "w1 and w2":
+                story.notes.append(Note("worker-2", "beat", story.now, {}))
+        story.now -= 6 * SECOND
+        story.reap("a")
+        story.wait(6)
+        story.claim("a", "t2")
+        story.end("a")
+
+    assert verdicts(late)[10] is word
+
+
+def test_a_worker_that_is_stopping_is_not_there() -> None:
+    def stopping(story: Story) -> None:
+        story.facts.begun = story.now
+        story.job("a")
+        story.claim("a")
+        story.notes.append(Note("worker-1", "event", story.now, {"kind": "worker_stopping"}))
+        for _ in range(80):
+            story.notes.append(Note("worker-1", "beat", story.now, {}))
+            story.wait(0.5)
+        story.reap("a")
+        story.claim("a", "t2")
+        story.end("a")
+
+    assert verdicts(stopping)[10] is Word.OK
+
+
+def test_one_that_never_heard_of_its_claim_does_not_hold_it() -> None:
+    def unanswered(story: Story) -> None:
+        story.job("a")
+        story.claim("a", worker="w")
+        story.note("failpoint", verb="claim", when="after", action="fail")
+        story.note("exit", worker="w", code=0, asked=story.now)
+        story.reap("a")
+        story.claim("a", "t2")
+        story.end("a")
+
+    assert verdicts(unanswered)[21] is Word.OK
+
+
+def test_blockers_that_never_end_together_show_nothing() -> None:
+    def one_after_the_other(story: Story) -> None:
+        for name in ("a", "b"):
+            story.job(name)
+            story.claim(name, f"t{name}")
+            story.end(name)
+            story.wait(1)
+        story.job("c")
+        story.call("start", "ok", {"ids": ["c"], "after": {"c": ["a", "b"]}}, found=["c"], deduplicated=[False])
+        story.claim("c", "tc")
+        story.end("c")
+
+    assert verdicts(one_after_the_other)[13] is Word.VACUOUS
+
+
+@pytest.mark.parametrize(("doubled", "word"), [(0, Word.VACUOUS), (1, Word.OK)])
+def test_wakeups_have_to_be_both_lost_and_repeated(doubled: int, word: Word) -> None:
+    assert verdicts(lambda story: story.note("hints", dropped=9, doubled=doubled))[27] is word
 
 
 def test_a_bound_of_time_is_only_measured_where_time_is_not_judged() -> None:
@@ -400,6 +550,10 @@ def test_a_type_that_a_dead_producer_left_paused_may_wait() -> None:
 def supervised(story: Story, *, living: int = 2, target: int = 2, known: bool = True) -> None:
     story.facts.supervised = True
     story.note("supervisor", kind="scaled", worker=None, detail="")
+    story.note("supervisor", kind="process_draining", worker="w0", detail="group elastic: process 6, 0 running")
+    story.job("e", type="elastic")
+    story.claim("e", "te", worker="w0")
+    story.end("e")
     story.note("processes", least=1, most=3, living=1, active=1, target=1, known=known)
     story.note("processes", least=1, most=3, living=living, active=1, target=target, known=known)
 
@@ -418,15 +572,20 @@ def test_a_supervisor_keeps_within_its_bounds_and_holds_while_it_knows_nothing(h
     assert verdicts(lambda story: supervised(story, **how))[25] is word
 
 
-def test_a_job_that_was_cut_short_when_its_process_was_let_go_breaks_the_supervisors_promise() -> None:
+@pytest.mark.parametrize(("victim", "word"), [(None, Word.VIOLATED), ("8", Word.VIOLATED), ("7", Word.OK)])
+def test_a_job_that_was_cut_short_when_its_process_was_let_go_breaks_the_supervisors_promise(
+    victim: str | None, word: Word
+) -> None:
     def cut_short(story: Story) -> None:
         supervised(story)
         story.job("a", type="elastic")
         story.claim("a", worker="w1")
-        story.note("supervisor", kind="process_draining", worker="w1", detail="")
+        story.note("supervisor", kind="process_draining", worker="w1", detail="group elastic: process 7, 1 running")
+        if victim is not None:
+            story.note("fault", kind="supervised kill", begun=story.now, outage=False, victim=victim)
         story.reap("a")
 
-    assert verdicts(cut_short)[25] is Word.VIOLATED
+    assert verdicts(cut_short)[25] is word
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from torture.audit import Change
+from torture.audit import Change, Row
 from torture.checker.execution import spread
 from torture.checker.telling import FINISHED, ends, is_outside, story
 from torture.checker.verdict import Tally
@@ -14,6 +14,8 @@ from torture.history import Call
 TICK = 5_000
 LOOK_WITHOUT_WAKEUP = 5.0
 """Seconds between two looks of a waiter that hears nothing (holdfast.waiting.POLL)."""
+PRUNED_WITHIN = 9.0
+"""Seconds: a worker prunes every 1 to 3 of them here, and may be killed a few times before it comes to it."""
 
 
 def cancel_is_final(evidence: Evidence) -> Tally:
@@ -68,28 +70,53 @@ def waiters_wake(evidence: Evidence) -> Tally:
     tally = Tally()
     late: dict[bool, list[float]] = {False: [], True: []}
     bound = LOOK_WITHOUT_WAKEUP + evidence.facts.slack
+    timely = evidence.facts.timely
+    results = _results(evidence)
     for call in evidence.called("wait"):
         if call.ended is None or call.outcome != "ok":
             continue
         chain, told = call.args["chain"], call.facts["status"]
-        finished = [change for change in evidence.by_chain.get(chain, []) if ends(change)]
+        changes = evidence.by_chain.get(chain, [])
         if told in FINISHED:
-            match = [change for change in finished if change.after == told and change.at <= call.ended + TICK]
-            tally.expect(bool(match), f"waiter of {chain} was told {told}: {story(evidence.by_chain.get(chain, []))}")
+            match = [each for each in changes if ends(each) and each.after == told and each.at <= call.ended + TICK]
+            tally.expect(bool(match), f"waiter of {chain} was told {told}: {story(changes)}")
             if match:
-                since = max(match[-1].at, call.begun)
-                waited = (call.ended - since - evidence.away(since, call.ended)) / 1e6
+                waited = _waited(evidence, call, match[-1].at)
                 late[bool(call.args.get("deaf"))].append(waited)
                 told_late = f"waiter of {chain} was told {waited:.1f} s after it ended, bound {bound:g} s"
-                tally.expect_soon(evidence.facts.timely, waited <= bound, told_late)
+                tally.expect_soon(timely, waited <= bound, told_late)
+            output = call.facts.get("output")
+            if told == "completed" and output is not None and chain in results:
+                kept = results[chain]
+                tally.expect(output == kept, f"waiter of {chain} was given {output!r}, its result is {kept!r}")
         elif told == "timeout":
             end = _last_end(evidence, chain)
-            slept = 0.0 if end is None else (call.ended - end - evidence.away(end, call.ended)) / 1e6
-            gave_up = f"waiter of {chain} gave up {slept:.1f} s after it had ended"
-            tally.expect_soon(evidence.facts.timely, slept <= bound, gave_up)
+            slept = 0.0 if end is None else _waited(evidence, call, end)
+            tally.expect_soon(timely, slept <= bound, f"waiter of {chain} gave up {slept:.1f} s after it had ended")
+            over = _waited(evidence, call, call.begun) - call.args["timeout"]
+            tally.expect_soon(timely, over <= bound, f"waiter of {chain} was kept {over:.1f} s beyond its own time")
+        elif told == "gone":
+            deleted = any(each.after is None and each.at <= call.ended + TICK for each in changes)
+            tally.expect(deleted, f"waiter of {chain} was told that there is none: {story(changes)}")
     tally.counts |= spread("seconds from end to waiter told, with wake-ups", late[False])
     tally.counts |= spread("without", late[True])
     return tally
+
+
+def _waited(evidence: Evidence, call: Call, since: int) -> float:
+    """Seconds from then, or from when the call began, to its answer, while the store and the waiter were awake."""
+    assert call.ended is not None
+    since = max(since, call.begun)
+    return (call.ended - since - evidence.still(call.process, since, call.ended)) / 1e6
+
+
+def _results(evidence: Evidence) -> dict[str, str | None]:
+    """What each completed chain came to: the output of its last step."""
+    last: dict[str, Row] = {}
+    for row in evidence.facts.rows:
+        if row.chain not in last or row.index > last[row.chain].index:
+            last[row.chain] = row
+    return {chain: row.output for chain, row in last.items() if row.status == "completed"}
 
 
 def _last_end(evidence: Evidence, chain: str) -> int | None:
@@ -108,16 +135,26 @@ def kept_as_told(evidence: Evidence) -> Tally:
     asked: set[str] = set()
     for call in evidence.called("delete"):
         asked |= set(call.args["chains"])
-    for change in evidence.changes:
-        if change.after is not None or change.chain in asked:
+    overdue: list[float] = []
+    for chain, changes in evidence.by_chain.items():
+        gone = [change for change in changes if change.after is None]
+        if chain in asked or not (gone or changes[-1].after in FINISHED):
             continue
-        if change.before not in FINISHED:
-            tally.broken(f"{change.id}: pruned while {change.before}")
-            continue
-        whole = [each for each in evidence.by_chain[change.chain] if each.after in FINISHED and each.keep is not None]
+        for change in gone:
+            if change.before not in FINISHED:
+                tally.broken(f"{change.id}: pruned while {change.before}")
+        whole = [each for each in changes if each.after in FINISHED and each.keep is not None]
         due = max(((each.finished_at or 0) + (each.keep or 0) for each in whole), default=None)
-        early = 0 if due is None else due - change.at
-        tally.expect(due is not None and early <= TICK, f"{change.id}: pruned {early / 1e6:.1f} s before its time")
+        for change in gone:
+            early = 0 if due is None else due - change.at
+            tally.expect(due is not None and early <= TICK, f"{change.id}: pruned {early / 1e6:.1f} s before its time")
+        if due is not None:
+            moment = gone[-1].at if gone else evidence.facts.ended
+            late = (moment - due - evidence.unattended(due, moment)) / 1e6
+            overdue += [late] if gone else []
+            if late > PRUNED_WITHIN + evidence.facts.slack:
+                tally.expect_soon(evidence.facts.timely, False, f"{chain}: kept {late:.1f} s beyond its time")
+    tally.counts |= spread("seconds kept beyond its time", overdue)
     return tally
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from torture.checker.telling import is_claim, is_reap, story
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
+from torture.history import Note
+
+LEASES = 2
+"""How long before, in leases, what kept a process from renewing still matters."""
 
 
 def processes_follow(evidence: Evidence) -> Tally:
@@ -28,27 +34,30 @@ def processes_follow(evidence: Evidence) -> Tally:
     scaled = [note for note in told if note.facts["kind"] == "scaled"]
     tally.counts["scaled"] = len(scaled)
     tally.counts["died"] = sum(note.facts["kind"] == "process_died" for note in told)
-    drained = {note.facts["worker"]: note.at for note in told if note.facts["kind"] == "process_draining"}
+    drained = {note.facts["worker"]: note for note in told if note.facts["kind"] == "process_draining"}
     tally.counts["drained"] = len(drained)
     _check_drains(tally, evidence, drained)
-    if not scaled:
-        tally.opportunities = 0  # it was never asked to change anything
+    if not scaled or not drained:
+        tally.opportunities = 0  # it was never asked to change anything, or never to let go of anything
     for note in evidence.noted("supervisor exit"):
         tally.expect(note.facts["code"] == 0, f"the supervisor ended with {note.facts['code']}")
     return tally
 
 
-def _check_drains(tally: Tally, evidence: Evidence, drained: dict[str, int]) -> None:
+def _check_drains(tally: Tally, evidence: Evidence, drained: dict[str, Note]) -> None:
     """A job that ran when its process was let go of came to its end there; it was not taken back."""
+    killed = {note.facts["victim"] for note in evidence.noted("fault") if note.facts["kind"] == "supervised kill"}
     for job_id, changes in evidence.by_job.items():
         if changes[0].type != "elastic":
             continue
         for change in changes:
             let_go = drained.get(change.worker_before or "")
-            if is_reap(change) and let_go is not None and change.at > let_go:
-                killed = any(note.facts["kind"] == "supervised kill" for note in evidence.noted("fault"))
-                lost = evidence.away(let_go, change.at) > 0
-                tally.expect(killed or lost, f"{job_id}: cut short by letting its process go: {story(changes)}")
+            if is_reap(change) and let_go is not None and change.at > let_go.at:
+                pid = re.search(r"process (\d+)", let_go.facts["detail"])
+                excused = pid is not None and pid[1] in killed
+                # What it held may have run out before, while the store was away.
+                lost = evidence.away(let_go.at - LEASES * round(evidence.facts.lease * 1e6), change.at) > 0
+                tally.expect(excused or lost, f"{job_id}: cut short by letting its process go: {story(changes)}")
             tally.opportunities += is_claim(change)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from itertools import pairwise
 
 from torture.checker.telling import is_claim, is_outside, is_reap, parent_of, story
 from torture.checker.verdict import Tally
@@ -38,8 +39,9 @@ def effects_once(evidence: Evidence) -> Tally:
                 effects[job_id] == len(by_attempt),
                 f"{job_id}: completed {len(by_attempt)} times, {effects[job_id]} side chains: {story(changes)}",
             )
-    starts = len(evidence.noted("handler"))
-    tally.counts["handler starts"] = starts
+    starts = Counter(note.facts["job"] for note in evidence.noted("handler"))
+    tally.counts["handler starts"] = starts.total()
+    tally.counts["of jobs begun more than once"] = sum(starts[job_id] > 1 for job_id in {*ledger, *promised, *effects})
     return tally
 
 
@@ -52,6 +54,8 @@ def one_lease(evidence: Evidence) -> Tally:
         for change in changes:
             if is_claim(change) and change.before == "running":
                 tally.broken(f"{job_id}: claimed while another claim held it: {story(changes)}")
+            if change.after == "running" and change.leased_until is None:
+                tally.broken(f"{job_id}: runs without a lease, so that nobody would take it back: {story(changes)}")
             early = (change.leased_before or 0) - change.at
             if is_reap(change) and early > TICK:
                 tally.broken(f"{job_id}: taken back {early / 1e6:.3f} s before its lease ran out: {story(changes)}")
@@ -67,21 +71,22 @@ def one_lease(evidence: Evidence) -> Tally:
 def stale_cannot_write(evidence: Evidence) -> Tally:
     """7. A write under a token counts only while the job runs under that token."""
     tally = Tally()
-    left: set[tuple[str, str]] = set()
+    settled: set[tuple[str, str | None, str | None]] = set()
     for change in evidence.changes:
         if change.before == "running" and change.after != "running" and change.token_before is not None:
-            left.add((change.id, change.token_before))
             if change.token not in (None, change.token_before):
                 tally.broken(f"{change.id}: ran under {change.token_before}, ended under {change.token}")
+            # What is taken back, cancelled or completed from outside keeps no token: that is nobody's settlement.
+            settled.add((change.id, change.token, change.after))
     for note in evidence.noted("settled"):
-        job_id, token = note.facts["job"], note.facts["token"]
-        if note.facts["written"]:
-            if (job_id, token) not in left:
-                told = story(evidence.by_job.get(job_id, []))
-                tally.broken(f"{job_id}: told that {token[:6]} settled it; it never ended under that token: {told}")
-        else:
+        job_id, token, status = note.facts["job"], note.facts["token"], note.facts["status"]
+        if not note.facts["written"]:
             tally.opportunities += 1
+        elif (job_id, token, status) not in settled:
+            told = story(evidence.by_job.get(job_id, []))
+            tally.broken(f"{job_id}: told that {token[:6]} made it {status}; it never did: {told}")
     tally.opportunities += len(evidence.noted("stale"))
+    _check_accepted(tally, evidence)
     for row in evidence.facts.rows:
         output = row.output or ""
         if row.token is not None and output.startswith("token:") and output != f"token:{row.token}":
@@ -89,12 +94,25 @@ def stale_cannot_write(evidence: Evidence) -> Tally:
     return tally
 
 
+def _check_accepted(tally: Tally, evidence: Evidence) -> None:
+    """Renewals and progress that were accepted: none that was asked for after another had claimed the job."""
+    passed_on: dict[tuple[str, str], int] = {}
+    for job_id, changes in evidence.by_job.items():
+        for earlier, later in pairwise(filter(is_claim, changes)):
+            passed_on[job_id, earlier.token or ""] = later.at
+    for note in evidence.noted("accepted"):
+        for job_id, token in note.facts["claims"]:
+            late = note.facts["asked"] - passed_on.get((job_id, token), note.facts["asked"])
+            if late > TICK:
+                told = f"{note.facts['verb']} under {token[:6]} was accepted {late / 1e6:.3f} s after another's claim"
+                tally.broken(f"{job_id}: {told}: {story(evidence.by_job[job_id])}")
+
+
 def attempts_count(evidence: Evidence) -> Tally:
     """8. One more per claim, none beyond the limit; only a release gives one back, only a retry begins anew."""
     tally = Tally()
-    released = {
-        (note.facts["job"], note.facts["token"]) for note in evidence.noted("settled") if note.facts.get("released")
-    }
+    # Noted before the call: whoever gives an attempt back may not live to tell what came of it.
+    released = {(note.facts["job"], note.facts["token"]) for note in evidence.noted("releasing")}
     for job_id, changes in evidence.by_job.items():
         for change in changes:
             step = change.attempt - change.attempt_before
@@ -118,10 +136,15 @@ def attempts_count(evidence: Evidence) -> Tally:
 def never_early(evidence: Evidence) -> Tally:
     """9. No claim before the time the job is scheduled for, by the store's clock."""
     tally = Tally()
-    for change in evidence.changes:
-        if is_claim(change) and change.scheduled_before is not None:
-            early = change.scheduled_before - change.at
-            tally.expect(early <= TICK, f"{change.id}: claimed {early / 1e6:.3f} s early")
+    for changes in evidence.by_job.values():
+        for earlier, claim in pairwise([None, *changes]):
+            if claim is None or not is_claim(claim) or claim.scheduled_before is None:
+                continue
+            early = claim.scheduled_before - claim.at
+            if early > TICK:
+                tally.broken(f"{claim.id}: claimed {early / 1e6:.3f} s early")
+            # One that was due from the beginning cannot be claimed too early.
+            tally.opportunities += earlier is None or claim.scheduled_before > earlier.at + TICK
     tally.counts["delayed"] = sum(
         change.before is None and (change.scheduled_at or 0) > change.at + 50_000 for change in evidence.changes
     )
@@ -129,14 +152,14 @@ def never_early(evidence: Evidence) -> Tally:
 
 
 def recovery(evidence: Evidence) -> Tally:
-    """10. A lease that ran out is taken back within the bound, outages of the store aside."""
+    """10. A lease that ran out is taken back within the bound, while the store and at least one worker are there."""
     tally = Tally()
     bound = evidence.facts.reap + evidence.facts.poll + evidence.facts.slack
     late: list[float] = []
     for change in evidence.changes:
         # With a live reaper: those of the supervised type may all be dead, and are started anew by and by.
         if is_reap(change) and change.leased_before is not None and change.type != "elastic":
-            waited = (change.at - change.leased_before - evidence.away(change.leased_before, change.at)) / 1e6
+            waited = (change.at - change.leased_before - evidence.unattended(change.leased_before, change.at)) / 1e6
             late.append(waited)
             told = f"{change.id}: taken back {waited:.1f} s after its lease, bound {bound:g} s"
             tally.expect_soon(evidence.facts.timely, waited <= bound, told)
@@ -145,6 +168,7 @@ def recovery(evidence: Evidence) -> Tally:
         if last.after == "running":
             tally.broken(f"{job_id}: still running at the end: {story(changes)}")
     tally.counts |= spread("seconds from lease end to taken back", late)
+    tally.counts["seconds in which no worker was able"] = round(sum(b - a for a, b in evidence.nobody.all) / 1e6, 1)
     return tally
 
 

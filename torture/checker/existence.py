@@ -50,6 +50,10 @@ def no_phantom(evidence: Evidence) -> Tally:
     """2. Every job was started by somebody, or follows from one that completed."""
     tally = Tally()
     started = {asked for call in evidence.called("start") for asked in call.args["ids"] if call.outcome != "fail"}
+    made = Counter(change.id for change in evidence.changes if change.before is None)
+    for job_id, times in made.items():
+        if times > 1:
+            tally.broken(f"{job_id} was created {times} times: {story(evidence.by_job[job_id])}")
     by_place = {(change.chain, change.index): change.id for change in evidence.changes if change.before is None}
     for change in evidence.changes:
         if change.before is not None:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
+from itertools import accumulate
 
-from torture.checker.execution import spread
+from torture.checker.execution import TICK, spread
 from torture.checker.telling import is_claim, story
 from torture.checker.verdict import Tally
-from torture.evidence import Evidence, overlap
+from torture.evidence import Evidence
+from torture.spans import Spans
 
 CRASHES = ("kill", "failpoint kill", "server restart", "server kill")
 LAST_CLAIM = 2_000_000
 """Microseconds for a claim that was on its way when the order to stop came, besides what a job may block the loop."""
+UNANSWERED = 6_000_000
+"""Microseconds for which a call may be on its way before it is given up, and be performed all the same."""
 KILLED = (-9, 139)
 """Exits of a worker that was killed while it wound down, by a failpoint or by a job."""
 LARGEST_ERROR = 256 * 1024
 SLOWEST_PACE = 20.0
 """Claims a second, at the least, of a whole fleet that is being killed."""
-GROWTH = {"files": 40, "threads": 40, "tasks": 60, "memory": 80}
+GROWTH = {"files": 15, "threads": 10, "tasks": 30, "memory": 50}
 """By how much a process may hold more in the second half of its life than in the first; memory in MB."""
 
 
@@ -29,24 +33,40 @@ def shutdown_loses_nothing(evidence: Evidence) -> Tally:
     for change in evidence.changes:
         if is_claim(change) and change.worker is not None:
             claims[change.worker].append((change.at, change.id))
+    heard = {note.process: note.at for note in evidence.noted("event") if note.facts["kind"] == "worker_stopping"}
+    doubts: dict[str, list[int]] = defaultdict(list)
+    for note in evidence.noted("failpoint"):
+        doubts[note.process].append(note.at)
     for note in evidence.noted("exit"):
         asked, worker = note.facts.get("asked"), note.facts["worker"]
         if asked is None:
             continue
         allowed = LAST_CLAIM + round((2 * evidence.facts.lease + evidence.facts.slack) * 1e6)
-        late = [job_id for at, job_id in claims[worker] if at > asked + allowed + evidence.away(asked, at)]
+        late = [job_id for at, job_id in claims[worker] if at > asked + allowed + evidence.still(worker, asked, at)]
         kept = [job_id for job_id in late if not _given_back(evidence, job_id, worker)]
         told = f"{worker} claimed {kept} after it was asked to stop"
         tally.expect_soon(evidence.facts.timely, not kept, told)
+        _check_heard(tally, evidence, worker, heard.get(worker), claims[worker])
         if note.facts["code"] in KILLED:
             continue
         if note.facts["code"] != 0:
             tally.broken(f"{worker} was asked to stop and ended with {note.facts['code']}")
             continue
         held = [job_id for _, job_id in claims[worker] if _held(evidence, job_id, worker, note.at)]
-        if held and not evidence.away(asked, note.at):
+        # A claim whose answer never came is one that it does not know of.
+        since = asked - round(evidence.facts.lease * 1e6)
+        if held and not any(at > since for at in doubts[worker]) and not evidence.away(since, note.at):
             tally.broken(f"{worker} ended well and still held {held}")
     return tally
+
+
+def _check_heard(
+    tally: Tally, evidence: Evidence, worker: str, heard: int | None, claims: list[tuple[int, str]]
+) -> None:
+    """Once it has heard the order nothing is claimed any more, but what lay about in a store that did not answer."""
+    if heard is not None:
+        after = [job_id for at, job_id in claims if at > heard + TICK and not evidence.away(heard - UNANSWERED, at)]
+        tally.expect(not after, f"{worker} claimed {after} although it knew that it was to stop")
 
 
 def _given_back(evidence: Evidence, job_id: str, worker: str) -> bool:
@@ -84,7 +104,8 @@ def no_starvation(evidence: Evidence) -> Tally:
     tally = Tally()
     while_idle = 10 * (evidence.facts.lease + evidence.facts.poll) + evidence.facts.slack
     claims = sorted(change.at for change in evidence.changes if is_claim(change))
-    pauses = _pauses(evidence)
+    idle = Spans([*evidence.outages.all, *evidence.nobody.all])
+    paused = Spans([*idle.all, *_pauses(evidence)])
     waits: list[float] = []
     for job_id, changes in evidence.by_job.items():
         due: int | None = None
@@ -94,8 +115,7 @@ def no_starvation(evidence: Evidence) -> Tally:
             elif change.after == "pending" and change.scheduled_at is not None:
                 due = max(change.at, change.scheduled_at)
             elif is_claim(change) and due is not None and change.type != "elastic":
-                away = evidence.away(due, change.at)
-                away += overlap(pauses, due, change.at) if change.type == "keyed" else 0
+                away = (paused if change.type == "keyed" else idle).within(due, change.at)
                 waited = (change.at - due - away) / 1e6
                 waits.append(waited)
                 others = bisect_left(claims, change.at) - bisect_left(claims, due)
@@ -135,7 +155,8 @@ def hints_only(evidence: Evidence) -> Tally:
         latest[note.process] = note.facts
     for kind in ("dropped", "doubled"):
         tally.counts[kind] = sum(facts[kind] for facts in latest.values())
-    tally.opportunities = int(tally.counts["dropped"] + tally.counts["doubled"])
+    both = tally.counts["dropped"] and tally.counts["doubled"]
+    tally.opportunities = int(tally.counts["dropped"] + tally.counts["doubled"]) if both else 0
     return tally
 
 
@@ -169,20 +190,26 @@ def conservation(evidence: Evidence) -> Tally:
     for status in {*counted, *evidence.facts.stats}:
         told = evidence.facts.stats.get(status, 0)
         tally.expect(told == counted[status], f"{told} {status} by the statistics, {counted[status]} listed")
+    _check_snapshots(tally, evidence)
+    return tally
+
+
+def _check_snapshots(tally: Tally, evidence: Evidence) -> None:
+    """What somebody counted meanwhile: no fewer than were known by then and are not gone."""
     known = sorted(
         (call.ended, len(call.args["ids"]) - sum(call.facts["deduplicated"]))
         for call in evidence.called("start")
         if call.outcome == "ok" and call.ended is not None
     )
-    gone = [change.at for change in evidence.changes if change.after is None]
+    moments = [ended for ended, _ in known]
+    sums = [0, *accumulate(number for _, number in known)]
+    gone = sorted(change.at for change in evidence.changes if change.after is None)
     for call in evidence.called("stats"):
         if call.outcome == "ok" and call.ended is not None:
-            least = sum(number for ended, number in known if ended < call.begun)
-            least -= sum(at <= call.ended for at in gone)
+            least = sums[bisect_left(moments, call.begun)] - bisect_right(gone, call.ended)
             tally.expect(
                 call.facts["total"] >= least, f"a snapshot shows {call.facts['total']} jobs of at least {least}"
             )
-    return tally
 
 
 def clean_at_rest(evidence: Evidence) -> Tally:
@@ -191,15 +218,14 @@ def clean_at_rest(evidence: Evidence) -> Tally:
     tally.expect(evidence.facts.quiet, "the store did not come to rest within the bound")
     for row in evidence.facts.rows:
         tally.expect(row.status != "running", f"{row.id} ({row.type}): {row.status} at rest")
-        if (
-            row.status == "pending"
-            and row.type not in ("approval", "neighbour")
-            and row.scheduled_at < evidence.facts.ended
-        ):
+        if row.status == "pending" and row.type != "approval" and row.scheduled_at < evidence.facts.ended:
             tally.broken(f"{row.id} ({row.type}): due and pending at rest: {story(evidence.by_job.get(row.id, []))}")
     for name, count in evidence.facts.leaks.items():
         if name.startswith("left: "):
             tally.expect(not count, f"{name.removeprefix('left: ')}: {count}")
+    for note in evidence.noted("left"):
+        waiting = f"{note.process}: {note.facts['running']} calls had not ended long after the load"
+        tally.expect_soon(evidence.facts.timely, not note.facts["running"], waiting)
     samples: dict[str, list[dict[str, float]]] = defaultdict(list)
     for note in evidence.noted("sample"):
         samples[note.process].append(note.facts)

@@ -143,6 +143,7 @@ class Connection(Store):
             self._fail()
         if drawn < self.weather.before + self.weather.crash / 2:
             self._die()
+        asked = self._watch.asked(operation)
         try:
             answer = self.inner.perform_sync(operation)
         except Exception as error:
@@ -152,7 +153,7 @@ class Connection(Store):
             self._die()
         if drawn > 1 - self.weather.crash / 2 - self.weather.after:
             self._fail()
-        self._watch.answered(operation, answer)
+        self._watch.answered(operation, answer, asked)
         return answer
 
     def _fail(self) -> None:

@@ -41,6 +41,9 @@ class Told(History):
         self._all_notes = notes
         self._own: list[Call] = []
 
+    def now(self) -> int:
+        return self._clock()
+
     def note(self, what: str, **facts: Any) -> None:
         self._all_notes.append(Note(self.process, what, self._clock(), facts))
 
