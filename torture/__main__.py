@@ -6,19 +6,23 @@ With `--durability` Redis runs in one of its weaker modes, and what it loses is 
 from __future__ import annotations
 
 import argparse
-import signal
+import shutil
 import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from torture import report
 from torture.checker import check
-from torture.evidence import load
+from torture.evidence import Evidence, load
 from torture.mutations import MUTANTS
 from torture.page import as_page
-from torture.profiles import PROFILES
+from torture.profiles import PROFILES, Profile
+from torture.recovery import Measured, measure
+from torture.rounds import joined
 from torture.run import torture
+from torture.zygote import stop_once
 
 DURABILITIES = ("always", "everysec", "none", "replica", "lagging replica")
 
@@ -29,7 +33,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--store", choices=["sqlite", "postgres", "redis", "memory"], default="sqlite")
     parser.add_argument("--profile", choices=list(PROFILES), default="smoke")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, help="of load, instead of the profile's")
+    parser.add_argument("--seconds", type=float, help="of load in each round, instead of the profile's")
+    parser.add_argument("--rounds", type=int, help="instead of the profile's")
     parser.add_argument("--mutant", choices=list(MUTANTS))
     parser.add_argument(
         "--durability", choices=DURABILITIES, default="", help="a weaker mode of Redis, to see its losses"
@@ -40,40 +45,76 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--folder", type=Path, help="where to leave the evidence; a temporary one otherwise")
     parser.add_argument("--check", type=Path, metavar="FOLDER", help="judge the evidence of an earlier run again")
     options = parser.parse_args(arguments)
-    # Asked to stop, it leaves no server and no disk behind.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
     if options.store == "memory":
         return _simulate(options)
+    stop_once()
+    if options.check is not None:
+        return _report([_judged(load(options.check))], options)
+    profile = PROFILES[options.profile]
+    if options.seconds is not None:
+        profile = replace(profile, seconds=options.seconds)
+    if options.durability:
+        profile = replace(profile, kill=0.0, stop=0.0, sweep=False, supervised=False, timely=False, calm=0)
+    rounds = options.rounds or profile.rounds
+    judged: list[Judged] = []
+    for number in range(rounds):
+        judged.append(_round(profile, options, number, rounds=rounds))
+        if rounds > 1:
+            told = f"round {number + 1} of {rounds}, seed {judged[-1][0]['seed']}: {judged[-1][0]['verdict']}\n"
+            sys.stdout.write(told)
+            sys.stdout.flush()
+            _write(joined(*_columns(judged)), options)
+    return _report(judged, options)
+
+
+Judged = tuple[dict[str, Any], dict[str, Measured]]
+
+
+def _round(profile: Profile, options: argparse.Namespace, number: int, *, rounds: int) -> Judged:
+    """One run, judged. Its evidence is kept where a folder was named and it is the only one, or was found wanting."""
     with tempfile.TemporaryDirectory(prefix="torture-") as temporary:
-        if options.check is not None:
-            evidence = load(options.check)
-        else:
-            folder = options.folder or Path(temporary)
+        folder = Path(temporary)
+        if options.folder is not None:
+            folder = options.folder / f"round-{number + 1}" if rounds > 1 else options.folder
             folder.mkdir(parents=True, exist_ok=True)
-            profile = PROFILES[options.profile]
-            if options.seconds is not None:
-                profile = replace(profile, seconds=options.seconds)
-            if options.durability:
-                profile = replace(profile, kill=0.0, stop=0.0, sweep=False, supervised=False, timely=False, calm=0)
-            evidence = torture(
-                options.store, profile, folder, seed=options.seed, name=options.profile, mutant=options.mutant,
-                durability=options.durability, faults=tuple(options.faults),
-            )  # fmt: skip
-        verdicts = check(evidence)
-    summary = report.summary(evidence, verdicts)
+        evidence = torture(
+            options.store, profile, folder, seed=options.seed + number, name=options.profile, mutant=options.mutant,
+            durability=options.durability, faults=tuple(options.faults),
+        )  # fmt: skip
+        judged = _judged(evidence)
+        if rounds > 1 and options.folder is not None and judged[0]["verdict"] != "INVALID":
+            shutil.rmtree(folder)
+        return judged
+
+
+def _judged(evidence: Evidence) -> Judged:
+    return report.summary(evidence, check(evidence)), measure(evidence)
+
+
+def _columns(judged: list[Judged]) -> tuple[list[dict[str, Any]], list[dict[str, Measured]]]:
+    return [summary for summary, _ in judged], [measured for _, measured in judged]
+
+
+def _report(judged: list[Judged], options: argparse.Namespace) -> int:
+    summary = joined(*_columns(judged))
     sys.stdout.write(report.as_text(summary) + "\n")
+    _write(summary, options)
+    return 1 if summary["verdict"] == "INVALID" else 0
+
+
+def _write(summary: dict[str, Any], options: argparse.Namespace) -> None:
     if options.report is not None:
         options.report.write_bytes(report.as_json(summary))
     if options.page is not None:
         options.page.write_text(as_page(summary), encoding="utf-8")
-    return 1 if summary["verdict"] == "INVALID" else 0
 
 
 def _simulate(options: argparse.Namespace) -> int:
     """The memory store is in one process: there, everything is simulated. As many seeds as the profile has time for."""
     from torture.simulation.__main__ import main as simulation
 
-    seconds = options.seconds or min(PROFILES[options.profile].seconds, 3600)
+    profile = PROFILES[options.profile]
+    seconds = options.seconds or min(profile.seconds * profile.rounds, 3600)
     arguments = ["--first", str(options.seed), "--seconds", str(seconds)]
     arguments += ["--report", str(options.report)] if options.report is not None else []
     arguments += ["--mutant", options.mutant] if options.mutant is not None else []

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 import tempfile
 import time
@@ -18,6 +17,7 @@ from torture.checker import Word, check
 from torture.mutations import MUTANTS
 from torture.profiles import Profile
 from torture.run import torture
+from torture.zygote import stop_once
 
 HUNT = Profile(
     seconds=8, workers=2, producers=1, rate=25, lease=1.0, pause=0.5, kill=0.002, stop=0.001, settle=12, largest=20,
@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seconds", type=float, default=8.0, help="of load in each run")
     parser.add_argument("--report", type=Path)
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
+    stop_once()
     hunts: list[Hunt] = []
     for name, mutant in MUTANTS.items():
         if mutant.fits(options.store) and (not options.only or name in options.only):

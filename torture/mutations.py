@@ -82,6 +82,40 @@ MUTANTS: dict[str, Mutant] = {
         favour=("start_slow",),
         faults=("freeze",),
     ),
+    "renew whoever holds it": Mutant(
+        "the token in the guard of a renewal",
+        (7,),
+        {
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.holding",
+                    "        if reason := state.lost(job, held.token):\n            lost",
+                    '        if reason := state.lost(job, (job and job.token) or ""):\n            lost',
+                ),
+            ),
+            "sqlite": (
+                Edit(
+                    "holdfast.stores.sqlite.holding",
+                    "lost(holders.get(held.job_id), held.token):\n            answer",
+                    'lost(holders.get(held.job_id), holders.get(held.job_id, ("", ""))[1] or ""):\n            answer',
+                ),
+                _sqlite("renew", " and token = :token", ""),
+            ),
+            "postgres": (
+                _postgres("renew", " and asked.token = job.token", ""),
+                Edit(
+                    "holdfast.stores.postgres.holding",
+                    "lost(status, token, claim.token):\n                reasons",
+                    'lost(status, token, token or ""):\n                reasons',
+                ),
+            ),
+            "redis": (Edit("renew.lua", "lost(job, claim[2])", "lost(job, job and job.token)"),),
+        },
+        # An attempt that stops itself in time asks for no renewal any more.
+        everywhere=(Edit("holdfast.worker.fencer", 'holding.abort("error")', "pass"),),
+        favour=("start_slow",),
+        faults=("freeze",),
+    ),
     "claim without locks": Mutant(
         "for update skip locked in the claim",
         (4, 6, 8),

@@ -15,7 +15,8 @@ tr { border-bottom: 1px solid #dde3ea; } td.number { text-align: right; font-var
 .NOT { color: #5b6675; } code { background: #f1f4f8; padding: .1rem .3rem; } small { color: #5b6675; }
 @media (prefers-color-scheme: dark) {
   body { background: #10151c; color: #dbe2ea; } tr { border-color: #2a3440; } code { background: #1c2530; }
-  .OK { color: #4ac26b; } .VIOLATED { color: #ff8182; } .VACUOUS { color: #d4a72c; } .NOT, small { color: #8b98a8; }
+  .OK { color: #4ac26b; } .VIOLATED { color: #ff8182; } .VACUOUS, .LOST { color: #d4a72c; }
+  .NOT, small { color: #8b98a8; }
 }
 """
 
@@ -32,22 +33,33 @@ def as_page(summary: dict[str, Any]) -> str:
         "<h2>Invariants</h2>",
         _verdicts(summary),
         "<h2>Load</h2>",
-        _pairs({"jobs": load["jobs"], "claims": load["claims"], "changes of rows": load["changes"]}),
+        _pairs(
+            {
+                "jobs": load["jobs"],
+                "a second": load["jobs a second"],
+                "claims": load["claims"],
+                "changes of rows": load["changes"],
+            }
+        ),
         _pairs({f"starts: {name}": value for name, value in load["starts"].items()}),
         _pairs({f"ended {name}": value for name, value in load["ended"].items()}),
+        _pairs({f"asked to {name}": value for name, value in load["operations"].items()}),
         "<h2>Faults</h2>",
         _pairs(summary["faults"]),
         "<h2>Failpoints met</h2>",
         *(_points(who, points) for who, points in summary["failpoints"].items()),
+        "<h3>Never met</h3>",
+        _pairs({who: ", ".join(left) for who, left in summary["not met"].items() if left}),
         "<h2>Races that really happened</h2>",
         _pairs(summary["races"]),
         "<h2>Recovery</h2>",
-        _pairs({name: _spread(values) for name, values in summary["recovery"].items()}),
+        _recovery(summary["recovery"]),
         "<h2>At least once</h2>",
         _pairs(summary["executions"]),
         *(["<h2>Acknowledged and lost</h2>", _pairs(summary["losses"])] if summary["losses"] else []),
         "<h2>Left behind</h2>",
         _pairs(summary["leaks"]),
+        *(["<h2>Broke</h2>", _pairs(summary["broke"])] if summary["broke"] else []),
     ]
     head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style>'
     return head + "\n".join(body) + "</html>\n"
@@ -86,8 +98,17 @@ def _points(who: str, points: dict[str, dict[str, int]]) -> str:
     return f"<h3>Of a {escape(who)}</h3><table><tr>{head}</tr>{rows}</table>"
 
 
-def _spread(values: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items()) or "no case"
+def _recovery(spreads: dict[str, dict[str, float]]) -> str:
+    columns = ("times", "p50", "p99", "max", "bound", "beyond", "whole")
+    titles = ("", "times", "p50", "p99", "longest", "bound", "beyond it", "longest with outages, s")
+    head = "".join(f"<th>{title}</th>" for title in titles)
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td>"
+        + ("".join(f"<td class=number>{values[column]:g}</td>" for column in columns) if values else "<td>no case</td>")
+        + "</tr>"
+        for name, values in spreads.items()
+    )
+    return f"<table><tr>{head}</tr>{rows}</table>"
 
 
 def _command(summary: dict[str, Any]) -> str:

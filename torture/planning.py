@@ -6,14 +6,13 @@ import random
 from typing import Any
 
 from holdfast import Bound
-from torture.jobs import Deed, Plan, toil, work
+from torture.jobs import HARSH, Deed, Plan, toil, work
 from torture.settings import Settings
 
 DEEDS: dict[Deed, int] = {
     "return": 690, "sleep": 150, "fail": 40, "fail for ever": 10, "refuse": 10, "reschedule": 20, "progress": 20,
     "block": 12, "hog": 8, "kill": 4, "stop": 6,
 }  # fmt: skip
-HARSH: tuple[Deed, ...] = ("block", "hog", "kill", "stop")
 
 
 def plan(rng: random.Random, settings: Settings) -> Plan:

@@ -18,7 +18,7 @@ from torture.settings import Settings
 from torture.zygote import follow_parent
 
 ROOT = Path(__file__).parents[1]
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class Process:
@@ -120,3 +120,7 @@ class Processes:
                     continue
         self._started.put(None)
         self._popen.stdout.close()
+        with self._lock:
+            # Without their mother nobody lives on, nor is there anybody to tell how they ended.
+            for process in self._by_pid.values():
+                process.code = -signal.SIGKILL if process.code is None else process.code

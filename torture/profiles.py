@@ -10,6 +10,9 @@ class Profile:
     """Leases are short, so that a minute holds many of them."""
 
     seconds: float
+    """Of load, in each round."""
+    rounds: int = 1
+    """Runs, one after the other, each with a seed and a store of its own: evidence does not grow with the hours."""
     workers: int = 3
     producers: int = 2
     rate: float = 5.0
@@ -42,9 +45,10 @@ class Profile:
 PROFILES = {
     # In every `make test`, on three stores at once, whatever else the machine does: it judges what happened, not when.
     "smoke": Profile(
-        seconds=60, workers=2, producers=1, rate=10, lease=1.0, pause=0.6, kill=0.002, stop=0.001, settle=90,
+        seconds=60, workers=2, producers=1, rate=10, lease=1.0, pause=0.6, kill=0.002, stop=0.001, settle=150,
         largest=300, widest=20, supervised=False, timely=False, calm=0,
     ),
     "ci": Profile(seconds=600),
-    "night": Profile(seconds=8 * 3600, workers=4, rate=10, largest=5000, calm=60),
+    # Eight hours.
+    "night": Profile(seconds=600, rounds=48, workers=4, rate=10, largest=5000, calm=60),
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
 
 from torture.audit import Change
 from torture.checker.telling import is_claim, is_reap
@@ -16,8 +16,22 @@ RESTARTS = ("server restart", "server kill", "server stop fast", "disk full", "n
 Spread = dict[str, float]
 
 
+class Measured(NamedTuple):
+    """Times of one kind, in seconds, and what is allowed for it."""
+
+    bound: float
+    seconds: list[float]
+    whole: float = 0.0
+    """The longest, with what does not count."""
+
+
 def recoveries(evidence: Evidence) -> dict[str, Spread]:
-    """Times in seconds: p50, p99, the longest, how many there were, the bound, and how many were beyond it.
+    """Times in seconds: p50, p99, the longest, how many there were, the bound, and how many were beyond it."""
+    return {name: spread([measured]) for name, measured in measure(evidence).items()}
+
+
+def measure(evidence: Evidence) -> dict[str, Measured]:
+    """How long each recovery took.
 
     Time in which the store was away or no worker was able to do anything does not count, except where its return is
     what is measured; `whole` is the longest with it. To run again a job also waits its turn behind all that is due.
@@ -27,12 +41,28 @@ def recoveries(evidence: Evidence) -> dict[str, Spread]:
     heard, deaf = _waits(evidence)
     idle = evidence.unattended
     return {
-        "worker killed to its job running again": _spread(_after_kills(evidence), again, idle),
-        "lease lost to the job taken back": _spread(_taken_back(evidence), again - facts.lease, idle),
-        "lease lost to the job running again": _spread(_after_leases(evidence), again - facts.lease, idle),
-        "server back to the first completion": _spread(_after_restarts(evidence), RECOVERY + facts.slack),
-        "chain ended to its waiter told, with wake-ups": _spread(heard, facts.slack),
-        "chain ended to its waiter told, without": _spread(deaf, 5.0 + facts.slack),
+        "worker killed to its job running again": _measured(_after_kills(evidence), again, idle),
+        "lease lost to the job taken back": _measured(_taken_back(evidence), again - facts.lease, idle),
+        "lease lost to the job running again": _measured(_after_leases(evidence), again - facts.lease, idle),
+        "server back to the first completion": _measured(_after_restarts(evidence), RECOVERY + facts.slack),
+        "chain ended to its waiter told, with wake-ups": _measured(heard, facts.slack),
+        "chain ended to its waiter told, without": _measured(deaf, 5.0 + facts.slack),
+    }
+
+
+def spread(measured: list[Measured]) -> Spread:
+    """What these come to, together; nothing if there was no case."""
+    seconds = sorted(each for one in measured for each in one.seconds)
+    if not seconds:
+        return {}
+    at = {"p50": len(seconds) // 2, "p99": len(seconds) * 99 // 100, "max": len(seconds) - 1}
+    bound = measured[0].bound
+    return {
+        **{name: round(seconds[place], 3) for name, place in at.items()},
+        "whole": round(max(one.whole for one in measured), 3),
+        "times": len(seconds),
+        "bound": bound,
+        "beyond": sum(each > bound for each in seconds),
     }
 
 
@@ -109,13 +139,7 @@ def _waits(evidence: Evidence) -> tuple[list[Span], list[Span]]:
     return spans
 
 
-def _spread(spans: list[Span], bound: float, idle: Callable[[int, int], int] | None = None) -> dict[str, Any]:
+def _measured(spans: list[Span], bound: float, idle: Callable[[int, int], int] = lambda begun, ended: 0) -> Measured:
     """`idle` tells how much of a span does not count."""
-    if not spans:
-        return {}
-    seconds = sorted((end - begin - (0 if idle is None else idle(begin, end))) / 1e6 for begin, end in spans)
-    at = {"p50": len(seconds) // 2, "p99": len(seconds) * 99 // 100, "max": len(seconds) - 1}
-    told = {name: round(seconds[place], 3) for name, place in at.items()}
-    whole = round(max(end - begin for begin, end in spans) / 1e6, 3)
-    beyond = sum(each > bound for each in seconds)
-    return {**told, "whole": whole, "times": len(seconds), "bound": bound, "beyond": beyond}
+    seconds = [(end - begin - idle(begin, end)) / 1e6 for begin, end in spans]
+    return Measured(bound, seconds, max(((end - begin) / 1e6 for begin, end in spans), default=0.0))

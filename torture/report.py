@@ -18,6 +18,7 @@ def summary(evidence: Evidence, verdicts: list[Verdict]) -> dict[str, Any]:
     """Everything that a report says."""
     facts = evidence.facts
     starts = evidence.called("start")
+    seconds = (facts.ended - facts.begun) / 1e6
     ended = Counter(row.status for row in facts.rows)
     races = {
         "stale writes refused": sum(not note.facts["written"] for note in evidence.noted("settled")),
@@ -31,16 +32,17 @@ def summary(evidence: Evidence, verdicts: list[Verdict]) -> dict[str, Any]:
         "profile": facts.profile,
         "mutant": facts.mutant,
         "versions": facts.versions,
-        "seconds": round((facts.ended - facts.begun) / 1e6, 1),
+        "seconds": round(seconds, 1),
         "load": {
+            "jobs a second": round(len(evidence.by_job) / seconds, 1) if seconds else 0,
             "starts": Counter(call.outcome for call in starts),
-            "jobs": len({change.id for change in evidence.changes}),
+            "jobs": len(evidence.by_job),
             "claims": sum(is_claim(change) for change in evidence.changes),
             "changes": len(evidence.changes),
             "ended": ended,
             "operations": Counter(call.op for call in evidence.calls),
         },
-        "faults": _faults(evidence),
+        "faults": _faults(evidence, verdicts),
         "failpoints": _points(evidence),
         "not met": facts.swept,
         "races": races,
@@ -75,9 +77,10 @@ def as_text(summary: dict[str, Any]) -> str:
     load = summary["load"]
     lines = [
         f"torture  store={summary['store']}{_mode(summary)}  seed={summary['seed']}  profile={summary['profile']}"
-        f"{mutant}  {summary['seconds']} s  {versions}",
-        f"load      starts {_list(load['starts'])}; {load['jobs']} jobs, {load['claims']} claims, "
-        f"{load['changes']} changes",
+        f"{mutant}{_rounds(summary)}  {summary['seconds']} s  {versions}",
+        f"load      starts {_list(load['starts'])}; {load['jobs']} jobs ({load['jobs a second']} a second), "
+        f"{load['claims']} claims, {load['changes']} changes",
+        f"asked     {_list(load['operations'])}",
         f"ended     {_list(load['ended'])}",
         f"faults    {_list(summary['faults'])}",
         f"races     {_list(summary['races'])}",
@@ -99,14 +102,31 @@ def as_text(summary: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _faults(evidence: Evidence) -> dict[str, int]:
+DEEDS = {
+    "block": "event loop blocked by a job",
+    "hog": "interpreter held by a job",
+    "kill": "killed by a job",
+    "stop": "frozen by a job",
+}
+
+
+def _faults(evidence: Evidence, verdicts: list[Verdict]) -> dict[str, int]:
+    """By kind: to the store and the way to it, to processes, and what was wrong with some of them all along."""
     faults = Counter(note.facts["kind"] for note in evidence.noted("fault"))
     for note in evidence.noted("failpoint"):
         faults[f"failpoint {note.facts['action']}"] += 1
+    for note in evidence.noted("deed"):
+        faults[DEEDS[note.facts["kind"]]] += 1
     for note in evidence.noted("exit"):
         if note.facts["code"] == 139:
             faults["poison"] += 1
-    return dict(faults.most_common())
+    counts = {verdict.number: verdict.counts for verdict in verdicts}
+    standing = {
+        "workers with a wrong clock": counts[26].get("skewed workers", 0),
+        "wake-ups lost": counts[27]["dropped"],
+        "wake-ups repeated": counts[27]["doubled"],
+    }
+    return {**dict(faults.most_common()), **{kind: int(number) for kind, number in standing.items() if number}}
 
 
 def _points(evidence: Evidence) -> dict[str, dict[str, dict[str, int]]]:
@@ -147,6 +167,10 @@ def _growth(verdicts: list[Verdict]) -> dict[str, float]:
 
 def _mode(summary: dict[str, Any]) -> str:
     return f" ({summary['durability']})" if summary["durability"] else ""
+
+
+def _rounds(summary: dict[str, Any]) -> str:
+    return f"  {summary['rounds']} rounds" if "rounds" in summary else ""
 
 
 def _list(counts: dict[str, Any]) -> str:

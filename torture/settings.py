@@ -28,7 +28,7 @@ class Settings(msgspec.Struct, kw_only=True):
     mutant: str | None = None
     transactional: bool = True
     skew: float = 0.0
-    """Seconds that this process's clock is wrong."""
+    """Seconds that this process's clock is ahead, or behind if negative."""
     drop: float = 0.0
     double: float = 0.0
     """Shares of wake-ups that are lost, or come three times."""

@@ -93,8 +93,12 @@ ROWS: dict[str, Callable[[Report], str]] = {
     "seed, seconds": lambda report: f"{report['seed']}, {report['seconds']:g}",
     "jobs / claims / changes of rows": _load,
     "starts accepted / refused or rolled back / unknown": _starts,
-    "workers killed (signal, failpoint, job)": _faults("kill", "failpoint kill", "poison"),
-    "workers frozen past their lease (signal, failpoint)": _faults("freeze", "failpoint stop"),
+    "workers killed (signal, failpoint, job, poison)": _faults("kill", "failpoint kill", "killed by a job", "poison"),
+    "workers frozen past their lease (signal, failpoint, job)": _faults("freeze", "failpoint stop", "frozen by a job"),
+    "event loop blocked, interpreter held": _faults("event loop blocked by a job", "interpreter held by a job"),
+    "workers with a wrong clock; wake-ups lost, repeated": lambda report: (
+        f"{_faults('workers with a wrong clock')(report)}; {_faults('wake-ups lost', 'wake-ups repeated')(report)}"
+    ),
     "crashes and restarts of the server": _server,
     "disk full, memory full": _faults("disk full", "memory full"),
     "answers cut off after the request was heard": lambda report: f"{report['leaks'].get('answers cut', '-')}",

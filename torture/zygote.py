@@ -24,6 +24,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(settings: Settings) -> None:
+    # Whoever asks for the end by the keyboard asks everybody; the run itself sees to it that all end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     prepare(settings)
     logging.basicConfig(level=logging.CRITICAL)
     modules = ["torture.worker", "torture.producer", "torture.operations", "torture.watched", _store(settings.url)]
@@ -90,10 +92,22 @@ def _store(url: str) -> str:
     return "holdfast.stores." + {"postgresql": "postgres"}.get(scheme, scheme)
 
 
-def follow_parent() -> None:
+def follow_parent(how: signal.Signals = signal.SIGKILL) -> None:
     """End when the parent does, however that is."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, how)
+
+
+def stop_once() -> None:
+    """Asked to stop, leave no server, disk or process behind; asked again, go on with that."""
+
+    def stop(number: int, frame: object) -> None:
+        for each in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(each, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, stop)
 
 
 if __name__ == "__main__":

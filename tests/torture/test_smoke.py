@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from signal import SIGTERM
 
 import pytest
 
@@ -21,7 +22,8 @@ SEED = 11
 STORES = ("sqlite", "postgres", "redis")
 HAPPENED = {1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 22, 23, 27, 29, 30, 32}
 """Invariants that could have been broken in every run: the others may have had no occasion in so short a time."""
-PATIENCE = 400
+PATIENCE = 280
+"""Seconds for each: a minute of load, and four times what everything else takes on a machine with two cores."""
 
 
 @pytest.fixture(scope="module")
@@ -59,5 +61,6 @@ def _start(store: str, folder: Path) -> subprocess.Popen[bytes]:
             cwd=ROOT,
             stdout=output,
             stderr=subprocess.STDOUT,
-            preexec_fn=follow_parent,
+            # Told so when the tests end in whatever way, it takes its servers and disks with it.
+            preexec_fn=lambda: follow_parent(SIGTERM),
         )
