@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.process.fleet import Fleet
+from tests.process.gate import Gate
 from tests.process.ground import GROUNDS, Ground
 
 
@@ -22,3 +23,10 @@ def fleet(ground: Ground) -> Generator[Fleet]:
     fleet = Fleet(ground.url)
     yield fleet
     fleet.close()
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Generator[Gate]:
+    gate = Gate(tmp_path)
+    yield gate
+    gate.close()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from holdfast import ChainFailed, Status
-from tests.process.fleet import Fleet, WorkerProcess
+from tests.process.fleet import PATIENCE, Fleet, WorkerProcess
+from tests.process.gate import Gate
 from tests.process.ground import Ground
 from tests.process.work import hold, note, poison
 
 
-def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(ground: Ground, fleet: Fleet) -> None:
+def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(ground: Ground, fleet: Fleet, gate: Gate) -> None:
     victim = fleet.start()
-    chains = ground.client.start_many([hold.bind(number, seconds=60.0) for number in range(4)])
+    chains = ground.client.start_many([hold.bind(number, gate.path) for number in range(4)])
     for _ in chains:
         victim.wait_for("started")
 
@@ -29,14 +30,15 @@ def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(ground: Ground, f
         assert [(attempt.number, attempt.outcome) for attempt in report.attempts] == [(1, "lost"), (2, "completed")]
 
 
-def test_a_frozen_worker_that_thaws_can_write_nothing(ground: Ground, fleet: Fleet) -> None:
+def test_a_frozen_worker_that_thaws_can_write_nothing(ground: Ground, fleet: Fleet, gate: Gate) -> None:
     zombie = fleet.start()
-    chain = ground.client.start(hold.bind(1, seconds=2.0))
+    chain = ground.client.start(hold.bind(1, gate.path))
     zombie.wait_for("started")
     freeze_at_rest(zombie, ground)
 
     rescuer = fleet.start()
     token = ground.client.wait(chain, timeout=30)
+    gate.open()
     zombie.thaw()
 
     zombie.wait_for("lost", attempt=1)
@@ -55,13 +57,16 @@ def freeze_at_rest(worker: WorkerProcess, ground: Ground) -> None:
         worker.pause()
 
 
-def test_sigterm_finishes_what_runs_and_starts_nothing_more(ground: Ground, fleet: Fleet) -> None:
+def test_sigterm_finishes_what_runs_and_starts_nothing_more(ground: Ground, fleet: Fleet, gate: Gate) -> None:
     worker = fleet.start(concurrency=1, types=["hold"])
-    first = ground.client.start(hold.bind(1, seconds=0.5))
-    second = ground.client.start(hold.bind(2, seconds=0.0))
+    first = ground.client.start(hold.bind(1, gate.path))
+    second = ground.client.start(hold.bind(2, gate.path))
     worker.wait_for("started")
 
-    assert worker.terminate() == 0
+    worker.process.terminate()
+    worker.wait_for("worker_stopping")
+    gate.open()
+    assert worker.process.wait(PATIENCE) == 0
 
     finished, waiting = ground.client.get(first), ground.client.get(second)
     assert finished is not None
@@ -71,10 +76,10 @@ def test_sigterm_finishes_what_runs_and_starts_nothing_more(ground: Ground, flee
 
 
 def test_a_job_that_outlives_the_grace_period_is_released_and_its_attempt_does_not_count(
-    ground: Ground, fleet: Fleet
+    ground: Ground, fleet: Fleet, gate: Gate
 ) -> None:
     worker = fleet.start(grace=0.2)
-    chain = ground.client.start(hold.bind(1, seconds=60.0))
+    chain = ground.client.start(hold.bind(1, gate.path))
     worker.wait_for("started")
 
     assert worker.terminate() == 0

@@ -42,6 +42,7 @@ def test_a_crash_of_the_server_under_a_fleet_loses_nothing_and_commits_nothing_t
     server: Postgres, client: SyncClient, fleet: Fleet
 ) -> None:
     accepted: dict[int, Chain[str]] = {}
+    news = threading.Condition()
     stop = threading.Event()
 
     def produce() -> None:
@@ -49,17 +50,20 @@ def test_a_crash_of_the_server_under_a_fleet_loses_nothing_and_commits_nothing_t
         while not stop.is_set():
             number += 1
             try:
-                accepted[number] = client.start(note.bind(number))
+                chain = client.start(note.bind(number))
             except StoreUnavailable:
                 continue
+            with news:
+                accepted[number] = chain
+                news.notify()
 
     producer = threading.Thread(target=produce)
     producer.start()
     try:
-        _work_goes_on(client, accepted)
+        _work_goes_on(client, accepted, news)
         for how in (signal.SIGQUIT, signal.SIGINT, signal.SIGQUIT):
             server.restart(how)
-            _work_goes_on(client, accepted)
+            _work_goes_on(client, accepted, news)
     finally:
         stop.set()
         producer.join()
@@ -72,10 +76,10 @@ def test_a_crash_of_the_server_under_a_fleet_loses_nothing_and_commits_nothing_t
     assert {number: token for number, token in ledger if number in accepted} == tokens
 
 
-def _work_goes_on(client: SyncClient, accepted: dict[int, Chain[str]]) -> None:
+def _work_goes_on(client: SyncClient, accepted: dict[int, Chain[str]], news: threading.Condition) -> None:
     """Come back when jobs that are accepted from now on complete."""
-    known = len(accepted)
-    pause = threading.Event()
-    while len(accepted) < known + 20:
-        pause.wait(0.01)
-    client.wait(accepted[max(list(accepted))], timeout=60)
+    with news:
+        known = len(accepted)
+        assert news.wait_for(lambda: len(accepted) >= known + 20, timeout=60)
+        latest = accepted[max(accepted)]
+    client.wait(latest, timeout=60)

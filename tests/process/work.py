@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import Any
 
 from holdfast import Attempt, Jobs, Retry
+from tests.process.gate import opened
 
 jobs = Jobs()
 
@@ -22,10 +22,10 @@ async def note(attempt: Attempt, number: int) -> str:
 
 
 @jobs.job(retry=AT_ONCE)
-async def hold(attempt: Attempt, number: int, seconds: float) -> str:
-    """Work for a while, then note it. Only the first attempt is slow."""
+async def hold(attempt: Attempt, number: int, gate: str) -> str:
+    """Note it when the gate is open. Only the first attempt waits there."""
     if attempt.job.attempt == 1:
-        await asyncio.sleep(seconds)
+        await opened(gate)
     async with attempt.complete() as done:
         await _insert(done.tx, number, attempt.claim.token)
         return done.output(attempt.claim.token)

@@ -25,7 +25,7 @@ async def test_it_tells_what_is_due_who_is_busy_and_whether_all_is_well(ground: 
 
         assert backlog["known"] is True
         assert backlog["groups"]["default"]["processes"] == 1
-        assert set(backlog["types"]) == {"note", "pause", "hold", "queue_up", "compute", "hog"}
+        assert set(backlog["types"]) == {"note", "where", "hold", "queue_up", "compute", "hog"}
         assert 'holdfast_processes{group="default"} 1' in metrics
         assert 'holdfast_slots{group="default"} 2' in metrics
         assert "# TYPE holdfast_due_jobs gauge" in metrics

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from holdfast import Client
 from tests.servers.postgres import fresh_address, shared_postgres
-from tests.supervisor.work import jobs, note, pause
+from tests.supervisor.work import jobs, note, where
 
 GUIDE = Path(__file__).parents[2] / "docs" / "supervisor.md"
 
@@ -18,8 +18,8 @@ async def test_the_query_for_keda_counts_what_is_due_and_not_what_is_scheduled_o
     address = fresh_address()
     (schema,) = parse_qs(urlsplit(address).query)["schema"]
     async with Client(address, jobs) as client:
-        await client.start_many([note.bind(1), note.bind(2), note.bind(3).options(delay=60), pause.bind(0)])
-        await client.pause("pause")
+        await client.start_many([note.bind(1), note.bind(2), note.bind(3).options(delay=60), where.bind()])
+        await client.pause("where")
 
     with shared_postgres().connect() as connection:
         counted = connection.execute(query.replace("holdfast.", f"{schema}.").encode()).fetchone()

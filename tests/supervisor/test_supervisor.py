@@ -13,7 +13,7 @@ from holdfast import Queue, Status
 from holdfast.supervisor import Group
 from holdfast.supervisor import supervisor as supervisor_module
 from tests.supervisor.ground import PATIENCE, QUICK, Ground, in_thread, is_over, read, ready, write
-from tests.supervisor.work import compute, hog, hold, note, pause
+from tests.supervisor.work import compute, hog, hold, note, where
 
 
 async def test_jobs_run_in_processes_that_end_with_the_supervisor(ground: Ground) -> None:
@@ -132,10 +132,10 @@ async def test_reloading_what_cannot_be_used_changes_nothing(ground: Ground) -> 
 
 
 async def test_groups_share_out_the_types(ground: Ground) -> None:
-    cpu = replace(QUICK, name="cpu", types=("pause",))
+    cpu = replace(QUICK, name="cpu", types=("where",))
     async with ground.supervised(QUICK, cpu) as (supervisor, _):
         one, other = await asyncio.gather(
-            ground.client.run(pause.bind(0), timeout=PATIENCE), ground.client.run(pause.bind(0), timeout=PATIENCE)
+            ground.client.run(where.bind(), timeout=PATIENCE), ground.client.run(where.bind(), timeout=PATIENCE)
         )
         pids = {fleet.group.name: [each.pid for each in fleet.processes] for fleet in supervisor.fleets}
 

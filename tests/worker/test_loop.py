@@ -64,18 +64,19 @@ async def test_free_slots_are_filled_in_one_claim(store: Store, clock: ManualClo
 async def test_never_more_run_at_once_than_the_concurrency(stage: Stage) -> None:
     running = 0
     most = 0
+    three = asyncio.Barrier(3)
 
     @stage.jobs.job
     async def count() -> None:
         nonlocal running, most
         running += 1
         most = max(most, running)
-        await asyncio.sleep(0)
+        await three.wait()
         running -= 1
 
-    await stage.client.start_many([count.bind() for _ in range(50)])
+    await stage.client.start_many([count.bind() for _ in range(48)])
     async with stage.worker(concurrency=3) as worker:
-        await stage.ear.hear("completed", times=50)
+        await stage.ear.hear("completed", times=48)
         assert worker.busy <= 3
 
     assert most == 3

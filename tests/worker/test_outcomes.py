@@ -186,7 +186,7 @@ async def test_a_handler_that_cancels_itself_fails_and_leaves_its_slot_usable(st
         task = asyncio.current_task()
         assert task is not None
         task.cancel()
-        await asyncio.sleep(1)
+        await asyncio.get_running_loop().create_future()
 
     chain = await stage.start(suicidal.bind(), max_attempts=2)
     async with stage.worker(concurrency=1):

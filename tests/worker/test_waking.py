@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import Attempt, Bound, Client, Fail, Jobs, Store
-from holdfast.operations import Operation
+from holdfast.operations import NextDue, Operation
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.clock import ManualClock
 from holdfast.wakeups import ANYTHING, Hints, LocalWakeups, NoWakeups
@@ -31,18 +31,18 @@ async def test_a_job_a_century_ahead_disturbs_nobody(stage: Stage) -> None:
 
 
 async def test_a_worker_that_knows_its_wake_ups_are_down_polls_every_second(clock: ManualClock) -> None:
-    stage = Stage(MemoryStore(clock=clock, wakeups=NoWakeups()), clock)
+    store = FaultyStore(MemoryStore(clock=clock, wakeups=NoWakeups()))
+    stage, asleep = Stage(store, clock), fell_asleep(store)
 
     @stage.jobs.job
     async def hello() -> None: ...
 
     async with stage.worker(poll_interval=1000):
-        await stage.ended(await stage.start(hello.bind()))
-        await asyncio.sleep(0)
+        await soon(asleep.wait())
         begun = asyncio.get_running_loop().time()
         await stage.ended(await stage.start(hello.bind()))
 
-    assert asyncio.get_running_loop().time() - begun < 2
+    assert asyncio.get_running_loop().time() - begun < PATIENCE / 2
 
 
 async def test_a_wait_without_wake_ups_looks_by_itself(clock: ManualClock) -> None:
@@ -61,7 +61,8 @@ async def test_a_wait_without_wake_ups_looks_by_itself(clock: ManualClock) -> No
 @pytest.mark.parametrize("by", ["retry", "run_now", "resume", "unblocked", "continued"])
 async def test_whatever_makes_a_job_due_wakes_a_sleeping_worker(clock: ManualClock, by: str) -> None:
     """With a poll interval beyond anybody's patience."""
-    stage = Stage(MemoryStore(clock=clock), clock)
+    store = FaultyStore(MemoryStore(clock=clock))
+    stage, asleep = Stage(store, clock), fell_asleep(store)
     tries = 0
 
     @stage.jobs.job
@@ -86,7 +87,7 @@ async def test_whatever_makes_a_job_due_wakes_a_sleeping_worker(clock: ManualClo
     async with stage.worker(poll_interval=1000):
         if by == "retry":
             await stage.ear.hear("failed")
-        await asyncio.sleep(0)
+        await soon(asleep.wait())
         match by:
             case "retry":
                 await stage.client.retry(chain)
@@ -157,3 +158,10 @@ async def test_hints_that_come_too_often_do_no_harm(clock: ManualClock) -> None:
 
 def test_a_client_needs_no_jobs_to_look_around() -> None:
     assert isinstance(Client(MemoryStore()).jobs, Jobs)
+
+
+def fell_asleep(store: FaultyStore) -> asyncio.Event:
+    """Set when a worker has asked when the next job is due: all that it does before it sleeps."""
+    asleep = asyncio.Event()
+    store.watch = lambda operation, _: asleep.set() if isinstance(operation, NextDue) else None
+    return asleep

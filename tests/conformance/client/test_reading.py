@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import Bound, Fail, Reschedule, Status
-from holdfast.operations import ReadEvents
+from holdfast.operations import Listen, Operation
 from tests.conformance.client.faces import AttemptFace
 from tests.conformance.client.scene import Scene, soon, value
 
@@ -253,7 +253,7 @@ async def test_paused_jobs_are_not_due(scene: Scene) -> None:
     assert (await scene.client.stats()).due == 0
 
 
-async def test_events_are_followed_live(scene: Scene) -> None:
+async def test_events_are_followed_live(scene: Scene, listening: asyncio.Event) -> None:
     async def step(attempt: AttemptFace, number: int) -> Any:
         if number == 1 and attempt.job.attempt == 1:
             raise ValueError
@@ -262,7 +262,7 @@ async def test_events_are_followed_live(scene: Scene) -> None:
     stepping = scene.job(step)
     async with scene.client.events() as next_event:
         first = asyncio.create_task(next_event())
-        await _listening(scene)
+        await soon(listening.wait())
         chain = await scene.client.start(stepping.bind(1))
         await scene.drain(advance=True)
         other = await scene.client.start(stepping.bind(0), delay=100)
@@ -284,23 +284,36 @@ async def test_events_are_followed_live(scene: Scene) -> None:
     assert events[-1].job_id == other.id
 
 
-async def _listening(scene: Scene) -> None:
-    """Wait until whoever follows the events is heard of: the store then records what happens."""
-    double = scene.jobs.job(name="probe")(value)
-    async with asyncio.timeout(20):
-        while True:
-            probe = await scene.client.start(double.bind(0), delay=1000)
-            await scene.client.delete([probe])
-            if await scene.store.perform(ReadEvents(0, 1)):
-                return
-            await asyncio.sleep(0)
+@pytest.fixture
+async def listening(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Set when somebody follows the events: from then on the store records what happens."""
+    loop, listening = asyncio.get_running_loop(), asyncio.Event()
+    perform, perform_sync = scene.store.perform, scene.store.perform_sync
+
+    async def noted(operation: Operation[Any]) -> Any:
+        answer = await perform(operation)
+        if isinstance(operation, Listen):
+            listening.set()
+        return answer
+
+    def noted_sync(operation: Operation[Any]) -> Any:
+        answer = perform_sync(operation)
+        if isinstance(operation, Listen):
+            loop.call_soon_threadsafe(listening.set)
+        return answer
+
+    monkeypatch.setattr(scene.store, "perform", noted)
+    monkeypatch.setattr(scene.store, "perform_sync", noted_sync)
+    return listening
 
 
-async def test_following_ends_cleanly_while_nothing_happens(scene: Scene) -> None:
+async def test_following_ends_cleanly_while_nothing_happens(scene: Scene, listening: asyncio.Event) -> None:
+    double = scene.jobs.job(name="double")(value)
     async with scene.client.events() as next_event:
         first = asyncio.create_task(next_event())
-        await _listening(scene)
-        assert (await soon(first)).type == "probe"
+        await soon(listening.wait())
+        await scene.client.start(double.bind(1))
+        assert (await soon(first)).type == "double"
 
 
 async def test_examining_a_store_names_what_it_found(scene: Scene) -> None:
