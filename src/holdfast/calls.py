@@ -63,8 +63,8 @@ class Calls:
     def __init__(self, jobs: Jobs | None) -> None:
         self.jobs = Jobs() if jobs is None else jobs
         self._has_registry = jobs is not None
-        self._strangers: set[str] = set()
-        """Types that were started here though the registry does not have them."""
+        self._started: set[str] = set()
+        """Types that were started here, and looked for in the registry."""
 
     def chain(self, record: ChainRecord, *, deduplicated: bool = False) -> Chain[Any]:
         return Chain(record, self.jobs, deduplicated=deduplicated)
@@ -76,19 +76,20 @@ class Calls:
         started = yield Start(tuple(new_chain(described(bound, {}), trace) for bound in bounds))
         jobs = self.jobs
         if self._has_registry:
-            self._warn_of_strangers({bound.type.name for bound in bounds})
+            for bound in bounds:
+                if bound.type.name not in self._started:
+                    self._warn_of_stranger(bound.type.name)
         return [Chain(chain, jobs, deduplicated=deduplicated) for chain, deduplicated in started]
 
-    def _warn_of_strangers(self, names: set[str]) -> None:
+    def _warn_of_stranger(self, name: str) -> None:
         """Say once per type that nobody with this registry runs what was started. Some other worker may."""
-        for name in sorted(names - self._strangers):
-            if name not in self.jobs:
-                self._strangers.add(name)
-                log.warning(
-                    "job type %r was started, and is not in the registry of this client: workers with this registry "
-                    "leave it alone; is a jobs.include(...) missing?",
-                    name,
-                )
+        self._started.add(name)
+        if name not in self.jobs:
+            log.warning(
+                "job type %r was started, and is not in the registry of this client: workers with this registry "
+                "leave it alone; is a jobs.include(...) missing?",
+                name,
+            )
 
     def get(self, chain_id: str) -> Steps[Chain[Any] | None]:
         (record,) = yield GetChains((chain_id,))

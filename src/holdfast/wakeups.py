@@ -19,9 +19,10 @@ class Hints:
     `anything` stands for a change of unknown content: whoever hears it looks for itself.
     """
 
-    due: set[str] = field(default_factory=set[str])
-    finished: set[str] = field(default_factory=set[str])
-    lost: set[str] = field(default_factory=set[str])
+    # Not `set[str]`: to call that takes five times as long as `set`, and every write makes hints.
+    due: set[str] = field(default_factory=lambda: set())
+    finished: set[str] = field(default_factory=lambda: set())
+    lost: set[str] = field(default_factory=lambda: set())
     recorded: bool = False
     """Events were recorded for listeners."""
     anything: bool = False

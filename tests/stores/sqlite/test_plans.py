@@ -27,7 +27,7 @@ BY_INDEX = {
     "reap_expired": "USING INDEX holdfast_job_leased (status=? AND type=? AND leased_until<?)",
     "settle_claims": "SEARCH job USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
     "settle_completed": "USING INTEGER PRIMARY KEY (rowid=?)",
-    "find_id": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
+    "place": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
     "find_ids": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
     "find_key": "SEARCH first USING INDEX holdfast_job_key (key=? AND type=?)",
     "chains": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",

@@ -40,7 +40,6 @@ def notice_listeners(turn: Turn) -> Plan[None]:
 
 def write(turn: Turn) -> Plan[None]:
     """Record what a turn gathered."""
-    if turn.events:
-        yield Many(_INSERT, turn.events)
-        yield Statement(_FORGET, {"kept": EVENTS_KEPT})
-        turn.hints.recorded = True
+    yield Many(_INSERT, turn.events)
+    yield Statement(_FORGET, {"kept": EVENTS_KEPT})
+    turn.hints.recorded = True

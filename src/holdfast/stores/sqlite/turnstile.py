@@ -33,11 +33,11 @@ class Turnstile:
 
     def enter_sync(self, timeout: float) -> bool:
         """Wait for one's turn; False if it did not come in time."""
-        turn = threading.Lock()
-        waiter = _Waiter(turn.release)
-        if self._enter(waiter):
+        if self._enter():
             return True
+        turn = threading.Lock()
         turn.acquire()
+        waiter = _Waiter(turn.release)
         if self._line_up(waiter):
             return True
         try:
@@ -50,10 +50,12 @@ class Turnstile:
 
     async def enter(self, timeout: float) -> bool:
         """Wait for one's turn without blocking the loop; False if it did not come in time."""
+        if self._enter():
+            return True
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         waiter = _Waiter(lambda: loop.call_soon_threadsafe(_finish, turn))
-        if self._enter(waiter) or self._line_up(waiter):
+        if self._line_up(waiter):
             return True
         try:
             await asyncio.wait_for(turn, timeout)
@@ -80,11 +82,12 @@ class Turnstile:
                 continue
             return
 
-    def _enter(self, waiter: _Waiter) -> bool:
+    def _enter(self) -> bool:
+        """Enter if nobody is inside."""
         with self._mutex:
             if self._taken:
                 return False
-            self._taken = waiter.admitted = True
+            self._taken = True
             return True
 
     def _line_up(self, waiter: _Waiter) -> bool:

@@ -49,5 +49,6 @@ def plan(operation: Operation[R], turn: Turn) -> Plan[R]:
         return cast(R, (yield from verb(turn, operation)))
     yield from events.notice_listeners(turn)
     answer = yield from verb(turn, operation)
-    yield from events.write(turn)
+    if turn.events:
+        yield from events.write(turn)
     return cast(R, answer)

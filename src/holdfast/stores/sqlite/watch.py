@@ -60,8 +60,10 @@ class Poker:
         """
         # Windows has no file events, so nobody would hear it.
         if sys.platform != "win32":
-            with contextlib.suppress(OSError):
+            try:
                 os.pwrite(self._fd, b"\0", 0)
+            except OSError:
+                return
 
     def close(self) -> None:
         os.close(self._fd)
