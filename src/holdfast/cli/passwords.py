@@ -14,6 +14,10 @@ _USERINFO = re.compile(r"(?:://)?[^:]*:(.*)@", re.DOTALL)
 _PAIR = re.compile(r"\w*pass(?:word|wd|phrase)\w*\s*=\s*('(?:[^'\\]|\\.)*'|\S+)", re.IGNORECASE)
 """As in a connection string of libpq's: `host=db password='s3cret'`."""
 
+_PORT = re.compile(r"(?:\[[^\]]*\]|[^:,]*):([^,]*),?")
+"""Of one host among several, what stands where its port does."""
+_LAST_PORT = 65535
+
 HIDDEN = "***"
 
 
@@ -23,7 +27,7 @@ def passwords_in(address: str) -> list[str]:
         if "://" not in address or not is_escaped(address):
             raise ValueError("not an address that can be taken apart")
         parts = urlsplit(address)
-        found = [parts.password] if parts.password else []
+        found = [parts.password] if parts.password else _misplaced(address)
         query = parse_qsl(parts.query)
         found += [value for name, value in query if _NAMES.search(name)]
         # A replica's address, or that of the wake-ups, within the store's, where it is written with yet more escapes.
@@ -32,9 +36,22 @@ def passwords_in(address: str) -> list[str]:
     except ValueError:
         scheme, separator, rest = address.partition("://")
         userinfo = _USERINFO.search(rest if separator else scheme)
-        found = [userinfo[1]] if userinfo else []
+        found = [userinfo[1]] if userinfo else _misplaced(address)
         found += [pair[1] for pair in _PAIR.finditer(address)]
     return list(dict.fromkeys(text for secret in found if secret for text in (secret, unquote(secret))))
+
+
+def _misplaced(address: str) -> list[str]:
+    """What stands where a port should and cannot be one: a password whose `@host` was left out.
+
+    With all that follows it, which may be more of it, and without.
+    """
+    hosts = re.split(r"[/?#]", address.partition("://")[2], maxsplit=1)[0].rpartition("@")[2]
+    for port in _PORT.finditer(hosts):
+        if port[1] and not (port[1].isdecimal() and int(port[1]) <= _LAST_PORT):
+            rest = hosts[port.start(1) :]
+            return [address[address.index(hosts) + port.start(1) :], rest]
+    return []
 
 
 def hide(text: str, passwords: Iterable[str]) -> str:
