@@ -69,10 +69,8 @@ class Prediction:
 
 def predict(kind: WorkKind) -> Prediction:
     """What becomes of a job of this kind."""
-    limit = kind.retry.max_attempts
-    attempt = 1
-    while kind.ending(attempt) == "fail":
-        if not kind.retryable or attempt == limit:
-            return Prediction(Status.FAILED, attempt)
-        attempt += 1
-    return Prediction(Status.COMPLETED if kind.ending(attempt) == "success" else Status.CANCELLED, attempt)
+    limit = kind.retry.max_attempts if kind.retryable else 1
+    last = kind.fail_times + 1
+    if limit is not None and (kind.outcome == "fail" or last > limit):
+        return Prediction(Status.FAILED, limit)
+    return Prediction(Status.COMPLETED if kind.outcome == "success" else Status.CANCELLED, last)
