@@ -21,7 +21,7 @@ THRICE = Retry(max_attempts=3)
         (WorkKind(name="a", fail_times=3, retry=THRICE), Status.FAILED, 3),
         (WorkKind(name="a", fail_times=7, retry=Retry(max_attempts=None)), Status.COMPLETED, 8),
         (WorkKind(name="a", fail_times=10**15, retry=Retry(max_attempts=None)), Status.COMPLETED, 10**15 + 1),
-        (WorkKind(name="a", fail_times=10**15, retry=Retry(max_attempts=10**14)), Status.FAILED, 10**14),
+        (WorkKind(name="a", fail_times=10**15, retry=Retry(max_attempts=1000)), Status.FAILED, 1000),
         (WorkKind(name="a", fail_times=1, retryable=False), Status.FAILED, 1),
         (WorkKind(name="a", outcome="fail", retry=THRICE), Status.FAILED, 3),
         (WorkKind(name="a", outcome="fail", retryable=False), Status.FAILED, 1),
