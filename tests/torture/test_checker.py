@@ -245,6 +245,15 @@ def started_before_its_blocker(story: Story) -> None:
     story.claim("b")
 
 
+def let_go_afterwards(story: Story) -> None:
+    story.job("a", tx="1")
+    story.job("b", after="blocked", tx="2")
+    story.call("start", "ok", {"ids": ["b"], "after": {"b": ["a"]}}, found=["b"], deduplicated=[False])
+    story.claim("a", tx="3")
+    story.end("a", tx="4")
+    story.end("b", "pending", tx="5")
+
+
 def two_of_a_key(story: Story) -> None:
     story.job("a", type="keyed", key="k")
     story.job("b", type="keyed", key="k")
@@ -388,7 +397,7 @@ BROKEN: list[tuple[int, Telling]] = [
     (21, claimed_although_it_knew), (30, calls_that_never_end),
     (7, ended_under_another_token), (7, output_of_another), (8, attempt_skipped), (8, attempt_beyond_the_limit),
     (9, early), (10, late_reaper), (11, poison_for_ever), (12, hole_in_a_chain), (13, blocked_for_ever),
-    (13, started_before_its_blocker), (14, two_of_a_key), (16, completed_after_cancel), (16, told_what_never_was),
+    (13, started_before_its_blocker), (13, let_go_afterwards), (14, two_of_a_key), (16, completed_after_cancel), (16, told_what_never_was),
     (17, two_winners), (18, waiter_told_wrong), (18, waiter_asleep), (19, pruned_early), (19, pruned_unfinished),
     (20, changed_payload), (21, held_after_exit), (21, claimed_after_the_order), (23, starved), (29, not_counted),
     (30, leaked), (30, not_at_rest), (32, neighbour_touched),

@@ -64,6 +64,7 @@ def blockers_hold(evidence: Evidence) -> Tally:
         for claim in filter(is_claim, changes):
             early = [chain for chain, end in zip(chains, ends, strict=True) if end is None or end.seq > claim.seq]
             tally.expect(not early, f"{job_id} started before its blockers {early}: {story(changes)}")
+        _check_let_go(tally, evidence, chains, changes)
         last = sorted(end.at for end in ends if end is not None)
         ties += len(last) > 1 and last[-1] - last[-2] < TIE
         row = evidence.rows.get(job_id)
@@ -78,6 +79,15 @@ def blockers_hold(evidence: Evidence) -> Tally:
     if not ties:
         tally.opportunities = 0  # nobody ever ended together: the race that matters was not run
     return tally
+
+
+def _check_let_go(tally: Tally, evidence: Evidence, chains: list[str], changes: list[Change]) -> None:
+    """Where the audit names transactions: a job is let go of, or fails, in the one that ended a chain it waited for."""
+    together = {each.tx for chain in chains for each in evidence.by_chain.get(chain, []) if each.after in FINISHED}
+    for change in changes:
+        let_go = change.before == "blocked" and change.after in ("pending", "failed")
+        if let_go and change.tx is not None and change.tx not in together:
+            tally.broken(f"{change.id} became {change.after} apart from the end of its blockers: {story(changes)}")
 
 
 def _completion(changes: list[Change]) -> Change | None:
