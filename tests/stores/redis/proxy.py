@@ -5,24 +5,34 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 
+def nothing() -> None:
+    """What happens meanwhile, unless a test wants something."""
+
+
 class Proxy:
-    """Passes bytes both ways. `cut_after` requests it hears one more, and cuts the connection before the answer."""
+    """Passes bytes both ways, but for one answer: see `cut_at`."""
 
     def __init__(self, server: Path) -> None:
         self._server = server
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
-        self._cut_in: int | None = None
-        self.cuts = 0
+        self.swallowed: list[bytes] = []
+        """The answers that nobody got."""
+        self._word: bytes | None = None
+        self._meanwhile: Callable[[], object] = nothing
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def cut_after(self, requests: int) -> None:
-        self._cut_in = requests
+    def cut_at(self, word: str, meanwhile: Callable[[], object] = nothing) -> None:
+        """Let the next request with this word reach the server, wait for its answer, and hang up instead of passing it.
+
+        `meanwhile` is called in between: after the server did what it was asked, before it is asked again.
+        """
+        self._word, self._meanwhile = word.encode(), meanwhile
 
     def close(self) -> None:
         self._listener.close()
@@ -36,36 +46,25 @@ class Proxy:
                 server = socket.socket(socket.AF_UNIX)
                 server.connect(str(self._server))
                 self._pairs.append((client, server))
-                threading.Thread(target=self._requests, args=(client, server), daemon=True).start()
-                threading.Thread(target=self._answers, args=(client, server), daemon=True).start()
+                cutting = threading.Event()
+                for way in (self._requests, self._answers):
+                    threading.Thread(target=way, args=(client, server, cutting), daemon=True).start()
 
-    def _requests(self, client: socket.socket, server: socket.socket) -> None:
+    def _requests(self, client: socket.socket, server: socket.socket, cutting: threading.Event) -> None:
         with contextlib.suppress(OSError):
             while data := client.recv(1 << 20):
-                if b"EVALSHA" in data and self._cut_in is not None:
-                    self._cut_in -= 1
-                    if self._cut_in < 0:
-                        self._cut_in = None
-                        self._swallow_answer(server, data)
-                        break
+                if self._word is not None and self._word in data:
+                    self._word = None
+                    cutting.set()
                 server.sendall(data)
         _hang_up(client, server)
 
-    def _swallow_answer(self, server: socket.socket, request: bytes) -> None:
-        # The answering thread stands in recv on the same socket: it is told to drop what comes.
-        self._dropping = server
-        server.sendall(request)
-        self._dropped.wait(5)
-        self.cuts += 1
-
-    _dropping: socket.socket | None = None
-    _dropped = threading.Event()
-
-    def _answers(self, client: socket.socket, server: socket.socket) -> None:
+    def _answers(self, client: socket.socket, server: socket.socket, cutting: threading.Event) -> None:
         with contextlib.suppress(OSError):
             while data := server.recv(1 << 20):
-                if self._dropping is server:
-                    self._dropped.set()
+                if cutting.is_set():
+                    self.swallowed.append(data)
+                    self._meanwhile()
                     break
                 client.sendall(data)
         _hang_up(client, server)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import asyncio
+import re
 from typing import Any
 
 import pytest
 
 from holdfast.errors import StoreUnavailable
 from holdfast.operations import ClaimJobs, Examine, GetJobs, Settle, Start, TypeTerms
-from holdfast.stores.redis import RedisStore
+from holdfast.stores.redis import RedisStore, checks
 from holdfast.stores.redis.address import read_address
+from holdfast.stores.redis.exchange import Refused
 from holdfast.stores.redis.keys import Keys
 from holdfast.testing import ManualClock
 from holdfast.testing.builders import completed, new_job
-from tests.servers.redis import run_redis, until
+from tests.servers.redis import RedisServer, run_redis, until
+from tests.stores.redis.guide import rights_in_guide
 
 
 def test_a_server_that_evicts_is_refused() -> None:
@@ -69,6 +72,36 @@ def test_durability_is_told_as_it_is(settings: dict[str, Any], level: str, word:
         store.close_sync()
 
 
+@pytest.mark.parametrize(
+    ("settings", "level", "word"),
+    [({}, "WARNING", "none: "), ({"appendonly": "yes", "appendfsync": "always"}, "INFO", "synced for every write")],
+)
+async def test_what_jobs_are_trusted_to_is_said_at_the_start(
+    settings: dict[str, Any], level: str, word: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "holdfast.redis")
+    with run_redis(port=0, **settings) as server:
+        for asynchronous in (False, True):
+            caplog.clear()
+            store = RedisStore(server.address())
+            await (store.open() if asynchronous else asyncio.to_thread(store.open_sync))
+
+            said = caplog.records[0].getMessage()
+            assert re.search(r"(Redis|Valkey) \d+\.\d+\.\d+, master, eviction noeviction, persistence ", said)
+            assert word in said
+            assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"][: 1 + (level == "WARNING")]
+            await store.close()
+
+
+def test_a_server_that_does_not_tell_its_settings_is_not_said_to_lose_everything() -> None:
+    info = b"redis_version:7.0.0\r\naof_enabled:0\r\n"
+    server = checks.read_server([info, Refused("NOPERM no CONFIG"), Refused("NOPERM no CONFIG")])
+
+    findings = {finding.subject: finding for finding in checks.findings(server, read_address("redis://"))}
+
+    assert findings["durability"].level == "warning"
+
+
 def test_expired_leases_and_late_jobs_are_counted() -> None:
     with run_redis() as server:
         clock = ManualClock()
@@ -104,11 +137,9 @@ def test_a_password_is_used_and_never_shown() -> None:
 
 
 def test_the_rights_in_the_guide_are_enough() -> None:
-    guide = Path("docs/stores/redis.md").read_text()
-    line = next(line for line in guide.splitlines() if line.startswith("ACL SETUSER"))
     with run_redis() as server:
         with server.connect() as client:
-            client.execute_command(*line.split())
+            client.execute_command(*rights_in_guide())
         store = RedisStore(server.address("shop").replace("redis://", "redis://holdfast:secret@"))
         store.open_sync()
         store.wakeups.subscribe(lambda hints: None)
@@ -151,6 +182,8 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
         ("redis://localhost?colour=red", "no option colour"),
         ("redis://localhost/jobs", "number of a database"),
         ("redis://localhost?namespace={x}", "namespace"),
+        ("redis://localhost?ssl_ca_certs=/authority.pem", "ssl_ca_certs .* is for TLS: begin it with rediss://"),
+        ("redis+cluster://localhost?ssl_cert_reqs=none", r"begin it with rediss\+cluster://"),
         ("http://localhost", "begins with"),
     ],
 )
@@ -166,6 +199,30 @@ def test_an_address_says_everything() -> None:
     assert address.login == {"db": 0, "username": "me", "password": "pass@word"}
     assert (address.cluster, address.tls, address.namespace) == (True, {}, "shop")
     assert (address.timeout, address.wait, address.waitaof) == (2.0, 1, -1)
+
+
+def test_a_namespace_is_marked_with_its_layout_by_whoever_opens_it_first(server: RedisServer) -> None:
+    store = RedisStore(server.address("marked"))
+
+    store.open_sync()
+
+    with server.connect() as client:
+        assert client.hget("{marked}", "layout") == b"1"
+    store.close_sync()
+
+
+async def test_a_namespace_of_another_layout_is_refused_and_left_alone(server: RedisServer) -> None:
+    with server.connect() as client:
+        client.hset("{strange}", "layout", "2")
+        store = RedisStore(server.address("strange"))
+
+        with pytest.raises(StoreUnavailable, match=r"'strange' is written in layout 2.*another namespace="):
+            store.open_sync()
+        with pytest.raises(StoreUnavailable, match="layout 2"):
+            await store.open()
+
+        assert client.hgetall("{strange}") == {b"layout": b"2"}
+    await store.close()
 
 
 def test_a_namespace_is_in_the_slot_that_the_cluster_says() -> None:

@@ -16,8 +16,11 @@ from holdfast.operations import ClaimJobs, GetChains, GetStats, Settle, Start, T
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.keys import Keys
 from holdfast.testing.builders import completed, new_job
+from holdfast.testing.clock import ManualClock
 from holdfast.wakeups import Alarm
 from tests.servers.redis import RedisCluster, RedisServer, new_namespace, run_cluster, until
+from tests.stores.redis.every_verb import READING, WRITING, prepared
+from tests.stores.redis.guide import rights_in_guide
 
 TERMS = (TypeTerms("resize", 30_000_000, 25),)
 
@@ -68,6 +71,45 @@ async def test_wake_ups_arrive_on_a_cluster(cluster: RedisCluster) -> None:
     assert await alarm.wait(10)
     await here.close()
     await there.close()
+
+
+def test_every_verb_works_on_a_cluster(cluster: RedisCluster) -> None:
+    for script, making in WRITING.values():
+        clock = ManualClock()
+        store = RedisStore(cluster.address(timeout="30"), clock=clock)
+        store.open_sync()
+        store.perform_sync(making(*prepared(store, clock)))
+        for operation in READING if script == "start" else ():
+            store.perform_sync(operation)
+        store.close_sync()
+
+
+def test_what_jobs_are_trusted_to_is_said_on_a_cluster_too(
+    cluster: RedisCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "holdfast.redis")
+    store = RedisStore(cluster.address())
+
+    store.open_sync()
+
+    said, warned = [record.getMessage() for record in caplog.records]
+    assert ", master of a cluster, eviction noeviction, persistence none" in said
+    assert "keeps nothing on disk" in warned
+    store.close_sync()
+
+
+def test_the_rights_in_the_guide_are_enough_on_a_cluster(cluster: RedisCluster) -> None:
+    for node in cluster.nodes:
+        with node.connect() as client:
+            client.execute_command(*rights_in_guide())
+    store = RedisStore(cluster.address("shop").replace("://", "://holdfast:secret@"))
+
+    store.open_sync()
+    store.wakeups.subscribe(lambda hints: None)
+    until(lambda: store.wakeups.healthy)
+
+    assert len(store.perform_sync(Start((new_job(key="k"),)))) == 1
+    store.close_sync()
 
 
 def test_a_plain_address_of_a_cluster_is_refused(cluster: RedisCluster) -> None:

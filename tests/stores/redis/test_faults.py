@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-import re
+import socket
+import time
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -16,28 +19,24 @@ from holdfast.job import Record, Status
 from holdfast.operations import (
     Cancel,
     ClaimJobs,
-    Complete,
-    Delete,
     GetChains,
     GetJobs,
     GetStats,
-    Keep,
-    Operation,
+    Listen,
+    Pause,
     Prune,
     Reap,
     Renew,
-    RetryJobs,
+    ReportProgress,
     RunNow,
     Settle,
     Start,
-    Step,
     TypeTerms,
 )
 from holdfast.stores.redis import RedisStore
-from holdfast.testing.builders import completed, continued, failed, new_job, next_job
+from holdfast.testing.builders import completed, failed, new_job
 from holdfast.testing.clock import ManualClock
-from tests.servers.redis import RedisServer, run_redis
-from tests.stores.redis.proxy import proxy_to
+from tests.servers.redis import RedisServer, run_redis, until
 
 TERMS = (TypeTerms("resize", 30_000_000, 25),)
 
@@ -116,6 +115,7 @@ def test_a_full_server_refuses_new_jobs_and_lets_go_of_old_ones() -> None:
         store.open_sync()
         store.perform_sync(Start(tuple(new_job(keep=1) for _ in range(20))))
         first, second, *_ = claim(store, 10)
+        later = store.perform_sync(Start((new_job("other", delay=60),)))[0].chain.first.id
         before = store.perform_sync(GetStats())
         with server.connect() as client:
             client.config_set("maxmemory", client.info("memory")["used_memory"] // 2)
@@ -124,10 +124,15 @@ def test_a_full_server_refuses_new_jobs_and_lets_go_of_old_ones() -> None:
             store.perform_sync(Start((new_job(),)))
 
         assert store.perform_sync(GetStats()) == before
+        third, *_ = claim(store, 1)
+        assert store.perform_sync(ReportProgress(third.claim, 0.5, "half")) is None
+        assert [job.id for job in store.perform_sync(RunNow((later,)))] == [later]
+        store.perform_sync(Pause(("other",)))
+        store.perform_sync(Listen("somebody", 60_000_000))
         assert store.perform_sync(Renew(((first.claim, 60_000_000),))) == {}
         assert [each.written for each in store.perform_sync(Settle((completed(first), failed(second))))] == [True, True]
         clock.advance(31)
-        assert len(store.perform_sync(Reap(("resize",), (), 100))) == 8
+        assert len(store.perform_sync(Reap(("resize",), (), 100))) == 9
         (cancelled,) = store.perform_sync(Cancel((second.id,)))
         assert cancelled.last.status is Status.FAILED
         pruned = store.perform_sync(Prune(10))
@@ -135,69 +140,62 @@ def test_a_full_server_refuses_new_jobs_and_lets_go_of_old_ones() -> None:
         store.close_sync()
 
 
-def prepared(store: RedisStore) -> Record:
-    """A pending, a running and a failed job; answers the running one."""
-    store.perform_sync(Start((new_job(id="failed"), new_job(id="running"), new_job(id="pending", delay=60))))
-    broken, running = claim(store, 2)
-    store.perform_sync(Settle((failed(broken),)))
-    return running
+def test_a_server_that_may_not_be_written_to_is_left_and_asked_for_anew() -> None:
+    with run_redis() as own, ThreadPoolExecutor() as pool, own.connect() as client:
+        store = RedisStore(own.address(timeout="30"))
+        store.open_sync()
+        store.perform_sync(Start((new_job(id="before"),)))
+        links = {each["id"] for each in client.client_list() if each["name"] == "holdfast"}
+        client.execute_command("REPLICAOF", "127.0.0.1", "1")
+        refusals = client.info("stats")["total_error_replies"]
+
+        starting = pool.submit(store.perform_sync, Start((new_job(id="after"),)))
+        until(lambda: client.info("stats")["total_error_replies"] > refusals + 1)
+        client.execute_command("REPLICAOF", "NO", "ONE")
+
+        (started,) = starting.result(30)
+        assert not started.deduplicated
+        assert links.isdisjoint(each["id"] for each in client.client_list())
+        store.close_sync()
 
 
-VERBS: dict[str, Callable[[Record], Operation[Any]]] = {
-    "start": lambda running: Start((new_job(id="new", key="k"), new_job(id="newer", after=("new",)))),
-    "claim": lambda running: ClaimJobs((TypeTerms("other", 1, 1), *TERMS), 5, "worker", "token"),
-    "renew": lambda running: Renew(((running.claim, 5_000_000),)),
-    "settle": lambda running: Settle((completed(running, starts=(new_job(id="side"),)),)),
-    "settle with continuation": lambda running: Settle((continued(running, next_job(running, id="next")),)),
-    "reap": lambda running: Reap(("resize",), (), 10),
-    "complete": lambda running: Complete("running", "running", (Step(output=b"1"),), (new_job(id="side"),), ("side",)),
-    "cancel": lambda running: Cancel(("running", "pending")),
-    "retry": lambda running: RetryJobs(("failed",)),
-    "run now": lambda running: RunNow(("pending",)),
-    "delete": lambda running: Delete(("running", "pending")),
-    "keep": lambda running: Keep(("failed",), 5),
-    "prune": lambda running: Prune(10),
-}
+async def test_async_code_leaves_a_server_that_may_not_be_written_to() -> None:
+    with run_redis() as own, own.connect() as client:
+        store = RedisStore(own.address(timeout="30"))
+        await store.open()
+        links = {each["id"] for each in client.client_list() if each["name"] == "holdfast"}
+        client.execute_command("REPLICAOF", "127.0.0.1", "1")
+        refusals = client.info("stats")["total_error_replies"]
+
+        starting = asyncio.create_task(store.perform(Start((new_job(),))))
+        await asyncio.to_thread(until, lambda: client.info("stats")["total_error_replies"] > refusals + 1)
+        client.execute_command("REPLICAOF", "NO", "ONE")
+
+        (started,) = await starting
+        assert not started.deduplicated
+        assert links.isdisjoint(each["id"] for each in client.client_list())
+        await store.close()
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_request_whose_answer_was_cut_off_is_answered_as_if_it_had_not_been(verb: str, server: RedisServer) -> None:
-    def outcome(cut: bool) -> object:
-        with proxy_to(server.socket) as proxy:
-            clock = ManualClock()
-            store = RedisStore(server.tcp_address(port=proxy.port), clock=clock)
-            store.open_sync()
-            if verb == "prune":
-                store.perform_sync(Start((new_job(id="gone", keep=0),)))
-                store.perform_sync(Settle(tuple(completed(job) for job in claim(store))))
-            running = prepared(store)
-            operation = VERBS[verb](running)
-            store.perform_sync(Start((new_job(id="due"),)))
-            clock.advance(31 if verb == "reap" else 1)
-            if verb in ("claim", "settle with continuation", "settle"):
-                # The server knows the script already, so that the request that is cut off is the one that counts.
-                warm_up(store, operation.verb)
-            if cut:
-                proxy.cut_after(0)
-
-            answer = store.perform_sync(operation)
-
-            if cut:
-                assert proxy.cuts == 1
-            everything = store.perform_sync(
-                GetJobs(("failed", "running", "pending", "new", "newer", "side", "next", "due"))
-            )
-            store.close_sync()
-            return hide(answer), [hide(job) for job in everything]
-
-    assert outcome(cut=True) == outcome(cut=False)
+@contextmanager
+def silence() -> Generator[int]:
+    """A port that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1]
 
 
-def warm_up(store: RedisStore, verb: str) -> None:
-    if verb == "claim":
-        store.perform_sync(ClaimJobs((TypeTerms("none", 1, 1),), 1, "worker", "token"))
+async def test_a_cluster_of_which_no_node_answers_takes_no_longer_than_a_call_may() -> None:
+    with ExitStack() as stack:
+        ports = [stack.enter_context(silence()) for _ in range(6)]
+        nodes = ",".join(f"127.0.0.1:{port}" for port in ports)
+        store = RedisStore(f"redis+cluster://{nodes}?timeout=0.5")
+        begun = time.monotonic()
 
+        with pytest.raises(StoreUnavailable):
+            await asyncio.to_thread(store.open_sync)
+        with pytest.raises(StoreUnavailable):
+            await store.open()
 
-def hide(answer: object) -> str:
-    """An answer as text, without what differs from run to run."""
-    return re.sub(r"token='[^']*'", "", repr(answer))
+        # Each of them may take two seconds where there is time.
+        assert time.monotonic() - begun < 10
+        await store.close()

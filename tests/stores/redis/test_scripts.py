@@ -161,5 +161,5 @@ def test_nothing_is_left_behind_by_chains_that_are_gone(store: RedisStore, serve
     namespace = store.name.rpartition("=")[2]
     with server.connect() as client:
         left = {key.decode().partition(":")[2].partition(":")[0] for key in client.keys(f"{{{namespace}}}*")}
-    # The root, and answers that are kept for a minute.
-    assert left <= {"", "answer", "claimed"}
+    # The root, and what is kept for a while, in case that somebody asks again.
+    assert left <= {"", "answer", "claimed", "gone"}

@@ -53,6 +53,10 @@ def read_address(text: str) -> Address:
     namespace = options.pop("namespace", "holdfast")
     socket = options.pop("socket", None)
     tls = {name: options.pop(name) for name in _TLS if name in options}
+    if tls and not parts.scheme.startswith("rediss"):
+        raise ValueError(
+            f"{', '.join(tls)} of a Redis address is for TLS: begin it with {parts.scheme.replace('redis', 'rediss')}://"
+        )
     numbers = {
         "timeout": _number(options, "timeout", DEFAULT_TIMEOUT),
         "wait": _number(options, "wait", 0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +12,14 @@ from holdfast.errors import StoreUnavailable
 from holdfast.operations import Finding
 from holdfast.stores.redis.address import Address
 from holdfast.stores.redis.exchange import Command, Dialect
+from holdfast.stores.redis.keys import LAYOUT
 
 OLDEST = (6, 2)
 FLAGS_SINCE = (7, 0)
 SHARDED_SINCE = (7, 0)
 WAITAOF_SINCE = (7, 2)
+
+log = logging.getLogger("holdfast.redis")
 
 # Not every service answers CONFIG: what INFO tells as well is taken from there.
 QUESTIONS: tuple[Command, ...] = (
@@ -93,6 +97,28 @@ def refusal(server: Server, address: Address) -> StoreUnavailable | None:
     return None if flaw is None else StoreUnavailable(address.shown, flaw)
 
 
+def layout_refusal(layout: str, address: Address) -> StoreUnavailable | None:
+    """Why a namespace of this layout cannot be used; None where it can."""
+    if layout == LAYOUT:
+        return None
+    flaw = (
+        f"its namespace {address.namespace!r} is written in layout {layout}, and this version of Holdfast knows layout "
+        f"{LAYOUT}. Use a version that knows {layout}, or another namespace= in the address"
+    )
+    return StoreUnavailable(address.shown, flaw)
+
+
+def announce(server: Server, address: Address) -> None:
+    """Say in the log what jobs are trusted to; as a warning where a restart of the server would lose all of them."""
+    kept = _durability(server)
+    said = f"{_name(server)}, {server.role}{' of a cluster' if server.cluster else ''}, eviction {server.eviction}"
+    log.info("%s: %s, persistence %s", address.shown, said, kept.detail)
+    if kept.level == "error":
+        log.warning(
+            "%s keeps nothing on disk: a restart of the server loses every job. Set appendonly yes", address.shown
+        )
+
+
 def findings(server: Server, address: Address) -> list[Finding]:
     """What `holdfast doctor` says."""
     cluster = " (cluster)" if server.cluster else ""
@@ -116,6 +142,10 @@ def _durability(server: Server) -> Finding:
         return Finding("warning", "durability", "append-only file, synced when the system likes: set appendfsync")
     if server.saves:
         return Finding("warning", "durability", "snapshots only: a crash loses all since the last. Set appendonly yes")
+    if server.saves is None:
+        return Finding(
+            "warning", "durability", "no append-only file; the server does not tell whether it takes snapshots"
+        )
     return Finding("error", "durability", "none: a restart loses every job. Set appendonly yes")
 
 

@@ -86,6 +86,9 @@ def _started(jobs: Sequence[NewJob], answer: Answer) -> list[Started]:
             case b"failed":
                 started.append(Started(answer.chain(), deduplicated=False))
                 seq += 1
+            case b"gone":
+                made_at, number = int(answer.next()), int(answer.next())
+                started.append(_made(job, made_at, number))
             case word:
                 started.append(Started(answer.chain(), deduplicated=word == b"found"))
     return started

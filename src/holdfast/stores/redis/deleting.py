@@ -1,4 +1,4 @@
-"""Delete chains: up to a hundred in one script, more in steps.
+"""Delete chains: up to a hundred jobs in one script, more in steps.
 
 More than a hundred are looked at first, all of them: where an unfinished job outside waits for one of them, nothing is
 deleted. Then they go in steps, each chain only when nothing that waits for it is left. So whatever ends this in
@@ -8,12 +8,13 @@ the rest of the chains, whole, and deleting the same again deletes them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from holdfast import operations as ops
 from holdfast.errors import StillReferenced
 from holdfast.stores.redis.answers import accepted
 from holdfast.stores.redis.call import STEP, Asking, Call, steps
+from holdfast.stores.redis.releasing import release
 
 
 def delete(op: ops.Delete) -> Asking[list[str]]:
@@ -21,25 +22,32 @@ def delete(op: ops.Delete) -> Asking[list[str]]:
         (reply,) = yield [Call("delete", (op.chain_ids, op.cascade, STEP), op.chain_ids)]
         if reply[0] != b"many":
             return [chain.decode() for chain in accepted(reply)]
+    yield from release()
     doomed = yield from _doomed(op)
-    if stranded := (yield from _stranded(doomed)):
+    if stranded := (yield from _stranded(list(doomed))):
         raise StillReferenced(stranded)
-    return (yield from _remove(doomed))
+    yield from _remove(doomed)
+    return list(doomed)
 
 
-def _doomed(op: ops.Delete) -> Asking[list[str]]:
-    """The chains that exist, and with `cascade` their blockers, and theirs."""
-    doomed: dict[str, None] = {}
+def _doomed(op: ops.Delete) -> Asking[dict[str, int]]:
+    """The chains that exist, and with `cascade` their blockers, and theirs; of each the number of its jobs."""
+    doomed: dict[str, int] = {}
+    seen: set[str] = set()
     ahead = list(dict.fromkeys(op.chain_ids))
     while ahead:
         found: dict[str, None] = {}
-        for some in steps(ahead):
+        while ahead:
+            some = ahead[:STEP]
             (reply,) = yield [Call("blockers", some, some)]
-            for chain, *blockers in reply:
-                doomed[chain.decode()] = None
+            for chain, (size, *blockers) in zip(some, reply, strict=False):
+                if int(size):
+                    doomed[chain] = int(size)
                 found |= dict.fromkeys(blocker.decode() for blocker in blockers)
-        ahead = [chain for chain in found if chain not in doomed] if op.cascade else []
-    return list(doomed)
+            seen.update(some[: len(reply)])
+            ahead = ahead[len(reply) :]
+        ahead = [chain for chain in found if chain not in seen] if op.cascade else []
+    return doomed
 
 
 def _stranded(doomed: Sequence[str]) -> Asking[list[tuple[str, str]]]:
@@ -58,23 +66,37 @@ def _stranded(doomed: Sequence[str]) -> Asking[list[tuple[str, str]]]:
     return stranded
 
 
-def _remove(doomed: Sequence[str]) -> Asking[list[str]]:
+def _remove(doomed: dict[str, int]) -> Asking[None]:
     """Round after round, since a chain goes only with or after those that wait for it; each from the other end."""
-    left: Sequence[str] = doomed
+    left = doomed
     while left:
         gone: set[str] = set()
-        for some in steps(left):
+        for some in _light(left):
             (reply,) = yield [Call("remove", some, some)]
             gone.update(chain.decode() for chain in reply)
-        rest: list[str] = [chain for chain in reversed(left) if chain not in gone]
+        rest = {chain: left[chain] for chain in reversed(left) if chain not in gone}
         left = rest if gone else (yield from _still_there(rest, len(doomed)))
-    return list(doomed)
 
 
-def _still_there(chains: list[str], doomed: int) -> Asking[list[str]]:
-    """None of these could be removed: somebody else deleted them, or has begun to wait for them."""
+def _light(chains: dict[str, int]) -> Iterator[Sequence[str]]:
+    """The chains in pieces of a hundred jobs; one that has more by itself, since a chain goes whole."""
+    some: list[str] = []
+    jobs = 0
+    for chain, size in chains.items():
+        if some and jobs + size > STEP:
+            yield some
+            some, jobs = [], 0
+        some.append(chain)
+        jobs += size
+    if some:
+        yield some
+
+
+def _still_there(chains: dict[str, int], doomed: int) -> Asking[dict[str, int]]:
+    """None of these could be removed: somebody deleted them, has begun to wait for them, or they have just ended."""
+    yield from release()
     left = yield from _doomed(ops.Delete(tuple(chains)))
-    if stranded := (yield from _stranded(left)):
+    if stranded := (yield from _stranded(list(left))):
         error = StillReferenced(stranded)
         error.add_note(f"that began a moment ago: {doomed - len(left)} of {doomed} are deleted")
         raise error

@@ -19,6 +19,8 @@ from holdfast.stores.redis.wire import encode
 
 Command = tuple[Any, ...]
 
+REMEMBERED = 60.0
+"""Seconds that an answer is kept beyond the time in which its request may be sent again: it may arrive late."""
 PAUSE = 0.05
 """Seconds before a server that is loading, or a slot that is moving, is asked again."""
 MOST_CUTS = 3
@@ -32,6 +34,9 @@ class Refused(Exception):
 
     def __init__(self, text: str) -> None:
         self.word, _, self.rest = text.partition(" ")
+        # Before 7.0 a script that may not write here says so in the middle of an error of its own.
+        if self.word == "ERR" and "-READONLY " in text:
+            self.word = "READONLY"
         super().__init__(text)
 
 
@@ -114,6 +119,7 @@ class Scripts:
         self._dialect = dialect
         self._clock = clock
         self._confirmed = writes and (address.wait > 0 or address.waitaof >= 0)
+        self._remembered = int((address.timeout + REMEMBERED) * 1000)
         self._unknown: set[str] = set()
         self._unanswered = self._resent = False
 
@@ -164,7 +170,8 @@ class Scripts:
     def _evalsha(self, call: Call, now: str) -> Command:
         keys = self._keys.declared(call.jobs)
         sha = script(call.script, flagged=self._dialect.flagged).sha
-        frame = (now, self._dialect.publish, f"{'+' if self._resent else ''}{call.request}", encode(call.body))
+        request = f"{'+' if self._resent else ''}{call.request}"
+        frame = (now, self._dialect.publish, request, self._remembered, encode(call.body))
         return ("EVALSHA", sha, len(keys), *keys, *frame, *call.payloads)
 
     def _confirmations(self) -> list[Command]:

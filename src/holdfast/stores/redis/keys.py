@@ -1,7 +1,7 @@
 """The keys of a namespace. All begin with its name in braces, so that a cluster keeps them in one slot.
 
-{name}                  hash: the last job's and the last event's number, until when anybody listens; `l:PRIORITY:TYPE`
-                        for each line of pending jobs that is or was, `p:TYPE` for each type that is paused
+{name}                  hash: `layout`, the last job's and the last event's number, until when anybody listens;
+                        `l:PRIORITY:TYPE` for each line of pending jobs that is or was, `p:TYPE` for each paused type
 {name}:j:ID             hash: one job. `s` its state, `i` input, `o` output, `e` error
 {name}:all              sorted set: every job id by its number
 {name}:lj:S, {name}:lc:S   sorted sets: blocked, failed and cancelled jobs by their number, and their chains by theirs
@@ -17,7 +17,8 @@
 {name}:expiring         sorted set: finished chains by when they may be pruned
 {name}:counts           hash: jobs per status and type, where no set above counts them
 {name}:listeners, {name}:events     who follows the store live, and a stream of what they are told
-{name}:answer:REQUEST, {name}:claimed:WORKER   a minute's memory of answers, for a request sent twice
+{name}:answer:REQUEST, {name}:claimed:WORKER, {name}:gone:CHAIN   for a request sent twice, kept for as long as it may
+                        be: its answer, what a worker claimed last, chains that were deleted soon after they were made
 {name}:wake             the channel of wake-ups
 """
 
@@ -27,6 +28,8 @@ import re
 from binascii import crc_hqx
 from collections.abc import Sequence
 
+LAYOUT = "1"
+"""Of what is written under these keys. Whoever changes what they hold so that others could not read it counts up."""
 SLOTS = 16384
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 

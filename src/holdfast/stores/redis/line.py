@@ -15,6 +15,8 @@ from holdfast.stores.redis.exchange import Command, Cut, Refused
 from holdfast.stores.redis.protocol import check_greeting, greeting, packed, tls_context
 
 CHUNK = 1 << 16
+SOON = 0.001
+"""Seconds that are waited at least: none would mean not to wait, and for a socket, for ever."""
 
 
 class Line:
@@ -54,7 +56,7 @@ class Line:
     def _wait_at_most(self, seconds: float) -> None:
         # Each change is a call to the system: one that makes little difference is left out.
         if not self._timeout * 0.9 < seconds <= self._timeout * 1.1:
-            self._timeout = max(seconds, 0.001)
+            self._timeout = max(seconds, SOON)
             self._socket.settimeout(self._timeout)
 
     def _read(self, deadline: float) -> Any:
@@ -69,18 +71,20 @@ class Line:
 
 
 def connect(address: Address, node: Node, timeout: float) -> Line:
-    """A connection that is logged in."""
-    opened = _open(address, node, timeout)
+    """A connection that is logged in, within this time altogether."""
+    deadline = time.monotonic() + max(timeout, SOON)
+    opened = _open(address, node, deadline)
     line = Line(opened)
     try:
-        check_greeting(line.exchange(greeting(address), timeout))
+        check_greeting(line.exchange(greeting(address), deadline - time.monotonic()))
     except BaseException:
         line.close()
         raise
     return line
 
 
-def _open(address: Address, node: Node, timeout: float) -> socket.socket:
+def _open(address: Address, node: Node, deadline: float) -> socket.socket:
+    timeout = max(deadline - time.monotonic(), SOON)
     if address.socket is not None:
         opened = socket.socket(socket.AF_UNIX)
         try:
@@ -95,6 +99,7 @@ def _open(address: Address, node: Node, timeout: float) -> socket.socket:
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if address.tls is not None:
+            opened.settimeout(max(deadline - time.monotonic(), SOON))
             return tls_context(address.tls).wrap_socket(opened, server_hostname=node[0])
     except BaseException:
         opened.close()

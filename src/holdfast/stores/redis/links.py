@@ -93,7 +93,7 @@ class Links:
                 self._give(line)
                 raise
             else:
-                self._again(line, conversation, replies)
+                self._again(line, replies)
                 if not _hurried(conversation):
                     time.sleep(patience.wait(_first_error(replies)))
 
@@ -104,9 +104,10 @@ class Links:
         for line in idle:
             line.close()
 
-    def _again(self, line: Line, conversation: Conversation, replies: Sequence[Any]) -> None:
+    def _again(self, line: Line, replies: Sequence[Any]) -> None:
         if any(_dismisses(reply) for reply in replies):
             self._drop(line)
+            self.close()
             self._route.lose()
         else:
             self._give(line)
@@ -177,6 +178,7 @@ class AsyncLinks:
             else:
                 if any(_dismisses(reply) for reply in replies):
                     self._drop(stream)
+                    self.close()
                     self._route.lose()
                 else:
                     self._give(stream)
@@ -196,7 +198,7 @@ class AsyncLinks:
 
     async def _connect(self, patience: _Patience) -> Stream:
         if not self._route.settled:
-            await asyncio.to_thread(self._route.find)
+            await asyncio.to_thread(self._route.find, patience.left)
         return await connect(self._route.address, self._route.node, patience.left)
 
     def _give(self, stream: Stream) -> None:

@@ -20,9 +20,12 @@ from holdfast.stores.redis.wire import Answer
 
 
 def cancel(op: ops.Cancel) -> Asking[list[ChainRecord]]:
+    together = len(op.chain_ids) <= STEP
+
     def call(ids: Sequence[str], asked: bool) -> Call:
         payloads = Payloads()
-        return Call("cancel", (ids, payloads.add(op.reason), op.spare_running, asked), ids, payloads)
+        how = "ask" if asked else "now" if together else "later"
+        return Call("cancel", (ids, payloads.add(op.reason), op.spare_running, how), ids, payloads)
 
     chains: list[ChainRecord] = []
     more = False
@@ -32,13 +35,11 @@ def cancel(op: ops.Cancel) -> Asking[list[ChainRecord]]:
     if not more:
         return chains
     yield from release()
-    if len(op.chain_ids) <= STEP:
-        return chains
-    return (yield from _again(op.chain_ids))
+    return chains if together else (yield from _again(op.chain_ids))
 
 
 def _again(ids: Sequence[str]) -> Asking[list[ChainRecord]]:
-    """The chains once more: one cancelled in an early step may have been told of in a later one."""
+    """The chains once more: those that ran on beside them may have been told since."""
     chains: list[ChainRecord] = []
     for burst in bursts(ids):
         for reply in (yield [Call("get_chains", some, some) for some in burst]):

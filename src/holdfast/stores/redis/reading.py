@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -14,9 +15,6 @@ from holdfast.stores.redis.call import STEP, Asking, Call, bursts
 from holdfast.stores.redis.wire import Answer
 
 T = TypeVar("T")
-
-WINDOW = 1000
-"""Rows that one call of a listing looks at."""
 
 
 def get_chains(op: ops.GetChains) -> Asking[list[ChainRecord | None]]:
@@ -37,16 +35,29 @@ def get_jobs(op: ops.GetJobs) -> Asking[list[Record | None]]:
 
 
 def get_blockers(op: ops.GetBlockers) -> Asking[list[ChainRecord]]:
-    (reply,) = yield [Call("get_blockers", op.job_id, [op.job_id])]
-    answer = Answer(reply)
-    return [answer.chain() for _ in answer]
+    chains: list[ChainRecord] = []
+    for passed in itertools.count(0, STEP):
+        (reply,) = yield [Call("get_blockers", (op.job_id, passed, STEP), [op.job_id])]
+        answer = Answer(reply)
+        more = answer.next()
+        chains += [answer.chain() for _ in answer]
+        if not more:
+            break
+    return chains
 
 
 def get_history(op: ops.GetHistory) -> Asking[tuple[Record, list[ops.PastAttempt]] | None]:
-    (reply,) = yield [Call("get_history", op.job_id, [op.job_id])]
-    answer = Answer(reply)
-    job = answer.job()
-    return None if job is None else (job, wire.past_attempts(iter(answer)))
+    past: list[ops.PastAttempt] = []
+    while True:
+        (reply,) = yield [Call("get_history", (op.job_id, len(past), STEP), [op.job_id])]
+        answer = Answer(reply)
+        job = answer.job()
+        if job is None:
+            return None
+        some = wire.past_attempts(iter(answer))
+        past += some
+        if len(some) < STEP:
+            return job, past
 
 
 def list_jobs(op: ops.ListJobs) -> Asking[list[Record]]:
@@ -69,7 +80,7 @@ def _listing(
     wanted = requests.filter_(op.filter)
     while len(rows) < op.limit:
         size = min(STEP, op.limit - len(rows))
-        (reply,) = yield [Call(verb, (wanted, size, before, WINDOW))]
+        (reply,) = yield [Call(verb, (wanted, size, before, STEP))]
         answer = Answer(reply)
         go_on = answer.next()
         rows += read(answer)
@@ -104,6 +115,12 @@ def unlisten(op: ops.Unlisten) -> Asking[None]:
 
 
 def read_events(op: ops.ReadEvents) -> Asking[list[ops.EventRow]]:
-    (reply,) = yield [Call("read_events", (op.after, op.limit))]
-    values = iter(reply)
-    return [wire.event_row(entry, facts) for entry, facts in zip(values, values, strict=True)]
+    rows: list[ops.EventRow] = []
+    while len(rows) < op.limit:
+        after, size = rows[-1].seq if rows else op.after, min(STEP, op.limit - len(rows))
+        (reply,) = yield [Call("read_events", (after, size))]
+        values = iter(reply)
+        rows += [wire.event_row(entry, facts) for entry, facts in zip(values, values, strict=True)]
+        if len(reply) < size * 2:
+            break
+    return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 from holdfast.stores.redis import line
@@ -10,7 +11,7 @@ from holdfast.stores.redis.address import Address, Node
 from holdfast.stores.redis.exchange import CUT, Refused
 
 ASK_SECONDS = 2.0
-"""How long one node of a cluster may take to say who serves the namespace."""
+"""How long one node of a cluster may take at most to say who serves the namespace."""
 
 
 class Route:
@@ -50,18 +51,18 @@ class Route:
         if self.address.cluster:
             self._node = None
 
-    def find(self) -> None:
+    def find(self, timeout: float) -> None:
         """Ask the known nodes of the cluster which one serves the slot. Blocks; does nothing where that is known."""
         if self._node is not None:
             return
+        deadline = time.monotonic() + timeout
         failure: Exception | None = None
         for node in list(self._known):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
             try:
-                asked = line.connect(self.address, node, ASK_SECONDS)
-                try:
-                    (ranges,) = asked.exchange([("CLUSTER", "SLOTS")], ASK_SECONDS)
-                finally:
-                    asked.close()
+                ranges = self._ask(node, min(ASK_SECONDS, left))
             except CUT as error:
                 failure = error
                 continue
@@ -75,8 +76,18 @@ class Route:
 
     def connect(self, timeout: float) -> line.Line:
         """A blocking connection to whoever serves the namespace."""
-        self.find()
-        return line.connect(self.address, self.node, timeout)
+        deadline = time.monotonic() + timeout
+        self.find(timeout)
+        return line.connect(self.address, self.node, deadline - time.monotonic())
+
+    def _ask(self, node: Node, timeout: float) -> Any:
+        deadline = time.monotonic() + timeout
+        asked = line.connect(self.address, node, timeout)
+        try:
+            (ranges,) = asked.exchange([("CLUSTER", "SLOTS")], deadline - time.monotonic())
+        finally:
+            asked.close()
+        return ranges
 
     def _learn(self, ranges: Any, asked: Node) -> None:
         for first, last, (host, port, *_), *replicas in ranges:

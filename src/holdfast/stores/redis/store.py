@@ -15,7 +15,7 @@ from holdfast.stores.redis import checks
 from holdfast.stores.redis.address import read_address
 from holdfast.stores.redis.call import Call
 from holdfast.stores.redis.exchange import Dialect, Questions, Scripts
-from holdfast.stores.redis.keys import Keys
+from holdfast.stores.redis.keys import LAYOUT, Keys
 from holdfast.stores.redis.lateness import late_jobs
 from holdfast.stores.redis.links import AsyncLinks, Links
 from holdfast.stores.redis.route import Route
@@ -24,6 +24,8 @@ from holdfast.stores.redis.wakeups import RedisWakeups
 from holdfast.wakeups import Wakeups
 
 R = TypeVar("R")
+
+_LAYOUT_CALLS = (Call("layout", LAYOUT),)
 
 
 class RedisStore(Store):
@@ -47,14 +49,16 @@ class RedisStore(Store):
 
     async def open(self) -> None:
         if not self._opened:
-            questions = Questions(*checks.QUESTIONS)
             self._closed = False
             self._async_links.pop(asyncio.get_running_loop(), None)
-            self._meet(await self._loop_links().talk(questions))
+            links = self._loop_links()
+            self._meet(await links.talk(Questions(*checks.QUESTIONS)))
+            self._move_in(await links.talk(self._scripts(_LAYOUT_CALLS, writes=False)))
 
     def open_sync(self) -> None:
         if not self._opened:
             self._meet(self._links.talk(Questions(*checks.QUESTIONS)))
+            self._move_in(self._links.talk(self._scripts(_LAYOUT_CALLS, writes=False)))
 
     async def close(self) -> None:
         links = self._async_links.pop(asyncio.get_running_loop(), None)
@@ -77,7 +81,7 @@ class RedisStore(Store):
             calls = next(asking)
             while True:
                 try:
-                    replies = await links.talk(self._scripts(calls, operation))
+                    replies = await links.talk(self._scripts(calls, writes=operation.writes))
                 except Exception as error:
                     calls = asking.throw(error)
                 else:
@@ -94,7 +98,7 @@ class RedisStore(Store):
             calls = next(asking)
             while True:
                 try:
-                    replies = links.talk(self._scripts(calls, operation))
+                    replies = links.talk(self._scripts(calls, writes=operation.writes))
                 except Exception as error:
                     calls = asking.throw(error)
                 else:
@@ -120,14 +124,14 @@ class RedisStore(Store):
     def migrate_sync(self) -> list[str]:
         return []
 
-    def _scripts(self, calls: Iterable[Call], operation: Operation[Any]) -> Scripts:
+    def _scripts(self, calls: Iterable[Call], *, writes: bool) -> Scripts:
         return Scripts(
             calls,
             self._address,
             keys=self._keys,
             dialect=self._dialect,
             clock=self.clock,
-            writes=operation.writes,
+            writes=writes,
         )
 
     def _loop_links(self) -> AsyncLinks:
@@ -143,7 +147,12 @@ class RedisStore(Store):
         server = checks.read_server(replies)
         if (refusal := checks.refusal(server, self._address)) is not None:
             raise refusal
+        checks.announce(server, self._address)
         self._dialect.flagged, self._dialect.publish = server.dialect.flagged, server.dialect.publish
+
+    def _move_in(self, replies: list[Any]) -> None:
+        if (refusal := checks.layout_refusal(replies[0].decode(), self._address)) is not None:
+            raise refusal
         self._opened, self._closed = True, False
 
     async def _late(self) -> list[Finding]:

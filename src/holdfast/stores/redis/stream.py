@@ -102,8 +102,9 @@ class Stream(asyncio.Protocol):
 
 
 async def connect(address: Address, node: Node, timeout: float) -> Stream:
-    """A connection that is logged in."""
+    """A connection that is logged in, within this time altogether."""
     loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout
     async with asyncio.timeout(timeout):
         if address.socket is not None:
             _, stream = await loop.create_unix_connection(Stream, address.socket)
@@ -112,7 +113,7 @@ async def connect(address: Address, node: Node, timeout: float) -> Stream:
             transport, stream = await loop.create_connection(Stream, *node, ssl=context)
             transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     try:
-        check_greeting(await stream.exchange(greeting(address), timeout))
+        check_greeting(await stream.exchange(greeting(address), deadline - loop.time()))
     except BaseException:
         stream.close()
         raise

@@ -40,5 +40,5 @@ VERBS: dict[str, Callable[[Any], Asking[Any]]] = {
     "read_events": reading.read_events,
 }
 
-STEPS = ("release", "blockers", "dependents", "remove")
-"""Scripts that are no verb, but a step of one."""
+STEPS = ("layout", "release", "blockers", "dependents", "remove")
+"""Scripts that are no verb, but a step of one, or of opening the store."""

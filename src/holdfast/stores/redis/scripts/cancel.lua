@@ -3,15 +3,31 @@
 -- include: change
 -- include: ending
 -- include: chain
--- op: { chains, reason, whether to spare running jobs, whether it is only asked if they exist }
+-- include: recall
+-- op: { chains, reason, whether to spare running jobs, how }: 'ask' only asks if they exist; 'later' leaves it to
+-- `release` to tell those who wait for them, since they may be among those that are cancelled next.
 local reason, spare_running = payload(op[2]), op[3]
+local before = recall()
 for _, chain in ipairs(op[1]) do
   if not is_chain(chain) then
     return { 'ChainNotFound', chain }
   end
 end
-if op[4] then
+if op[4] == 'ask' then
   return { 'ok' }
+end
+
+local function show_chains(more)
+  local answer = { 'ok', more }
+  for _, chain in ipairs(op[1]) do
+    show_chain(answer, chain)
+  end
+  return answer
+end
+
+-- Whoever retried it since has the last word: it is not cancelled again.
+if before then
+  return show_chains(redis.call('EXISTS', releasing_key) == 1 and 'more' or '')
 end
 
 redis.call('DEL', KEYS[2])
@@ -37,9 +53,9 @@ end
 for _, chain in ipairs(cancelled) do
   chain_ended(chain, BROKEN_CHAIN)
 end
-local answer = { 'ok', release() }
+local more = op[4] == 'later' and release_later() or release()
 finish()
-for _, chain in ipairs(op[1]) do
-  show_chain(answer, chain)
+if #cancelled > 0 then
+  remember({ 'ok' })
 end
-return answer
+return show_chains(more)

@@ -1,8 +1,11 @@
 -- claim: hand out due jobs, best first: higher priority, then earlier due, then earlier made.
+-- flags: allow-oom
 -- include: hints
 -- include: lines
 -- op: { terms, limit, worker, token, had, fresh }, each of the terms { type, lease, max_attempts }; `had` is how many
 -- jobs the caller was given under this token before, `fresh` whether it takes others than those it did not hear of.
+-- A full server empties itself only if what it holds can still be worked on. The first write takes from a line: no server
+-- refuses that.
 local terms, limit, worker, token, had, fresh = op[1], op[2], op[3], op[4], op[5], op[6]
 local answer = {}
 
@@ -125,7 +128,7 @@ for _, each in ipairs(taken) do
   end
 end
 if #answer > 0 then
-  redis.call('SET', claimed_key, token .. cmsgpack.pack(ids), 'PX', 60000)
+  redis.call('SET', claimed_key, token .. cmsgpack.pack(ids), 'PX', ARGV[4])
   finish()
 end
 return answer

@@ -1,10 +1,12 @@
--- get_history: a job and its past attempts, oldest first.
+-- get_history: a job and some of its past attempts, oldest first.
 -- flags: no-writes
 -- include: job
--- op: the job's id
+-- op: { the job's id, how many to pass over, most }
 local answer = {}
-show(answer, op)
-for _, value in ipairs(redis.call('LRANGE', prefix .. 'h:' .. op, 0, -1)) do
+show(answer, op[1])
+-- Each attempt is two values.
+local first, last = op[2] * 2, (op[2] + op[3]) * 2 - 1
+for _, value in ipairs(redis.call('LRANGE', prefix .. 'h:' .. op[1], first, last)) do
   answer[#answer + 1] = value
 end
 return answer

@@ -1,7 +1,12 @@
 -- keep: keep finished chains for this long from now on, or for ever; answers for each whether it was done.
 -- flags: allow-oom
 -- include: chain
+-- include: recall
 -- op: { chains, keep time or nil }
+local before = recall()
+if before then
+  return before
+end
 redis.call('DEL', KEYS[2])
 local answer = {}
 for n, chain in ipairs(op[1]) do
@@ -18,4 +23,4 @@ for n, chain in ipairs(op[1]) do
   end
 end
 finish()
-return answer
+return remember(answer)

@@ -1,4 +1,5 @@
 -- progress: note how far an attempt has come; answers why the claim is lost if it is.
+-- flags: allow-oom
 -- include: change
 -- op: { job id, token, fraction, note }
 local job = load(op[1])
@@ -6,6 +7,10 @@ local reason = lost(job, op[2])
 if reason then
   return reason
 end
+if resent and job.progress == op[3] and job.progress_note == op[4] then
+  return false
+end
+redis.call('DEL', KEYS[2])
 job.progress, job.progress_note = op[3], op[4]
 save(job)
 note(job, 'progressed')

@@ -10,7 +10,7 @@ end
 -- Of each chain, the chains whose unfinished jobs wait for it. Where there are more than are named, one is another's.
 local waiting, going = {}, {}
 for _, chain in ipairs(op) do
-  going[chain], waiting[chain] = is_chain(chain), {}
+  going[chain], waiting[chain] = is_chain(chain) and not releasing(chain), {}
   for n, member in ipairs(redis.call('ZRANGE', dependents_key(chain), 0, #op)) do
     waiting[chain][n] = chain_of(read_member(member))
   end

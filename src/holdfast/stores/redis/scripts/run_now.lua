@@ -1,4 +1,5 @@
 -- run_now: make pending jobs due at once, all or none.
+-- flags: allow-oom
 -- include: operate
 -- include: recall
 -- op: { job ids, whether it is only asked if they can be }
@@ -13,6 +14,7 @@ end
 if op[2] then
   return { 'ok' }
 end
+redis.call('DEL', KEYS[2])
 for _, id in ipairs(ids) do
   local job = load(id)
   leave(job)

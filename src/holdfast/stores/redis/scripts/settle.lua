@@ -110,6 +110,9 @@ for n, settlement in ipairs(op) do
   answer[n + 1] = perform(settlement)
 end
 answer[1] = release()
+if resent and redis.call('EXISTS', releasing_key) == 1 then
+  answer[1] = 'more'
+end
 for n, each in ipairs(answer) do
   if type(each) == 'table' and #each == 1 then
     answer[n] = 'ok'

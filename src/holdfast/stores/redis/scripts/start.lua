@@ -1,8 +1,14 @@
 -- start: create chains, in order, all or none; what a key or an id finds is answered instead.
 -- include: create
 -- lazy: chain
+-- lazy: again
 local jobs = read_all_new(op)
-local found = preview(jobs)
+local found, words
+if resent then
+  need_again()
+  found, words = made_before(jobs)
+end
+found = found or preview(jobs)
 local missing = absent_blocker(jobs, found)
 if missing then
   return { 'ChainNotFound', missing }
@@ -10,13 +16,22 @@ end
 
 local first_seq = last_seq + 1
 start_all(jobs, found)
+local made = last_seq - first_seq + 1
 local more = release()
 finish()
+if made > 0 and made < #jobs then
+  need_again()
+  local told = {}
+  for n in ipairs(jobs) do
+    told[n] = found[n] or ''
+  end
+  remember(told)
+end
 
 -- The caller knows what it sent: of new jobs it is told the time and the first one's number. Only where something else
 -- came of one of them there is a word for each.
 local answer = { 'ok', more, int(now), int(first_seq) }
-local plain = last_seq == first_seq + #jobs - 1
+local plain = made == #jobs
 for n, job in ipairs(jobs) do
   plain = plain and job.open_blockers == 0
 end
@@ -25,13 +40,14 @@ if plain then
 end
 need_chain()
 for n, job in ipairs(jobs) do
-  if resent and found[n] == job.id then
-    -- The first time it was sent, it made the chain.
-    answer[#answer + 1] = 'made before'
-    show_chain(answer, job.id)
-  elseif found[n] then
-    answer[#answer + 1] = 'found'
-    show_chain(answer, found[n])
+  if found[n] then
+    local word = words and words[n] or { 'found' }
+    for _, value in ipairs(word) do
+      answer[#answer + 1] = value
+    end
+    if word[1] ~= 'gone' then
+      show_chain(answer, found[n])
+    end
   elseif job.failed then
     answer[#answer + 1] = 'failed'
     show_chain(answer, job.id)

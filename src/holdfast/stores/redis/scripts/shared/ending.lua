@@ -17,5 +17,14 @@ local function release()
     return ''
   end
   need_release()
-  return tell_all(ended)
+  return tell_all(ended, TOLD_AT_ONCE)
+end
+
+-- release_later: have all who wait for the chains that ended here told by the next who releases. Answers as `release`.
+local function release_later()
+  if not anyone_waits() then
+    return ''
+  end
+  need_release()
+  return tell_all(ended, 0)
 end

@@ -4,17 +4,17 @@
 -- others is refused as a whole (ASK, then TRYAGAIN), so no script ever meets one half of its keys.
 -- KEYS[3..] are the jobs that the caller knows it is about.
 -- ARGV: the time in microseconds or '' for the server's, the command that publishes, this request's id (after a + where
--- it is sent again), the operation,
--- then the payloads that the operation names by their number.
+-- it is sent again), for how many milliseconds that may happen, the operation, then the payloads that the operation names
+-- by their number.
 local root = KEYS[1]
 local prefix = root .. ':'
 local publish = ARGV[2]
 -- Sent once more, since the first time there was no answer.
 local resent = string.sub(ARGV[3], 1, 1) == '+'
-local op = cmsgpack.unpack(ARGV[4])
+local op = cmsgpack.unpack(ARGV[5])
 
 local function payload(number)
-  return number and ARGV[4 + number]
+  return number and ARGV[5 + number]
 end
 
 -- Without a format Lua writes 1.7632262561235e+15 for a time in microseconds.

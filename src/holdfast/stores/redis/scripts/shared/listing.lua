@@ -27,21 +27,44 @@ local function shown(first, last)
     and (not until_ or first.created_at < tonumber(until_))
 end
 
--- window: ids of the rows to look at next. A chain's own are few and need no window.
+-- older_in_chain: how many of the jobs after a chain's first have a number below this: they are listed in its order.
+local function older_in_chain(key, seq)
+  local low, high = 0, redis.call('LLEN', key)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if load(redis.call('LINDEX', key, middle)).seq < seq then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  return low
+end
+
+-- window_of_chain: ids of a chain's own jobs to look at next; its first is not listed with those that follow it.
+local function window_of_chain(of_chains)
+  local key = prefix .. 'c:' .. chain_wanted
+  if not is_chain(chain_wanted) or (op[3] and load(chain_wanted).seq >= op[3]) then
+    return {}
+  elseif of_chains then
+    return { chain_wanted }
+  end
+  local older = op[3] and older_in_chain(key, op[3]) or redis.call('LLEN', key)
+  local ids = older > 0 and redis.call('LRANGE', key, math.max(0, older - op[4]), older - 1) or {}
+  local newest_first = {}
+  for n = #ids, 1, -1 do
+    newest_first[#newest_first + 1] = ids[n]
+  end
+  if #newest_first < op[4] then
+    newest_first[#newest_first + 1] = chain_wanted
+  end
+  return newest_first
+end
+
+-- window: ids of the rows to look at next.
 local function window(of_chains)
   if chain_wanted then
-    if not is_chain(chain_wanted) then
-      return {}
-    end
-    local ids = redis.call('LRANGE', prefix .. 'c:' .. chain_wanted, 0, -1)
-    table.insert(ids, 1, chain_wanted)
-    local newest_first = {}
-    for n = #ids, 1, -1 do
-      if not op[3] or load(ids[n]).seq < op[3] then
-        newest_first[#newest_first + 1] = ids[n]
-      end
-    end
-    return newest_first
+    return window_of_chain(of_chains)
   end
   local below = op[3] and '(' .. int(op[3]) or '+inf'
   local index = all_key
@@ -62,7 +85,7 @@ local function list(consider, of_chains)
     if consider(answer, job) then
       matches = matches + 1
     end
-    if matches >= limit or (n == #ids and not chain_wanted and #ids == op[4]) then
+    if matches >= limit or (n == #ids and #ids == op[4]) then
       answer[1] = int(job.seq)
       break
     end

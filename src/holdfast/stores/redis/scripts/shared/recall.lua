@@ -1,6 +1,5 @@
 -- include: frame
--- recall: the answer of a request that was written but whose answer was lost. Kept for a minute, which is longer than
--- anyone goes on sending.
+-- recall: the answer of a request that was written but whose answer was lost. Kept for longer than anyone goes on sending.
 local request = resent and string.sub(ARGV[3], 2) or ARGV[3]
 local recall_key = prefix .. 'answer:' .. request
 
@@ -11,6 +10,6 @@ end
 
 -- remember: keep the answer (a list of strings) and give it.
 local function remember(answer)
-  redis.call('SET', recall_key, cmsgpack.pack(answer), 'PX', 60000)
+  redis.call('SET', recall_key, cmsgpack.pack(answer), 'PX', ARGV[4])
   return answer
 end

@@ -15,10 +15,10 @@ local function given_key(job)
   return prefix .. 'a:' .. job.id
 end
 
--- blockers_of: the chains a job was given, in order, without those that were deleted.
-local function blockers_of(job)
+-- blockers_of: the chains a job was given, in order, without those that were deleted; all, or those at some places.
+local function blockers_of(job, first_place, last_place)
   local chains = {}
-  for _, member in ipairs(redis.call('LRANGE', given_key(job), 0, -1)) do
+  for _, member in ipairs(redis.call('LRANGE', given_key(job), first_place or 0, last_place or -1)) do
     local first = load(id_of(member))
     if first and ranked(first) == member then
       chains[#chains + 1] = first.id

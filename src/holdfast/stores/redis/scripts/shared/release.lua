@@ -81,9 +81,9 @@ local function tell(entry, limit)
   return entry.count
 end
 
--- tell_all: tell whom these chains concern, and whom those that fail with them, a hundred at most.
-local function tell_all(chains)
-  local left, n = TOLD_AT_ONCE, 1
+-- tell_all: tell whom these chains concern, and whom those that fail with them, so many at most.
+local function tell_all(chains, left)
+  local n = 1
   while n <= #chains do
     local entry = chains[n]
     if left > 0 then

@@ -1,7 +1,20 @@
 -- include: change
 -- include: chain
 -- include: references
+-- include: ended
 -- remove: forget a chain and all that belongs to its jobs.
+-- Jobs that one script removes, unless one chain has more.
+local MOST_REMOVED = 100
+
+local function length(chain)
+  return 1 + redis.call('LLEN', prefix .. 'c:' .. chain)
+end
+
+-- releasing: whether a completed chain has still to tell jobs of it. Were it gone, those that stopped would never hear.
+local function releasing(chain)
+  return redis.call('HEXISTS', releasing_key, COMPLETED_CHAIN .. chain) == 1
+end
+
 local function job_ids(chain)
   local ids = redis.call('LRANGE', prefix .. 'c:' .. chain, 0, -1)
   table.insert(ids, 1, chain)
@@ -22,8 +35,16 @@ local function remove_job(job)
   loaded[job.id] = false
 end
 
+-- leave_word: a start that is sent again must not make a chain anew that is gone already.
+local function leave_word(first)
+  if (now - first.created_at) / 1000 < tonumber(ARGV[4]) then
+    redis.call('SET', prefix .. 'gone:' .. first.id, int(first.seq) .. ' ' .. int(first.created_at), 'PX', ARGV[4])
+  end
+end
+
 local function remove_chain(chain)
   local first = load(chain)
+  leave_word(first)
   if first.key then
     for _, which in ipairs({ ALL, OPEN, DONE }) do
       redis.call('ZREM', keyed(which, first), chain)

@@ -1,0 +1,168 @@
+"""A connection that is cut between a request and its answer: it is asked again, and what it asked for is done once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import Any
+
+import pytest
+
+from holdfast import operations as ops
+from holdfast.job import Status
+from holdfast.operations import Operation
+from holdfast.stores.redis import RedisStore
+from holdfast.stores.redis.library import script
+from holdfast.stores.redis.verbs import STEPS, VERBS
+from holdfast.testing.builders import completed, new_job
+from holdfast.testing.clock import ManualClock
+from tests.servers.redis import RedisServer, new_namespace
+from tests.stores.redis.every_verb import NAMES, TERMS, WRITING, prepared
+from tests.stores.redis.proxy import Proxy, nothing, proxy_to
+
+
+def sha_of(store: RedisStore, verb: str) -> str:
+    return script(verb, flagged=store._dialect.flagged).sha  # pyright: ignore[reportPrivateUsage]
+
+
+@contextmanager
+def by_proxy(server: RedisServer) -> Generator[tuple[Proxy, RedisStore, RedisStore, ManualClock]]:
+    """A proxy, a store that reaches the server through it, and another of the same namespace that does without."""
+    namespace, clock = new_namespace(), ManualClock()
+    with proxy_to(server.socket) as proxy:
+        far = RedisStore(server.tcp_address(namespace, port=proxy.port), clock=clock)
+        near = RedisStore(server.address(namespace), clock=clock)
+        far.open_sync()
+        near.open_sync()
+        with server.connect() as client:
+            # The server knows every script, so that the request that is cut off is one that was carried out.
+            for verb in (*VERBS, *STEPS):
+                client.script_load(script(verb, flagged=far._dialect.flagged).source)  # pyright: ignore[reportPrivateUsage]
+        yield proxy, far, near, clock
+        far.close_sync()
+        near.close_sync()
+
+
+def cut_off(
+    proxy: Proxy, store: RedisStore, operation: Operation[Any], *, at: str, meanwhile: Callable[[], object] = nothing
+) -> Any:
+    """The answer to an operation whose script ran and whose first answer nobody got."""
+    proxy.cut_at(sha_of(store, at), meanwhile)
+    answer = store.perform_sync(operation)
+    (swallowed,) = proxy.swallowed
+    assert not swallowed.startswith(b"-"), "the script did not run"
+    return answer
+
+
+def test_every_script_that_writes_is_cut_off_here() -> None:
+    sources = files("holdfast.stores.redis.scripts")
+    writing = {each for each in (*VERBS, *STEPS) if "-- flags: no-writes" not in (sources / f"{each}.lua").read_text()}
+
+    # Said again, the layout of a namespace is the same.
+    assert writing - {"layout"} == {script for script, _ in WRITING.values()}
+
+
+@pytest.mark.parametrize("case", WRITING)
+def test_what_was_cut_off_is_answered_and_done_as_if_it_had_not_been(case: str, server: RedisServer) -> None:
+    script, making = WRITING[case]
+
+    def outcome(cut: bool) -> object:
+        with by_proxy(server) as (proxy, far, near, clock):
+            operation = making(*prepared(near, clock))
+            if case == "reap":
+                clock.advance(31)
+            before = near.perform_sync(ops.ReadEvents(0, 10_000))
+
+            answer = cut_off(proxy, far, operation, at=script) if cut else far.perform_sync(operation)
+
+            events = near.perform_sync(ops.ReadEvents(before[-1].seq, 10_000))
+            jobs = near.perform_sync(ops.GetJobs(NAMES))
+            history = [near.perform_sync(ops.GetHistory(name)) for name in NAMES[:6]]
+            return [
+                hide(each) for each in (told(case, answer), events, jobs, history, near.perform_sync(ops.GetStats()))
+            ]
+
+    assert outcome(cut=True) == outcome(cut=False)
+
+
+def told(case: str, answer: Any) -> Any:
+    """Whom a completion unblocked is said once, to whom the answer was cut off: they are told by wake-ups as well."""
+    return [each.written for each in answer] if case in ("release", "settle with very many who wait") else answer
+
+
+def hide(answer: object) -> str:
+    """An answer as text, without what differs from run to run."""
+    return re.sub(r"token='[^']*'", "", repr(answer))
+
+
+def test_a_cancellation_is_not_made_again_after_somebody_retried_the_job(server: RedisServer) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+        far.perform_sync(ops.Start((new_job(id="job"),)))
+
+        cut_off(
+            proxy, far, ops.Cancel(("job",)), at="cancel", meanwhile=lambda: near.perform_sync(ops.RetryJobs(("job",)))
+        )
+
+        (job,) = near.perform_sync(ops.GetJobs(("job",)))
+        assert job is not None
+        assert job.status is Status.PENDING
+
+
+def test_a_chain_that_ran_and_was_pruned_before_its_start_was_answered_is_not_started_again(
+    server: RedisServer,
+) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+
+        def run_and_prune() -> None:
+            jobs = near.perform_sync(ops.ClaimJobs(TERMS, 10, "worker", "token"))
+            near.perform_sync(ops.Settle(tuple(completed(job) for job in jobs)))
+            pruned = near.perform_sync(ops.Prune(10))
+            assert sorted(pruned) == ["one", "two"]
+
+        start = ops.Start((new_job(id="one", keep=0), new_job(id="two", keep=0)))
+        started = cut_off(proxy, far, start, at="start", meanwhile=run_and_prune)
+
+        assert [(each.chain.first.id, each.deduplicated) for each in started] == [("one", False), ("two", False)]
+        assert near.perform_sync(ops.GetJobs(("one", "two"))) == [None, None]
+        assert near.perform_sync(ops.GetStats()) == []
+
+
+def test_a_start_that_found_a_chain_is_not_a_start_of_its_own_when_that_has_ended(server: RedisServer) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+        far.perform_sync(ops.Start((new_job(id="there", key="k"),)))
+
+        start = ops.Start((new_job(id="new"), new_job(id="never", key="k")))
+        started = cut_off(proxy, far, start, at="start", meanwhile=lambda: near.perform_sync(ops.Cancel(("there",))))
+
+        assert [(each.chain.first.id, each.deduplicated) for each in started] == [("new", False), ("there", True)]
+        assert near.perform_sync(ops.GetJobs(("never",))) == [None]
+
+
+@pytest.mark.parametrize("paused", [True, False])
+def test_who_paused_or_resumed_last_has_the_last_word(server: RedisServer, paused: bool) -> None:
+    first, last = (ops.Pause(("resize",)), ops.Resume(("resize",)))[:: 1 if paused else -1]
+    with by_proxy(server) as (proxy, far, near, _):
+        far.perform_sync(ops.Start((new_job(),)))
+
+        cut_off(proxy, far, first, at=first.verb, meanwhile=lambda: near.perform_sync(last))
+
+        (stats,) = near.perform_sync(ops.GetStats())
+        assert stats.paused is not paused
+
+
+def test_an_answer_is_kept_for_longer_than_its_request_may_be_sent_again(server: RedisServer) -> None:
+    store = RedisStore(server.address("patient", timeout="600"))
+    store.open_sync()
+    store.perform_sync(ops.Start((new_job(id="a"), new_job(id="b"))))
+
+    store.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
+    store.perform_sync(ops.Cancel(("a",)))
+    store.perform_sync(ops.Delete(("b",)))
+
+    with server.connect() as client:
+        kept = {key: client.ttl(key) for key in client.keys("{patient}:*") if client.ttl(key) > 0}
+    assert {key.split(b":")[1] for key in kept} == {b"answer", b"claimed", b"gone"}
+    assert min(kept.values()) > 600
+    store.close_sync()

@@ -1,0 +1,184 @@
+"""Chains that go: very many of them, very long ones, and nobody left without what it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from holdfast.errors import StillReferenced
+from holdfast.ids import new_token
+from holdfast.job import Status
+from holdfast.lifecycle import NewJob
+from holdfast.operations import (
+    Cancel,
+    ClaimJobs,
+    Delete,
+    GetJobs,
+    GetStats,
+    Keep,
+    Prune,
+    Reap,
+    RetryJobs,
+    Settle,
+    Start,
+)
+from holdfast.stores.redis import RedisStore, deleting, holding, operating
+from holdfast.stores.redis.call import Call
+from holdfast.testing.builders import completed, new_job
+from tests.stores.redis.many import MANY, TERMS, Crash, crashing, grown, ids, statuses, waiting
+
+
+def chained(store: RedisStore) -> None:
+    """Each waits for the one before it, and all for the first: the order in which they may go is the reverse."""
+    jobs = [NewJob("root", "resize", "root", b"")]
+    for id in ids("job"):
+        jobs.append(NewJob(id, "resize", id, b"", after=("root", jobs[-1].id)))
+    store.perform_sync(Start(tuple(jobs)))
+
+
+def test_very_many_are_deleted_with_all_they_wait_for(store: RedisStore) -> None:
+    chained(store)
+
+    deleted = store.perform_sync(Delete((ids("job")[-1],), cascade=True))
+
+    assert sorted(deleted) == sorted(["root", *ids("job")])
+    assert store.perform_sync(GetStats()) == []
+
+
+def test_a_job_that_waits_for_one_of_very_many_keeps_all_of_them(store: RedisStore) -> None:
+    chained(store)
+    store.perform_sync(Start((new_job(id="outside", after=("root",)),)))
+
+    with pytest.raises(StillReferenced) as refused:
+        store.perform_sync(Delete((ids("job")[-1],), cascade=True))
+
+    assert refused.value.references == [("root", "outside")]
+    assert statuses(store, "root", *ids("job")) == {Status.PENDING: 1, Status.BLOCKED: MANY}
+
+
+def without_blocker(store: RedisStore) -> list[str]:
+    """Jobs of `chained` that are there while the one that they wait for is not."""
+    there = {job.id for job in store.perform_sync(GetJobs(("root", *ids("job")))) if job}
+    before = dict(zip(ids("job"), ("root", *ids("job")), strict=False))
+    return [id for id in ids("job") if id in there and not {before[id], "root"} <= there]
+
+
+@pytest.mark.parametrize("steps_done", range(1, 5))
+def test_a_deletion_that_was_broken_off_leaves_no_job_without_its_blocker_and_can_be_finished(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch, steps_done: int
+) -> None:
+    chained(store)
+    removed = 0
+
+    def dying(script: str, *given: Any) -> Call:
+        nonlocal removed
+        removed += script == "remove"
+        if removed > steps_done:
+            raise Crash
+        return Call(script, *given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(deleting, "Call", dying)
+        with pytest.raises(Crash):
+            store.perform_sync(Delete(("root", *ids("job"))))
+    assert without_blocker(store) == []
+
+    store.perform_sync(Delete(("root", *ids("job"))))
+
+    assert store.perform_sync(GetStats()) == []
+
+
+def test_a_chain_that_somebody_begins_to_wait_for_keeps_those_that_it_waits_for(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chained(store)
+
+    def nobody(*_: object) -> Generator[Any, Any, list[tuple[str, str]]]:
+        """Looks, and then somebody begins to wait."""
+        store.perform_sync(Start((new_job(id="outside", after=(ids("job")[50],)),)))
+        monkeypatch.undo()
+        return []
+        yield
+
+    monkeypatch.setattr(deleting, "_stranded", nobody)
+    with pytest.raises(StillReferenced) as refused:
+        store.perform_sync(Delete(("root", *ids("job"))))
+
+    assert refused.value.references == [(ids("job")[50], "outside")]
+    assert statuses(store, "root", *ids("job")) == {Status.PENDING: 1, Status.BLOCKED: 51}
+    assert without_blocker(store) == []
+
+
+def test_chains_that_are_still_needed_do_not_hold_up_the_pruning_of_others(store: RedisStore) -> None:
+    store.perform_sync(Start(tuple(new_job(id=id) for id in (*ids("needed"), "free"))))
+    store.perform_sync(Start((new_job(id="open"), new_job(id="last", after=(*ids("needed"), "open")))))
+    jobs = store.perform_sync(ClaimJobs(TERMS, MANY + 1, "worker", new_token()))
+    store.perform_sync(Settle(tuple(completed(job) for job in jobs)))
+    store.perform_sync(Keep((*ids("needed"), "free"), 0))
+
+    assert store.perform_sync(Prune(10)) == ["free"]
+
+
+def recorded(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[Call]:
+    """The calls that this module will have made."""
+    calls: list[Call] = []
+
+    def call(script: str, *given: Any) -> Call:
+        calls.append(Call(script, *given))
+        return calls[-1]
+
+    monkeypatch.setattr(module, "Call", call)
+    return calls
+
+
+def test_a_step_removes_a_hundred_jobs_however_few_chains_they_are(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"chain-{number}" for number in range(5)]
+    for name in names:
+        grown(store, name, 40)
+    calls = recorded(monkeypatch, deleting)
+
+    assert store.perform_sync(Delete(tuple(names))) == names
+
+    assert [call.body for call in calls if call.script == "remove"] == [names[:2], names[2:4], names[4:]]
+    assert store.perform_sync(GetStats()) == []
+
+
+def test_a_step_prunes_a_hundred_jobs_however_few_chains_they_are(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"chain-{number}" for number in range(4)]
+    for name, length in zip(names, (40, 40, 40, 150), strict=True):
+        grown(store, name, length, keep=0)
+    calls = recorded(monkeypatch, operating)
+
+    assert store.perform_sync(Prune(10)) == names
+
+    assert len(calls) == 3
+    assert store.perform_sync(GetStats()) == []
+
+
+@pytest.mark.parametrize("how", ["pruned", "deleted"])
+def test_a_chain_goes_only_when_all_who_wait_for_it_are_told(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    blocker = waiting(store)
+    with crashing(monkeypatch, holding, "release"):
+        store.perform_sync(Settle((completed(blocker),)))
+    store.perform_sync(Cancel(ids("child")[200:]))
+    told = store.perform_sync(ClaimJobs(TERMS, MANY, "worker", new_token()))
+    store.perform_sync(Settle(tuple(completed(job) for job in told)))
+    store.perform_sync(Cancel(ids("child")[100:200]))
+    store.perform_sync(Keep(("blocker",), 0))
+
+    if how == "pruned":
+        assert store.perform_sync(Prune(10)) == []
+        store.perform_sync(Reap(("resize",), (), 10))
+        assert store.perform_sync(Prune(10)) == ["blocker"]
+    else:
+        assert store.perform_sync(Delete(("blocker",))) == ["blocker"]
+
+    assert [job.status for job in store.perform_sync(RetryJobs(ids("child")[100:]))] == [Status.PENDING] * 150
