@@ -27,8 +27,8 @@ from holdfast.sync_client import SyncClient
 
 CHILD = "holdfast.cli.child"
 
-_SHUT_OUT = ("authentication failed", "no password supplied", "NOAUTH", "WRONGPASS", "NOPERM")
-"""How servers say that waiting will not help: a password is wrong. Drivers have no other sign of it."""
+_IN_VAIN = ("authentication failed", "no password supplied", "NOAUTH", "WRONGPASS", "NOPERM", "`holdfast migrate`")
+"""How a store says that waiting will not help: a password is wrong, or there are no tables."""
 
 
 @command
@@ -88,13 +88,13 @@ def supervise(
 def _check_store(address: str) -> None:
     """What is wrong with the store is said here, once, and not by every process; one that is away may come back.
 
-    Where the password is wrong it is StoreUnavailable.
+    Where somebody has to do something first it is StoreUnavailable.
     """
     try:
-        with checked(), SyncClient(address):
-            pass
+        with checked(), SyncClient(address) as client:
+            client.get_job("none")  # whatever it answers, its tables are there
     except StoreUnavailable as error:
-        if any(words in str(error) for words in _SHUT_OUT):
+        if any(words in str(error) for words in _IN_VAIN):
             raise
         log.warning("%s; starting all the same", hide(str(error), passwords_in(address)))
 

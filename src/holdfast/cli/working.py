@@ -72,6 +72,7 @@ async def _work(client: Client, made: Worker) -> None:
     with checked():
         await client.open()
     try:
+        await client.get_job("none")  # whatever it answers, its tables are there
         await made.run()
     finally:
         await client.close()

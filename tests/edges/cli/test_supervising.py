@@ -10,6 +10,7 @@ import pytest
 from holdfast import StoreUnavailable, SyncClient
 from holdfast.supervisor import Supervisor
 from tests.edges.cli.conftest import CommandLine
+from tests.servers.postgres import shared_postgres
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,18 @@ def test_the_exit_code_tells_whether_every_process_ended_by_itself(
     monkeypatch.setattr(Supervisor, "run", run)
 
     assert holdfast.json("supervise", exit=code) == {"stopped": True, "clean": clean}
+
+
+@pytest.mark.parametrize("command", ["supervise", "worker"])
+def test_a_store_without_tables_is_refused_in_one_line_that_says_how_to_make_them(
+    holdfast: CommandLine, command: str
+) -> None:
+    address = shared_postgres().address(schema="nothing_here")
+
+    refused = holdfast(command, "--store", address, exit=5).err
+
+    assert "Run `holdfast migrate`" in refused
+    assert len(refused.splitlines()) == 1
 
 
 def test_a_wrong_password_is_refused_and_a_store_that_is_away_is_waited_for(
