@@ -128,15 +128,9 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (
                 _postgres("unblock", "job.open_blockers = counted.done", _NAIVE_LOOK),
                 _postgres(
-                    "lock_settling",
-                    "select blocker.job_id\n      from holdfast.job claimed join holdfast.blocker on"
-                    " blocker.chain_id = claimed.chain_id\n     where claimed.id = any(:ids::text[])",
-                    "select unnest(:ids::text[])",
-                ),
-                Edit(
-                    "holdfast.stores.postgres.chains",
-                    '    yield Statement(_LOCK, {"seqs": sorted(seqs)})\n    unblocked',
-                    "    unblocked",
+                    "settling",
+                    "where :completing::boolean and claimed.id",
+                    "where :completing::boolean and false and claimed.id",
                 ),
             )
         },
@@ -365,12 +359,15 @@ MUTANTS: dict[str, Mutant] = {
         favour=("complete",),
     ),
     "locks in any order": Mutant(
-        "the order in which rows are locked",
+        "the rule that who waits for a row holds none, and the order in which rows are locked",
         (30,),
         {
             "postgres": (
-                _postgres("lock_jobs", "order by job.seq", "order by random()"),
-                _postgres("lock_settling", "order by job.seq", "order by random()"),
+                _postgres(
+                    "lock_jobs",
+                    "order by job.seq\n       for update skip locked",
+                    "order by random()\n       for update",
+                ),
             )
         },
         favour=("start_fan_in",),
