@@ -15,7 +15,8 @@ from torture.processes import Process, Processes
 from torture.settings import Failpoints, Settings
 from torture.sweep import Sweep, worker_points
 
-PATIENCE = 20.0
+PATIENCE = 60.0
+"""Seconds for all to end once they were asked to, at rest."""
 
 
 class Fleet:

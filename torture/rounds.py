@@ -6,9 +6,8 @@ and dropped before the next begins.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from torture.checker.verdict import MOST_SHOWN, Verdict, Word
 from torture.recovery import Measured, spread
@@ -83,8 +82,8 @@ def _added(counts: Iterable[dict[str, Any]]) -> dict[str, Any]:
     total: dict[str, Any] = {}
     for each in counts:
         for name, value in each.items():
-            if isinstance(value, (dict, Counter)):
-                total[name] = _added([total.get(name, {}), value])
+            if isinstance(value, dict):
+                total[name] = _added([total.get(name, {}), cast("dict[str, Any]", value)])
             else:
                 total[name] = round(total.get(name, 0) + value, 3)
     return total

@@ -15,6 +15,8 @@ from torture.spans import Spans
 CRASHES = ("kill", "failpoint kill", "server restart", "server kill")
 LAST_CLAIM = 2_000_000
 """Microseconds for a claim that was on its way when the order to stop came, besides what a job may block the loop."""
+LAST_WORDS = 5_000_000
+"""Microseconds in which a worker that ends writes its outcomes; on a slow machine it leaves them to the leases."""
 UNANSWERED = 6_000_000
 """Microseconds for which a call may be on its way before it is given up, and be performed all the same."""
 KILLED = (-9, 139)
@@ -55,7 +57,9 @@ def shutdown_loses_nothing(evidence: Evidence) -> Tally:
         held = [job_id for _, job_id in claims[worker] if _held(evidence, job_id, worker, note.at)]
         # A claim whose answer never came is one that it does not know of.
         since = asked - round(evidence.facts.lease * 1e6)
-        if held and not any(at > since for at in doubts[worker]) and not evidence.away(since, note.at):
+        unsure = any(at > since for at in doubts[worker]) or evidence.away(since, note.at) > 0
+        hurried = not evidence.facts.timely and note.at - asked > LAST_WORDS
+        if held and not unsure and not hurried:
             tally.broken(f"{worker} ended well and still held {held}")
     return tally
 
