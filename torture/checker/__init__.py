@@ -41,7 +41,7 @@ INVARIANTS: dict[int, tuple[str, Check]] = {
     21: ("shutdown loses nothing", upkeep.shutdown_loses_nothing),
     22: ("crash anywhere", upkeep.crash_anywhere),
     23: ("no starvation", upkeep.no_starvation),
-    24: ("limits", _absent("this version has no limits on running jobs per queue or key")),
+    24: ("limits", _absent("what runs at once is limited per process here, never across them, per queue or per key")),
     25: ("autoscaler", edges.processes_follow),
     26: ("clock-independent", upkeep.any_clock),
     27: ("notifications are hints", upkeep.hints_only),
