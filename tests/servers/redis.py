@@ -175,8 +175,10 @@ def run_cluster(*, replicas: int = 0) -> Generator[RedisCluster]:
 def shared_redis() -> RedisServer:
     """One server for all tests of this process that only want a namespace of their own."""
     stack = ExitStack()
+    server = stack.enter_context(run_redis())
+    # Registered after its folder's own last resort, so run before it.
     atexit.register(stack.close)
-    return stack.enter_context(run_redis())
+    return server
 
 
 def new_namespace() -> str:

@@ -16,7 +16,7 @@ from holdfast.operations import Operation
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.library import script
 from holdfast.stores.redis.verbs import STEPS, VERBS
-from holdfast.testing.builders import completed, new_job
+from holdfast.testing.builders import completed, continued, new_job, next_job
 from holdfast.testing.clock import ManualClock
 from tests.servers.redis import RedisServer, new_namespace
 from tests.stores.redis.every_verb import NAMES, TERMS, WRITING, prepared
@@ -127,6 +127,38 @@ def test_a_chain_that_ran_and_was_pruned_before_its_start_was_answered_is_not_st
         assert [(each.chain.first.id, each.deduplicated) for each in started] == [("one", False), ("two", False)]
         assert near.perform_sync(ops.GetJobs(("one", "two"))) == [None, None]
         assert near.perform_sync(ops.GetStats()) == []
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_a_settlement_is_not_lost_because_its_job_was_pruned_before_it_was_answered(
+    server: RedisServer, steps: int
+) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+        near.perform_sync(ops.Start((new_job(id="one", keep=0),)))
+        (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "first"))
+        if steps == 2:
+            near.perform_sync(ops.Settle((continued(job, next_job(job, "resize", keep=0)),)))
+            (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "second"))
+
+        settle = ops.Settle((completed(job),))
+        (settled,) = cut_off(proxy, far, settle, at="settle", meanwhile=lambda: near.perform_sync(ops.Prune(10)))
+
+        assert settled.written
+        assert near.perform_sync(ops.GetJobs(("one",))) == [None]
+
+
+async def test_async_code_asks_again_too(server: RedisServer) -> None:
+    with by_proxy(server) as (proxy, far, near, clock):
+        store = RedisStore(server.tcp_address(far.name.rpartition("=")[2], port=proxy.port), clock=clock)
+        await store.open()
+        await store.perform(ops.Start((new_job(id="job"),)))
+        proxy.cut_at(sha_of(store, "cancel"), lambda: near.perform_sync(ops.RetryJobs(("job",))))
+
+        (chain,) = await store.perform(ops.Cancel(("job",)))
+
+        assert len(proxy.swallowed) == 1
+        assert chain.last.status is Status.PENDING
+        await store.close()
 
 
 def test_a_start_that_found_a_chain_is_not_a_start_of_its_own_when_that_has_ended(server: RedisServer) -> None:

@@ -17,8 +17,8 @@
 {name}:expiring         sorted set: finished chains by when they may be pruned
 {name}:counts           hash: jobs per status and type, where no set above counts them
 {name}:listeners, {name}:events     who follows the store live, and a stream of what they are told
-{name}:answer:REQUEST, {name}:claimed:WORKER, {name}:gone:CHAIN   for a request sent twice, kept for as long as it may
-                        be: its answer, what a worker claimed last, chains that were deleted soon after they were made
+{name}:answer:REQUEST, {name}:claimed:WORKER, {name}:gone:JOB   for a request sent twice, kept for as long as it may be:
+                        its answer, what a worker claimed last, jobs that were removed soon after they were made or settled
 {name}:wake             the channel of wake-ups
 """
 

@@ -53,7 +53,7 @@ end
 for _, chain in ipairs(cancelled) do
   chain_ended(chain, BROKEN_CHAIN)
 end
-local more = op[4] == 'later' and release_later() or release()
+local more = release(op[4] == 'later')
 finish()
 if #cancelled > 0 then
   remember({ 'ok' })

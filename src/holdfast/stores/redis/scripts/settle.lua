@@ -70,13 +70,21 @@ local function settle(job, token, status, outcome, error, due)
   end
 end
 
+-- written: whether this settlement stands written, where it is sent again, or did until its job was removed.
+local function written(id, job, token, status)
+  if job or not resent then
+    return job and job.token == token and job.status == status
+  end
+  local word = redis.call('GET', prefix .. 'gone:' .. id)
+  return word and string.match(word, '^%d+ %d+ (.*)$') == status .. ' ' .. token
+end
+
 local function perform(settlement)
   local id, token, status = settlement[1], settlement[2], settlement[3]
   local job = load_held(id)
   local reason = lost(job, token)
   if reason then
-    -- Sent again: what stands written is answered like the first time.
-    return job and job.token == token and job.status == status and 'ok' or { 'lost', reason }
+    return written(id, job, token, status) and 'ok' or { 'lost', reason }
   end
   local starts, continuation = {}, nil
   if settlement[10] or settlement[11] then

@@ -10,7 +10,7 @@ local function made_before(jobs)
     local other = told and told[n] ~= '' and told[n]
     local left = not other and not load(job.id) and redis.call('GET', prefix .. 'gone:' .. job.id)
     if left then
-      local seq, created_at = string.match(left, '^(%d+) (%d+)$')
+      local seq, created_at = string.match(left, '^(%d+) (%d+)')
       found[n], words[n] = job.id, { 'gone', created_at, seq }
     else
       found[n], words[n] = is_chain(other or job.id) and (other or job.id), { other and 'found' or 'made before' }

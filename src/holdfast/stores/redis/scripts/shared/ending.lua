@@ -11,20 +11,12 @@ local function anyone_waits()
   return #keys > 0 and redis.call('EXISTS', unpack(keys)) > 0
 end
 
--- release: tell those who wait for the chains that ended here. Answers 'more' where some remain to be told, else ''.
-local function release()
+-- release: tell those who wait for the chains that ended here, or leave all of them to the next who releases.
+-- Answers 'more' where some remain to be told, else ''.
+local function release(later)
   if not anyone_waits() then
     return ''
   end
   need_release()
-  return tell_all(ended, TOLD_AT_ONCE)
-end
-
--- release_later: have all who wait for the chains that ended here told by the next who releases. Answers as `release`.
-local function release_later()
-  if not anyone_waits() then
-    return ''
-  end
-  need_release()
-  return tell_all(ended, 0)
+  return tell_all(ended, later and 0 or TOLD_AT_ONCE)
 end

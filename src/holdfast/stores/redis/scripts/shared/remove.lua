@@ -21,7 +21,19 @@ local function job_ids(chain)
   return ids
 end
 
+-- leave_word: a start or a settlement that is sent again must know what came of it, though the job is gone already.
+local function leave_word(job)
+  local recent = now - tonumber(ARGV[4]) * 1000
+  local made = not job.chain and job.created_at > recent
+  local settled = job.token and job.finished_at and job.finished_at > recent
+  if made or settled then
+    local word = int(job.seq) .. ' ' .. int(job.created_at) .. ' ' .. job.status .. ' ' .. (job.token or '')
+    redis.call('SET', prefix .. 'gone:' .. job.id, word, 'PX', ARGV[4])
+  end
+end
+
 local function remove_job(job)
+  leave_word(job)
   leave(job)
   displace(all_key, job.id)
   if job.status == RUNNING then
@@ -35,16 +47,8 @@ local function remove_job(job)
   loaded[job.id] = false
 end
 
--- leave_word: a start that is sent again must not make a chain anew that is gone already.
-local function leave_word(first)
-  if (now - first.created_at) / 1000 < tonumber(ARGV[4]) then
-    redis.call('SET', prefix .. 'gone:' .. first.id, int(first.seq) .. ' ' .. int(first.created_at), 'PX', ARGV[4])
-  end
-end
-
 local function remove_chain(chain)
   local first = load(chain)
-  leave_word(first)
   if first.key then
     for _, which in ipairs({ ALL, OPEN, DONE }) do
       redis.call('ZREM', keyed(which, first), chain)
