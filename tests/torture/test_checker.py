@@ -582,6 +582,15 @@ def test_a_supervisor_keeps_within_its_bounds_and_holds_while_it_knows_nothing(h
     assert verdicts(lambda story: supervised(story, **how))[25] is word
 
 
+def test_a_supervisor_that_never_had_to_change_anything_shows_nothing() -> None:
+    def unchanged(story: Story) -> None:
+        story.facts.supervised = True
+        story.note("processes", least=1, most=3, living=1, active=1, target=1, known=True)
+        story.note("supervisor exit", code=0)
+
+    assert verdicts(unchanged)[25] is Word.VACUOUS
+
+
 @pytest.mark.parametrize(("victim", "word"), [(None, Word.VIOLATED), ("8", Word.VIOLATED), ("7", Word.OK)])
 def test_a_job_that_was_cut_short_when_its_process_was_let_go_breaks_the_supervisors_promise(
     victim: str | None, word: Word

@@ -37,10 +37,10 @@ def processes_follow(evidence: Evidence) -> Tally:
     drained = {note.facts["worker"]: note for note in told if note.facts["kind"] == "process_draining"}
     tally.counts["drained"] = len(drained)
     _check_drains(tally, evidence, drained)
-    if not scaled or not drained:
-        tally.opportunities = 0  # it was never asked to change anything, or never to let go of anything
     for note in evidence.noted("supervisor exit"):
         tally.expect(note.facts["code"] == 0, f"the supervisor ended with {note.facts['code']}")
+    if not scaled or not drained:
+        tally.opportunities = 0  # it was never asked to change anything, or never to let go of anything
     return tally
 
 
