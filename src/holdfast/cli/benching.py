@@ -26,7 +26,7 @@ def bench_(
     in this one process; other load on the server and on this machine shows in the figures.
     """
     log_to_stderr(level="critical", as_json=run.json)
-    with checked(), private_place(run.address()) as place:
+    with checked(), private_place(run.address) as place:
         found = asyncio.run(bench(place, jobs=jobs, tell=run.note))
     run.answer(asdict(found), _screen(found))
 

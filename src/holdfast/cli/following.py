@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import write_json
 from holdfast.cli.reports import reports_of
 from holdfast.cli.times import iso
+from holdfast.client import Client
 from holdfast.events import Event
 from holdfast.job import Report
 
@@ -32,23 +34,24 @@ def events(
     """Show what happened to a chain or a job, or with --follow what happens on the store from now on."""
     if id is None and not follow:
         raise Mistake("whose events? Give an id, or --follow to see what happens from now on")
-    with run.client() as client:
-        if id is not None:
+    if id is not None:
+        with run.client() as client:
             documents = [document for report in reports_of(client, id) for document in history(report)]
-            run.answer(documents, *(_line(document) for document in documents))
-        if not follow:
-            return
-        wanted_types, wanted_kinds = _words(types), _words(kinds)
-        for event in client.events():
-            mine = id is None or id in (event.job_id, event.chain_id)
-            if mine and (not wanted_types or event.type in wanted_types) and (
-                not wanted_kinds or event.kind in wanted_kinds
-            ):  # fmt: skip
-                document = event_document(event)
-                if run.json:
-                    run.write(write_json(document))
-                else:
-                    run.out.print(_line(document))
+        run.answer(documents, *(_line(document) for document in documents))
+    if follow:
+        run.attend(partial(_follow, run, id=id, types=_words(types), kinds=_words(kinds)))
+
+
+async def _follow(run: Invocation, client: Client, *, id: str | None, types: set[str], kinds: set[str]) -> None:
+    """Show what happens from now on, as far as it is wanted: an empty set wants everything."""
+    async for event in client.events():
+        mine = id is None or id in (event.job_id, event.chain_id)
+        if mine and (not types or event.type in types) and (not kinds or event.kind in kinds):
+            document = event_document(event)
+            if run.json:
+                run.write(write_json(document))
+            else:
+                run.out.print(_line(document))
 
 
 def event_document(event: Event) -> Document:

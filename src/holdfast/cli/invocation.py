@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import typer
 from rich.console import Console, RenderableType
@@ -18,9 +19,12 @@ from holdfast.cli.files import check_file
 from holdfast.cli.passwords import hide, passwords_in
 from holdfast.cli.printable import printable, write_json
 from holdfast.cli.settings import Flags, Settings, settle
+from holdfast.client import Client
 from holdfast.errors import HoldfastError
 from holdfast.jobs import Jobs
 from holdfast.sync_client import SyncClient
+
+T = TypeVar("T")
 
 WIDE = 200
 
@@ -56,19 +60,30 @@ class Invocation:
     @contextmanager
     def client(self, jobs: Jobs | None = None, *, creates: bool = False) -> Generator[SyncClient]:
         """A connected client. Unless it `creates`, a store that is not there yet is not made by looking at it."""
-        address = self.address()
-        try:
+        address = self.address
+        with _refused():
             if not creates:
                 check_file(address)
             client = SyncClient(address, jobs)
             client.open()
-        except ValueError as error:
-            raise Mistake(str(error)) from error
         try:
             yield client
         finally:
             client.close()
 
+    def attend(self, work: Callable[[Client], Awaitable[T]]) -> T:
+        """Do with a connected client what may take until Ctrl-C, which cancels it.
+
+        On an event loop: raised in blocking code, wherever that is, Ctrl-C can be lost where nobody passes it on, in a
+        finalizer or a driver's callback.
+        """
+        address = self.address
+        with _refused():
+            check_file(address)
+            client = Client(address)
+        return asyncio.run(_attend(client, work))
+
+    @cached_property
     def address(self) -> str:
         """The store's address. A password among the arguments earns a warning: other users can read them."""
         address = self.settings.need_store()
@@ -123,3 +138,21 @@ class Invocation:
             return self.settings.passwords
         except Mistake:
             return passwords_in(self.flags.store or "")
+
+
+async def _attend(client: Client, work: Callable[[Client], Awaitable[T]]) -> T:
+    with _refused():
+        await client.open()
+    try:
+        return await work(client)
+    finally:
+        await client.close()
+
+
+@contextmanager
+def _refused() -> Generator[None]:
+    """What is wrong with an address, the person typed."""
+    try:
+        yield
+    except ValueError as error:
+        raise Mistake(str(error)) from error

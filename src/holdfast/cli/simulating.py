@@ -52,7 +52,7 @@ def simulate_(
     log_to_stderr(level="critical", as_json=run.json)
     settings = run.settings.config.settings
     kinds = settings.work_kinds or CATALOGUE
-    address = run.address() if run.settings.store else HERE
+    address = run.address if run.settings.store else HERE
     group = replace(settings.groups[0], types=None, queues=None)
     with checked():
         client = Client(address, simulated(kinds))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -18,11 +19,11 @@ from holdfast.cli.exits import Exit, Mistake
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import printable, write_json
 from holdfast.cli.times import optional_duration, zoned
+from holdfast.client import Client
 from holdfast.errors import ChainCancelled, ChainFailed, ChainNotFound
 from holdfast.job import Chain
 from holdfast.options import Dedup
 from holdfast.record import Status
-from holdfast.sync_client import SyncClient
 
 
 @command
@@ -67,9 +68,9 @@ def start(
         )  # fmt: skip
     with run.client(jobs, creates=True) as client:
         chain = client.start(bound)
-        if wait:
-            _wait(run, client, chain_id=chain.id, timeout=patience)
-            return
+    if wait:
+        _wait(run, chain.id, timeout=patience)
+        return
     found = chain.deduplicated
     what = f"{'found' if found else 'started'} {printable(chain.type)} chain"
     run.answer({**chain_document(chain), "deduplicated": found}, tables.text(f"{what} {chain.id} ({chain.status})"))
@@ -84,20 +85,23 @@ def wait(
     ] = None,
 ) -> None:
     """Wait for a chain's end and print its output. Exit code 1 if it failed or was cancelled."""
-    patience = optional_duration(timeout)
-    with run.client() as client:
-        _wait(run, client, chain_id=id, timeout=patience)
+    _wait(run, id, timeout=optional_duration(timeout))
 
 
-def _wait(run: Invocation, client: SyncClient, *, chain_id: str, timeout: float | None) -> None:
-    with suppress(ChainFailed, ChainCancelled):  # told below, from the chain itself
-        client.wait(chain_id, timeout=timeout)
-    chain = client.get(chain_id)
-    if chain is None:
-        raise ChainNotFound(chain_id)
+def _wait(run: Invocation, chain_id: str, *, timeout: float | None) -> None:
+    chain = run.attend(partial(_ended, chain_id, timeout=timeout))
     output = payload(chain.job.record.output, secrets=True)
     run.answer({**chain_document(chain), "output": output}, *_outcome(chain, output))
     run.end(Exit.DONE if chain.status is Status.COMPLETED else Exit.FAILED)
+
+
+async def _ended(chain_id: str, client: Client, *, timeout: float | None) -> Chain[Any]:
+    with suppress(ChainFailed, ChainCancelled):  # told from the chain itself
+        await client.wait(chain_id, timeout=timeout)
+    chain = await client.get(chain_id)
+    if chain is None:
+        raise ChainNotFound(chain_id)
+    return chain
 
 
 def _outcome(chain: Chain[Any], output: Any) -> list[RenderableType]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+import asyncio
+from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -22,11 +22,11 @@ from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import write_json
 from holdfast.cli.sheet import Sheet
 from holdfast.cli.times import duration, iso, lasting
+from holdfast.client import Client
 from holdfast.job import Job
 from holdfast.job import moment as to_moment
 from holdfast.operations import Finding
 from holdfast.record import Status
-from holdfast.sync_client import SyncClient
 
 WAITED_TOO_LONG = 60.0
 """Seconds that a due job may wait before somebody should hear of it."""
@@ -43,44 +43,35 @@ def status(
 ) -> None:
     """Show how many jobs of which type stand where, who runs them, and what is wrong."""
     pause = max(duration(interval), 0.1)
-    with run.client() as client:
-        if not watch:
-            document = look(client)
-            run.answer(document, screen(document))
-            return
-        with _interrupted() as over:
-            if run.json or not run.out.is_terminal:
-                while not over.is_set():
-                    document = look(client)
-                    if run.json:
-                        run.write(write_json(document))
-                    else:
-                        run.out.print(screen(document))
-                    over.wait(pause)
+    if watch:
+        run.attend(partial(_watch, run, pause=pause))
+    else:
+        document = run.attend(look)
+        run.answer(document, screen(document))
+
+
+async def _watch(run: Invocation, client: Client, *, pause: float) -> None:
+    """Look again and again."""
+    on_screen = run.out.is_terminal and not run.json
+    with Live(console=run.out, auto_refresh=False, screen=True) if on_screen else nullcontext() as live:
+        while True:
+            document = await look(client)
+            if live is not None:
+                live.update(screen(document), refresh=True)
+            elif run.json:
+                run.write(write_json(document))
             else:
-                with Live(console=run.out, auto_refresh=False, screen=True) as live:
-                    while not over.is_set():
-                        live.update(screen(look(client)), refresh=True)
-                        over.wait(pause)
-        raise KeyboardInterrupt
+                run.out.print(screen(document))
+            await asyncio.sleep(pause)
 
 
-@contextmanager
-def _interrupted() -> Generator[threading.Event]:
-    """Set by Ctrl-C. As an exception it might be raised, and lost, where nobody can pass it on."""
-    over = threading.Event()
-    before = signal.signal(signal.SIGINT, lambda _signal, _frame: over.set())
-    try:
-        yield over
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def look(client: SyncClient) -> Document:
+async def look(client: Client) -> Document:
     """The state of the store as a document: cheap enough to ask for every second. `doctor` looks deeper."""
     now = datetime.now(UTC)
-    stats = client.stats()
-    running = client.list_jobs(status="running", limit=MOST_RUNNING).items if stats.counts[Status.RUNNING] else ()
+    stats = await client.stats()
+    running: Sequence[Job] = ()
+    if stats.counts[Status.RUNNING]:
+        running = (await client.list_jobs(status="running", limit=MOST_RUNNING)).items
     troubles = [*_waiting_too_long(stats, now), *_expired(running, now)]
     return {
         "store": client.store.name,

@@ -63,7 +63,7 @@ def supervise(
     with checked():
         jobs = find_jobs(app, settings.work_kinds)
         settings.check(jobs)
-    address = run.address()
+    address = run.address
     _check_store(address)
     with checked():
         supervisor = Supervisor(

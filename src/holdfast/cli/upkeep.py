@@ -45,7 +45,7 @@ def migrate(
 
 def _print_script(run: Invocation) -> None:
     with checked():
-        store = open_store(run.address())
+        store = open_store(run.address)
     script = store.migration_script()
     if script is None:
         raise Mistake(f"{store.name} needs no script: it makes by itself what it needs")

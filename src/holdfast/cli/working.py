@@ -50,7 +50,7 @@ def worker(
 ) -> None:
     """Run jobs until SIGTERM or Ctrl-C: then finish what runs, within the grace period; a second signal ends that."""
     log_to_stderr(level=log_level, as_json=log_json or run.json)
-    address = run.address()
+    address = run.address
     if address.startswith("memory:"):
         raise Mistake("a memory:// store lives in one process: nobody else could give this worker jobs")
     jobs = run.jobs

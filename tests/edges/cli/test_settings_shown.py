@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -77,9 +78,9 @@ def test_events_of_nothing_in_particular_need_following(holdfast: CommandLine) -
     assert "--follow" in holdfast("events", exit=2).err
 
 
-def test_events_are_followed_live(holdfast: CommandLine, client: SyncClient, worker: None) -> None:
+def test_events_are_followed_live_until_interrupted(holdfast: CommandLine, client: SyncClient, worker: None) -> None:
     command = [sys.executable, "-m", "holdfast.cli", "events", "--follow", "--json", "--store", holdfast.store]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as following:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as following:
         assert following.stdout is not None
         kinds: list[str] = []
         # It hears only of what happens once it listens, so jobs are started until it has heard of one.
@@ -92,9 +93,11 @@ def test_events_are_followed_live(holdfast: CommandLine, client: SyncClient, wor
             kinds.append(json.loads(line)["kind"])
             if kinds[-1] == "completed":
                 break
-        following.terminate()
+        following.send_signal(signal.SIGINT)
+        _, complaint = following.communicate(timeout=20)
 
     assert "completed" in kinds
+    assert (following.returncode, complaint) == (130, "")
 
 
 def _has_line(process: subprocess.Popen[str]) -> bool:

@@ -98,9 +98,9 @@ def test_a_password_on_the_command_line_earns_a_warning_and_is_never_shown(
     monkeypatch.setattr("holdfast.sync_client.open_store", refuse)
     address = "postgresql://app:s3cret%21@db/x"
 
-    typed = holdfast("status", "--store", address, "--json", exit=2)
+    typed = holdfast("list", "--store", address, "--json", exit=2)
     monkeypatch.setenv("HOLDFAST_STORE", address)
-    told = holdfast("status", exit=2)
+    told = holdfast("list", exit=2)
 
     assert "warning: a password on the command line" in typed.err
     assert "warning" not in told.err
