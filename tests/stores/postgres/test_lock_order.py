@@ -1,7 +1,7 @@
-"""Nobody waits in a circle: who must wait for a job holds none that was created after it.
+"""Who must wait for a job holds no other, and steps that need not happen now wait for nobody.
 
-Somebody holds the oldest of the jobs that a verb comes to. Had the verb begun with another, it would now hold what
-somebody wants next, and the two would wait for each other: a deadlock.
+Somebody holds one of the jobs that a verb comes to. If the verb kept another meanwhile, it would hold what somebody
+wants next, and the two would wait for each other: a deadlock.
 """
 
 from __future__ import annotations
@@ -86,19 +86,23 @@ def deleting(web: Web) -> Operation[Any]:
 @pytest.mark.parametrize(
     "act", [failing, starting_beside, continuing_after, cancelling, completing, deleting], ids=lambda act: act.__name__
 )
-def test_who_waits_for_a_job_holds_none_that_comes_after_it(
-    act: Callable[[Web], Operation[Any]], store: PostgresStore, connection: psycopg.Connection
+@pytest.mark.parametrize("held", ["first", "last"])
+def test_who_waits_for_a_job_holds_no_other(
+    act: Callable[[Web], Operation[Any]], held: str, store: PostgresStore, connection: psycopg.Connection
 ) -> None:
     web = Web(store)
     operation = act(web)
-    # The first that it touches: deleting comes to the finished one, too.
-    held = web.first.id if act is deleting else web.child.id
+    everything = [web.first.id, web.child.id, web.late.id, web.second.id]
+    # Deleting comes to the finished one, too.
+    first = web.first if act is deleting else web.child
+    last = web.second if act in (completing, deleting) else web.late
+    one = (first if held == "first" else last).id
     with ThreadPoolExecutor(1) as pool, psycopg.connect(connection.info.dsn) as other:
-        lock(other, store, held)
+        lock(other, store, one)
 
         going_on = pool.submit(store.perform_sync, operation)
         wait_until_blocked(connection, going_on.done)
-        assert free_after(connection, store, held) == [web.child.id, web.late.id, web.second.id][held == web.child.id :]
+        assert free(connection, store) == [job_id for job_id in everything if job_id != one]
         other.rollback()
 
         going_on.result(30)
@@ -114,7 +118,7 @@ def test_keys_are_held_before_jobs(store: PostgresStore, connection: psycopg.Con
         going_on = pool.submit(store.perform_sync, operation)
         wait_until_blocked(connection, going_on.done)
         # Whoever holds the key may go on to any job.
-        assert free_after(connection, store, web.child.id) == [web.late.id, web.second.id]
+        assert free(connection, store) == [web.first.id, web.child.id, web.late.id, web.second.id]
         tx.perform(Cancel((web.first.id, web.late.id)))
         tx.commit()
 
@@ -154,18 +158,36 @@ def test_pruning_waits_for_nobody(store: PostgresStore, connection: psycopg.Conn
     assert store.perform_sync(Prune(10)) == [busy.id]
 
 
+def test_pruning_waits_for_nobody_who_deletes_what_waited_for_its_chain(
+    store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    clock = store.clock = ManualClock()
+    blocker = new_job(keep=1)
+    child = new_job("child", after=(blocker.id,), keep=None)
+    store.perform_sync(Start((blocker, child)))
+    for type in ("resize", "child"):
+        (job,) = store.perform_sync(ClaimJobs((TypeTerms(type, LEASE, 25),), 1, "worker", f"token-{type}"))
+        store.perform_sync(Settle((completed(job),)))
+    clock.advance(600)
+    tx = store.begin_sync()
+    tx.perform(Delete((child.id,)))
+    with ThreadPoolExecutor(1) as pool:
+        pruning = pool.submit(store.perform_sync, Prune(10))
+        try:
+            assert pruning.result(30) == []
+        finally:
+            tx.commit()
+
+    assert store.perform_sync(Prune(10)) == [blocker.id]
+
+
 def lock(connection: psycopg.Connection, store: PostgresStore, job_id: str) -> None:
     connection.execute(f'select 1 from "{store.schema}".job where id = %s for update'.encode(), [job_id])
 
 
-def free_after(connection: psycopg.Connection, store: PostgresStore, job_id: str) -> list[str]:
-    """The jobs created after this one that nobody holds."""
-    rows = connection.execute(
-        f"""select job.id from "{store.schema}".job
-             where job.seq > (select held.seq from "{store.schema}".job held where held.id = %s)
-             order by job.seq for update skip locked""".encode(),
-        [job_id],
-    )
+def free(connection: psycopg.Connection, store: PostgresStore) -> list[str]:
+    """The jobs that nobody holds."""
+    rows = connection.execute(f'select id from "{store.schema}".job order by seq for update skip locked'.encode())
     return [row[0] for row in rows]
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from holdfast import failure
 from holdfast.errors import ChainNotFound
 from holdfast.job import ChainRecord
 from holdfast.sql.plan import Plan, Statement
+from holdfast.stores.postgres import locks
 from holdfast.stores.postgres.rows import SQL, chain
 from holdfast.stores.postgres.turn import Turn
 
 _CHAINS = SQL["chains"]
 _TAILS = SQL["tails"]
-_LOCK = SQL["lock_jobs"]
-_LOCK_FREE = SQL["lock_free"]
 _REACH = SQL["reach"]
-_DEPENDENTS = SQL["dependents"]
 _UNBLOCK = SQL["unblock"]
 _BROKEN = SQL["broken_dependents"]
 _FAIL = SQL["fail_blocked"]
@@ -50,31 +48,39 @@ def need(ids: Sequence[str]) -> Plan[list[ChainRecord]]:
     return [found[chain_id] for chain_id in ids]
 
 
-def hold(ids: Collection[str], *, ending: Ending | None = None, beside: Collection[str] = ()) -> Plan[dict[str, Tail]]:
+def hold(
+    ids: Collection[str],
+    *,
+    endings: Collection[Ending] = (),
+    beside: Collection[str] = (),
+    keys: Callable[[], Plan[None]] | None = None,
+) -> Plan[dict[str, Tail]]:
     """The last jobs of these chains, locked until the transaction ends; so the chains cannot grow, end or go.
 
-    Where the chains are `ending`, the jobs that this touches are locked along with them, and `beside` are chains of
-    which only the last jobs are. All in one order, so that of two who need some of the same rows one waits for the
-    other. Who waited for a lock may find that a chain has grown meanwhile, so the answer is looked up again under it.
+    Where the chains may end, the jobs that this touches are locked along with them: nobody can begin to wait for them
+    after that. `beside` are chains of which only the last jobs are.
     """
     named = list(dict.fromkeys([*ids, *beside]))
-    held: set[int] = set()
-    while True:
+
+    def look() -> Plan[tuple[dict[str, Tail], set[int]]]:
         found = yield from tails(named)
         wanted = {tail.seq for tail in found.values()}
-        if ending is not None:
+        for ending in endings:
             wanted |= yield from reach([id for id in ids if id in found and found[id].awaited], ending)
-        if wanted <= held:
-            return found
-        yield Statement(_LOCK, {"seqs": sorted(wanted)})
-        held |= wanted
+        return found, wanted
+
+    return (yield from locks.hold(look, keys=keys))
 
 
 def hold_all(
-    ids: Sequence[str], *, ending: Ending | None = None, beside: Collection[str] = ()
+    ids: Sequence[str],
+    *,
+    endings: Collection[Ending] = (),
+    beside: Collection[str] = (),
+    keys: Callable[[], Plan[None]] | None = None,
 ) -> Plan[dict[str, Tail]]:
     """The same; the first that is missing raises ChainNotFound."""
-    found = yield from hold(ids, ending=ending, beside=beside)
+    found = yield from hold(ids, endings=endings, beside=beside, keys=keys)
     _check(ids, found)
     return found
 
@@ -94,11 +100,6 @@ def reach(chain_ids: Sequence[str], ending: Ending) -> Plan[set[int]]:
     return {seq for (seq,) in rows}
 
 
-def hold_free(seqs: Collection[int]) -> Plan[set[int]]:
-    """Lock jobs without waiting for anybody; answers those that could be."""
-    return {seq for (seq,) in (yield Statement(_LOCK_FREE, {"seqs": sorted(seqs)}))} if seqs else set()
-
-
 class Freed(NamedTuple):
     """A job that waits no longer, and the chains that were counted off for it."""
 
@@ -110,12 +111,8 @@ class Freed(NamedTuple):
 def completed(turn: Turn, chain_ids: Sequence[str]) -> Plan[list[Freed]]:
     """Count chains off for every job that waits for them; answers those that wait no longer.
 
-    The last jobs of the chains are locked, so nobody can begin to wait for them meanwhile.
+    The last jobs of the chains are locked, and so are those that wait for them.
     """
-    seqs = [seq for (seq,) in (yield Statement(_DEPENDENTS, {"chain_ids": list(chain_ids)}))]
-    if not seqs:
-        return []
-    yield Statement(_LOCK, {"seqs": sorted(seqs)})
     unblocked: list[Freed] = []
     for row in sorted((yield Statement(_UNBLOCK, {"chain_ids": list(chain_ids), "now": turn.now}))):
         _, id, chain_id, type, attempt, worker, freed, after = row
@@ -127,14 +124,13 @@ def completed(turn: Turn, chain_ids: Sequence[str]) -> Plan[list[Freed]]:
 
 
 def broken(turn: Turn, chain_ids: Iterable[str]) -> Plan[None]:
-    """Chains failed or were cancelled: fail the blocked jobs that asked for it, and so on from them."""
+    """Chains failed or were cancelled: fail the blocked jobs that asked for it, and so on from them. All are locked."""
     for root in chain_ids:
         chains = [root]
         while chains:
             chain_id = chains.pop()
             seqs = [seq for (seq,) in (yield Statement(_BROKEN, {"chain_id": chain_id}))]
             if seqs:
-                yield Statement(_LOCK, {"seqs": seqs})
                 chains += yield from fail(turn, seqs, chain_id)
 
 

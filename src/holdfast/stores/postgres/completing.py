@@ -23,9 +23,17 @@ def lock(turn: Turn, op: LockChain) -> Plan[Record]:
 
 def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     yield from turn.begin()
-    yield from creating.hold_keys(turn, op.starts)
-    beside = creating.blockers_of([*op.starts, *(step.continuation for step in op.steps if step.continuation)])
-    tail = (yield from chains.hold_all([op.chain_id], ending="completed", beside=beside))[op.chain_id]
+    following = [step.continuation for step in op.steps if step.continuation is not None]
+    endings = creating.endings_of(following)
+    if len(following) < len(op.steps):
+        endings.append("completed")
+    tails = yield from chains.hold_all(
+        [op.chain_id],
+        endings=endings,
+        beside=creating.blockers_of([*op.starts, *following]),
+        keys=creating.keys_of(turn, op.starts),
+    )
+    tail = tails[op.chain_id]
     if tail.id != op.job_id or tail.status in FINISHED:
         raise AlreadyCompleted(op.chain_id)
     found, refused = yield from creating.check_starts(turn, op.starts, op.expected)
@@ -39,7 +47,7 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     if op.steps and tail.status == "running":
         turn.hints.lost.add(tail.id)
     # A chain started along may wait for this one, so whether anybody does is looked up after it.
-    tail = (yield from chains.hold_all([op.chain_id]))[op.chain_id]
+    tail = (yield from chains.tails([op.chain_id]))[op.chain_id]
     seq = tail.seq
     for step in op.steps:
         current = seq

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import astuple
@@ -12,7 +12,7 @@ from holdfast.job import ChainRecord
 from holdfast.lifecycle import NewJob, create
 from holdfast.operations import Preview, Start, Started
 from holdfast.sql.plan import Plan, Row, Statement
-from holdfast.stores.postgres import chains
+from holdfast.stores.postgres import chains, locks
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.turn import Turn
 
@@ -31,7 +31,7 @@ def start(turn: Turn, op: Start) -> Plan[list[Started]]:
         return []
     if any(job.key is not None or job.after for job in op.jobs):
         yield from turn.begin()
-        found = yield from _find(turn, op.jobs, hold=True)
+        found = yield from _hold(turn, op.jobs)
         answers = yield from create_found(turn, op.jobs, found)
         yield from turn.recorded()
         return answers
@@ -40,7 +40,7 @@ def start(turn: Turn, op: Start) -> Plan[list[Started]]:
 
 def preview(turn: Turn, op: Preview) -> Plan[list[ChainRecord | None]]:
     yield from turn.begin()
-    found = yield from _find(turn, op.jobs, hold=False)
+    found = yield from _find(turn, op.jobs)
     stored = yield from chains.read({chain_id for chain_id in found if chain_id is not None})
     to_be = {job.id: create(job) for job, chain_id in zip(op.jobs, found, strict=True) if chain_id is None}
     return [
@@ -52,10 +52,13 @@ def preview(turn: Turn, op: Preview) -> Plan[list[ChainRecord | None]]:
 def check_starts(
     turn: Turn, jobs: Sequence[NewJob], expected: Sequence[str]
 ) -> Plan[tuple[list[str | None], HoldfastError | None]]:
-    """What these starts would find, and why they cannot be written as their transaction was told, if so."""
+    """What these starts would find, and why they cannot be written as their transaction was told, if so.
+
+    Their keys are held, and the last jobs of their blockers.
+    """
     if not jobs:
         return [], None
-    found = yield from _find(turn, jobs, hold=True)
+    found = yield from _find(turn, jobs)
     for job, chain_id, told in zip(jobs, found, expected, strict=True):
         if (chain_id or job.id) != told:
             problem = f"key {job.key!r} of {job.type!r} was started or finished by another at the same time"
@@ -69,11 +72,22 @@ def check_starts(
     return found, None
 
 
-def hold_keys(turn: Turn, jobs: Iterable[NewJob]) -> Plan[None]:
-    """Hold the keys of jobs to be created. Whoever holds keys and jobs holds the keys first."""
-    if pairs := sorted({(job.type, job.key) for job in jobs if job.key is not None}):
-        types, keys = [type for type, _ in pairs], [key for _, key in pairs]
+def keys_of(turn: Turn, jobs: Iterable[NewJob]) -> Callable[[], Plan[None]] | None:
+    """What holds the keys of jobs to be created, if they have any. Whoever holds keys and jobs holds the keys first."""
+    pairs = sorted({(job.type, job.key) for job in jobs if job.key is not None})
+    if not pairs:
+        return None
+    types, keys = [type for type, _ in pairs], [key for _, key in pairs]
+
+    def hold() -> Plan[None]:
         yield Statement(_LOCK_KEYS, {"types": types, "keys": keys, "now": turn.now})
+
+    return hold
+
+
+def endings_of(jobs: Iterable[NewJob]) -> list[chains.Ending]:
+    """How the chains may end with these continuations: one may find that a chain it waits for has failed."""
+    return ["failing"] if any(job.after and job.on_blocker_failure == "fail" for job in jobs) else []
 
 
 def blockers_of(jobs: Iterable[NewJob]) -> list[str]:
@@ -82,18 +96,21 @@ def blockers_of(jobs: Iterable[NewJob]) -> list[str]:
 
 
 def missing_blocker(job: NewJob, made: Collection[str]) -> Plan[ChainNotFound | None]:
-    """The first of a job's blockers that does not exist, nor is made in the same step. Those that exist are held."""
+    """The first of a job's blockers that does not exist, nor is made in the same step."""
     if not job.after:
         return None
-    known = yield from chains.hold(list(dict.fromkeys(job.after)))
+    known = yield from chains.tails(dict.fromkeys(job.after))
     unknown = (chain_id for chain_id in job.after if chain_id not in known and chain_id not in made)
     return next((ChainNotFound(chain_id) for chain_id in unknown), None)
 
 
 def add(turn: Turn, jobs: Sequence[NewJob], *, awaited: Collection[str] = ()) -> Plan[list[Row]]:
-    """Create jobs in an open transaction, blocked where a blocker is still open; `awaited` are ids of some of them."""
+    """Create jobs in an open transaction, blocked where a blocker is still open; `awaited` are ids of some of them.
+
+    The last jobs of their blockers are locked.
+    """
     named = blockers_of(jobs)
-    tails = (yield from chains.hold(named)) if named else {}
+    tails = yield from chains.tails(named)
     statuses = {chain_id: tail.status for chain_id, tail in tails.items()}
     if tails:
         yield Statement(_AWAIT, {"seqs": [tail.seq for tail in tails.values()]})
@@ -184,11 +201,26 @@ def _read_again(jobs: Sequence[NewJob], new: set[int]) -> Plan[list[Started]]:
     return answers
 
 
-def _find(turn: Turn, jobs: Sequence[NewJob], *, hold: bool) -> Plan[list[str | None]]:
+def _hold(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
+    """What each job finds, under its key, with the last jobs of the blockers of those that find nothing held."""
+    keys = keys_of(turn, jobs)
+    if not any(job.after for job in jobs):
+        if keys is not None:
+            yield from keys()
+        return (yield from _find(turn, jobs))
+
+    def look() -> Plan[tuple[list[str | None], list[int]]]:
+        found = yield from _find(turn, jobs)
+        new = [job for job, chain_id in zip(jobs, found, strict=True) if chain_id is None]
+        tails = yield from chains.tails(blockers_of(new))
+        return found, [tail.seq for tail in tails.values()]
+
+    return (yield from locks.hold(look, keys=keys))
+
+
+def _find(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
     """For each job, the chain it would find: made earlier in the same batch, or in the store."""
     keyed = {place: job for place, job in enumerate(jobs) if job.key is not None}
-    if hold:
-        yield from hold_keys(turn, keyed.values())
     known: dict[str, str] = dict((yield Statement(_FIND_IDS, {"ids": [job.id for job in jobs]})))
     stored = (yield from _find_keys(turn, keyed)) if keyed else {}
     made: dict[tuple[str, str], list[str]] = {}

@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from holdfast.errors import StillReferenced
 from holdfast.operations import Delete, Prune
 from holdfast.sql.plan import Plan, Statement
-from holdfast.stores.postgres import chains
+from holdfast.stores.postgres import chains, locks
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.turn import Turn
 
 _CASCADE = SQL["cascade"]
 _CHAIN_JOBS = SQL["chain_jobs"]
-_LOCK = SQL["lock_jobs"]
-_WAITING = SQL["waiting"]
+_DEPENDENTS = SQL["dependents"]
 _DELETE = SQL["delete"]
 _EXPIRED = SQL["prune_expired"]
 _PRUNE_KEYS = SQL["prune_keys"]
 _PRUNE_TALLY = SQL["prune_tally"]
 
 
+class _Named(NamedTuple):
+    """A job that names a chain as its blocker."""
+
+    blocker: str
+    id: str
+    chain_id: str
+    seq: int
+    finished: bool
+
+
+class _Doomed(NamedTuple):
+    """Chains to be deleted, every job of theirs, and who is in the way."""
+
+    chain_ids: list[str]
+    seqs: list[int]
+    stranded: list[tuple[str, str]]
+
+
 def delete(turn: Turn, op: Delete) -> Plan[list[str]]:
     yield from turn.begin()
-    doomed, seqs = yield from _hold(list(dict.fromkeys(op.chain_ids)), op.cascade)
-    if not doomed:
-        return []
-    # Nobody can begin to wait for a chain whose last job we hold, so what is found now stays true.
-    waiting = yield from _waiting(doomed)
-    inside = set(doomed)
-    stranded = [
-        (chain, job) for chain in doomed for job, its_chain in waiting.get(chain, ()) if its_chain not in inside
-    ]
-    if stranded:
-        raise StillReferenced(stranded)
-    yield from _remove(turn, doomed, seqs)
-    return doomed
+    doomed = yield from locks.hold(lambda: _look(list(dict.fromkeys(op.chain_ids)), op.cascade))
+    if doomed.stranded:
+        raise StillReferenced(doomed.stranded)
+    if doomed.chain_ids:
+        yield from _remove(turn, doomed.chain_ids, doomed.seqs)
+    return doomed.chain_ids
 
 
 def prune(turn: Turn, op: Prune) -> Plan[list[str]]:
     yield from turn.begin()
     expired = [chain_id for (chain_id,) in (yield Statement(_EXPIRED, {"now": turn.now, "limit": op.limit}))]
     if expired:
-        waiting = yield from _waiting(expired)
-        expired = [
-            chain_id for chain_id in expired if all(its_chain == chain_id for _, its_chain in waiting.get(chain_id, ()))
-        ]
         expired, seqs = yield from _hold_free(expired)
         yield from _remove(turn, expired, seqs)
     yield Statement(_PRUNE_KEYS, {"now": turn.now})
@@ -53,29 +60,37 @@ def prune(turn: Turn, op: Prune) -> Plan[list[str]]:
     return expired
 
 
-def _hold(chain_ids: Sequence[str], cascade: bool) -> Plan[tuple[list[str], list[int]]]:
-    """Those of these chains that there are, with their blockers on request, and every job of theirs, locked.
+def _look(chain_ids: Sequence[str], cascade: bool) -> Plan[tuple[_Doomed, set[int]]]:
+    """Those of these chains that there are, with their blockers on request, and what must be held to delete them.
 
-    All of them at once and in order. Who waited for a lock looks again at what the chains are by now.
+    That is every job of theirs: nobody can begin to wait for them then. And the finished ones that name them, since
+    what they named is forgotten, too.
     """
-    held: set[int] = set()
-    while True:
-        known = yield from chains.tails(chain_ids)
-        doomed = [chain_id for chain_id in chain_ids if chain_id in known]
-        if cascade:
-            doomed = yield from _with_blockers(doomed)
-        seqs = sorted(seq for seq, _ in (yield Statement(_CHAIN_JOBS, {"chain_ids": doomed}))) if doomed else []
-        if held.issuperset(seqs):
-            return doomed, seqs
-        yield Statement(_LOCK, {"seqs": seqs})
-        held.update(seqs)
+    known = yield from chains.tails(chain_ids)
+    doomed = [chain_id for chain_id in chain_ids if chain_id in known]
+    if not doomed:
+        return _Doomed([], [], []), set()
+    if cascade:
+        doomed = yield from _with_blockers(doomed)
+    seqs = sorted(seq for seq, _ in (yield Statement(_CHAIN_JOBS, {"chain_ids": doomed})))
+    naming = yield from _naming(doomed)
+    inside = set(doomed)
+    strange = [job for chain_id in doomed for job in naming.get(chain_id, ()) if job.chain_id not in inside]
+    stranded = [(job.blocker, job.id) for job in strange if not job.finished]
+    return _Doomed(doomed, seqs, stranded), {*seqs, *(job.seq for job in strange if job.finished)}
 
 
 def _hold_free(chain_ids: Sequence[str]) -> Plan[tuple[list[str], list[int]]]:
-    """Those of these chains of which nobody else holds a job, and every job of theirs, locked."""
-    jobs: dict[int, str] = dict((yield Statement(_CHAIN_JOBS, {"chain_ids": list(chain_ids)}))) if chain_ids else {}
-    held = yield from chains.hold_free(jobs)
+    """Those of these chains that no unfinished job names and of which nobody else holds anything, all held now."""
+    jobs: dict[int, str] = dict((yield Statement(_CHAIN_JOBS, {"chain_ids": list(chain_ids)})))
+    naming = yield from _naming(chain_ids)
+    held = yield from locks.hold_free({*jobs, *(job.seq for found in naming.values() for job in found if job.finished)})
+    # Looked at again: a job that was finished may have been retried just before.
+    naming = yield from _naming(chain_ids)
     busy = {chain_id for seq, chain_id in jobs.items() if seq not in held}
+    for chain_id, found in naming.items():
+        if any(job.chain_id != chain_id and not (job.finished and job.seq in held) for job in found):
+            busy.add(chain_id)
     seqs = sorted(seq for seq, chain_id in jobs.items() if chain_id not in busy)
     return [chain_id for chain_id in chain_ids if chain_id not in busy], seqs
 
@@ -96,12 +111,13 @@ def _with_blockers(chain_ids: Sequence[str]) -> Plan[list[str]]:
     return doomed
 
 
-def _waiting(chain_ids: Sequence[str]) -> Plan[dict[str, list[tuple[str, str]]]]:
-    """The unfinished jobs, each with its chain, that name these chains."""
-    waiting: dict[str, list[tuple[str, str]]] = {}
-    for chain_id, job_id, its_chain, _ in (yield Statement(_WAITING, {"chain_ids": list(chain_ids)})):
-        waiting.setdefault(chain_id, []).append((job_id, its_chain))
-    return waiting
+def _naming(chain_ids: Sequence[str]) -> Plan[dict[str, list[_Named]]]:
+    """The jobs that name these chains, by chain."""
+    naming: dict[str, list[_Named]] = {}
+    for row in (yield Statement(_DEPENDENTS, {"chain_ids": list(chain_ids)})):
+        job = _Named(*row)
+        naming.setdefault(job.blocker, []).append(job)
+    return naming
 
 
 def _remove(turn: Turn, chain_ids: Sequence[str], seqs: Sequence[int]) -> Plan[None]:

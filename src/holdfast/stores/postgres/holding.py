@@ -11,7 +11,7 @@ from holdfast.job import Claim, Record, Status
 from holdfast.lifecycle import has_attempts_left
 from holdfast.operations import ClaimJobs, Guard, LostReason, Reap, Reaped, Renew, ReportProgress
 from holdfast.sql.plan import Plan, Row, Statement
-from holdfast.stores.postgres import chains
+from holdfast.stores.postgres import chains, locks
 from holdfast.stores.postgres.rows import SQL, WIDTH, lost, record
 from holdfast.stores.postgres.turn import Turn
 
@@ -162,8 +162,9 @@ def _unhindered(rows: list[Row]) -> Plan[list[Row]]:
     for row in rows:
         job, awaited = record(row), row[WIDTH]
         if awaited and not has_attempts_left(job):
-            wanted = yield from chains.reach([job.chain_id], "failing")
-            if wanted - (yield from chains.hold_free(wanted)):
+            held = yield from locks.hold_free((yield from chains.reach([job.chain_id], "failing")))
+            # Looked at again: somebody may have begun to wait for one of them before it was held.
+            if (yield from chains.reach([job.chain_id], "failing")) - held:
                 continue
         left.append(row)
     return left

@@ -15,7 +15,7 @@ from holdfast.stores.postgres.deadline import deadlines
 from holdfast.stores.postgres.exchange import Session, drive, drive_async
 from holdfast.stores.postgres.outage import DeadlinePassed, NoConnection
 from holdfast.stores.postgres.rendering import Renderer
-from holdfast.stores.postgres.turn import BEGIN, COMMIT
+from holdfast.stores.postgres.turn import BEGIN, COMMIT, HELD, LET_GO, TRY
 
 R = TypeVar("R")
 
@@ -64,6 +64,15 @@ class Link(_State):
         if step is COMMIT:
             self.commit()
             return []
+        if step is LET_GO:
+            self.rollback()
+            self.begin()
+            return []
+        return [] if step is TRY or step is HELD else self.send(step)
+
+    def send(self, step: Statement | Many, /) -> list[Row]:
+        """Run a statement as it stands, within a transaction that the plan did not begin."""
+        assert isinstance(step, Statement)
         return self._send(step.sql, _by_name(step))
 
     def begin(self) -> None:
@@ -123,6 +132,15 @@ class AsyncLink(_State):
         if step is COMMIT:
             await self.commit()
             return []
+        if step is LET_GO:
+            await self.rollback()
+            await self.begin()
+            return []
+        return [] if step is TRY or step is HELD else await self.send(step)
+
+    async def send(self, step: Statement | Many, /) -> list[Row]:
+        """The same, async."""
+        assert isinstance(step, Statement)
         return await self._send(step.sql, _by_name(step))
 
     async def begin(self) -> None:

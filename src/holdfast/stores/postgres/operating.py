@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from holdfast.errors import JobNotFound, NotPending
 from holdfast.job import FINISHED, ChainRecord, Record
 from holdfast.operations import Cancel, Keep, Pause, Resume, RetryJobs, RunNow
 from holdfast.sql.plan import Plan, Statement
-from holdfast.stores.postgres import chains
+from holdfast.stores.postgres import chains, locks
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.turn import Turn
 
 _CANCEL = SQL["cancel"]
-_LOCK = SQL["lock_records"]
+_FIND = SQL["find_jobs"]
 _RECORDS = SQL["records"]
 _OPEN_BLOCKERS = SQL["retry_open_blockers"]
 _KEYS = SQL["retry_keys"]
@@ -45,7 +45,7 @@ class _Held(NamedTuple):
 
 def cancel(turn: Turn, op: Cancel) -> Plan[list[ChainRecord]]:
     yield from turn.begin()
-    tails = yield from chains.hold_all(op.chain_ids, ending="failing")
+    tails = yield from chains.hold_all(op.chain_ids, endings=["failing"])
     spared = {*FINISHED, "running"} if op.spare_running else FINISHED
     ended = [tail for chain_id in dict.fromkeys(op.chain_ids) if (tail := tails[chain_id]).status not in spared]
     if ended:
@@ -61,8 +61,9 @@ def cancel(turn: Turn, op: Cancel) -> Plan[list[ChainRecord]]:
 
 def retry(turn: Turn, op: RetryJobs) -> Plan[list[Record]]:
     yield from turn.begin()
-    keyed = yield from _hold_keys(turn, op.job_ids)
-    jobs = yield from _hold(op.job_ids, ("failed", "cancelled"), wanted="failed or cancelled", blockers=True)
+    keyed = yield from _keyed(op.job_ids)
+    keys = (lambda: _hold_keys(turn, keyed)) if keyed else None
+    jobs = yield from _hold(op.job_ids, ("failed", "cancelled"), wanted="failed or cancelled", blockers=True, keys=keys)
     waiting = [job.id for job in jobs.values() if job.open_blockers]
     counted: dict[str, int] = dict((yield Statement(_OPEN_BLOCKERS, {"ids": waiting}))) if waiting else {}
     for job in jobs.values():
@@ -77,16 +78,16 @@ def retry(turn: Turn, op: RetryJobs) -> Plan[list[Record]]:
     return (yield from _ended(turn, op.job_ids, jobs))
 
 
-def _hold_keys(turn: Turn, ids: Sequence[str]) -> Plan[dict[str, tuple[str, str]]]:
-    """The type and key of each chain that has one, by chain, held like those who start with it hold them."""
-    keyed: dict[str, tuple[str, str]] = {}
-    for chain_id, type, key in (yield Statement(_KEYS, {"ids": list(ids)})):
-        keyed[chain_id] = (type, key)
-    if keyed:
-        names = sorted(set(keyed.values()))
-        types, keys = [type for type, _ in names], [key for _, key in names]
-        yield Statement(_LOCK_KEYS, {"types": types, "keys": keys, "now": turn.now})
-    return keyed
+def _keyed(ids: Sequence[str]) -> Plan[dict[str, tuple[str, str]]]:
+    """The type and key of each of the jobs' chains that has one, by chain."""
+    return {chain_id: (type, key) for chain_id, type, key in (yield Statement(_KEYS, {"ids": list(ids)}))}
+
+
+def _hold_keys(turn: Turn, keyed: dict[str, tuple[str, str]]) -> Plan[None]:
+    """Hold keys like those who start with them."""
+    names = sorted(set(keyed.values()))
+    types, keys = [type for type, _ in names], [key for _, key in names]
+    yield Statement(_LOCK_KEYS, {"types": types, "keys": keys, "now": turn.now})
 
 
 def _check_keys(
@@ -148,12 +149,24 @@ def keep(turn: Turn, op: Keep) -> Plan[list[bool | None]]:
     return answers
 
 
-def _hold(ids: Sequence[str], statuses: tuple[str, ...], *, wanted: str, blockers: bool) -> Plan[dict[str, _Held]]:
+def _hold(
+    ids: Sequence[str],
+    statuses: tuple[str, ...],
+    *,
+    wanted: str,
+    blockers: bool,
+    keys: Callable[[], Plan[None]] | None = None,
+) -> Plan[dict[str, _Held]]:
     """The jobs with these ids, locked. All must exist, and stand in one of these statuses.
 
     With their `blockers`, nobody deletes those meanwhile, nor later without seeing that these jobs wait for them.
     """
-    rows = [_Held(*row) for row in (yield Statement(_LOCK, {"ids": list(ids), "blockers": blockers}))]
+
+    def look() -> Plan[tuple[list[_Held], list[int]]]:
+        jobs = [_Held(*row) for row in (yield Statement(_FIND, {"ids": list(ids), "blockers": blockers}))]
+        return jobs, [job.seq for job in jobs]
+
+    rows = yield from locks.hold(look, keys=keys)
     if named := [job.seq for job in rows if job.id not in ids]:
         yield Statement(_AWAIT, {"seqs": named})
     found = {job.id: job for job in rows if job.id in ids}

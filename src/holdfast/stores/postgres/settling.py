@@ -6,21 +6,22 @@ started along with it or to jobs that wait for its chain, is a transaction of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from holdfast.job import Status
 from holdfast.lifecycle import NewJob, Settlement
 from holdfast.operations import Settle, Settled
-from holdfast.sql.plan import Plan, Statement
-from holdfast.stores.postgres import chains, creating
+from holdfast.sql.plan import Plan, Row, Statement
+from holdfast.stores.postgres import chains, creating, locks
 from holdfast.stores.postgres.rows import SQL, lost
 from holdfast.stores.postgres.turn import COMMIT, Turn
 
 _COMPLETED = SQL["settle_completed"]
 _CONTINUED = SQL["settle_continued"]
 _ENDED = SQL["settle_ended"]
-_LOCK = SQL["lock_settling"]
+_SETTLING = SQL["settling"]
+_WAIT_FOR = SQL["wait_for"]
 
 
 class _Stood(NamedTuple):
@@ -57,8 +58,13 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
             kinds.setdefault(_completed if following is None else _continued, {})[place] = settlement
     for write, batch in kinds.items():
         rows = yield write(turn, list(batch.values()))
+        if len(rows) < len(batch):
+            left = {settlement.claim.job_id: settlement for settlement in batch.values()}
+            for row in rows:
+                del left[row[0]]
+            rows += yield from _write_later(turn, write, left)
         stood = {row[0]: _Stood(*row[1:6]) for row in rows}
-        turn.hints.recorded |= bool(rows) and rows[0][6]
+        turn.hints.recorded |= bool(rows) and rows[-1][6]
         for place, settlement in batch.items():
             found = stood.get(settlement.claim.job_id)
             if (answer := _standing(settlement, found)) is not None:
@@ -77,12 +83,27 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
         answers[place] = yield from _settle_widely(turn, settlement)
 
 
+def _write_later(
+    turn: Turn, write: Callable[[Turn, Sequence[Settlement]], Statement], left: dict[str, Settlement]
+) -> Plan[list[Row]]:
+    """Write what was passed over, since somebody held the jobs. Who waits for one of them holds none of the others."""
+    later: list[Row] = []
+    while left:
+        awaited = next(iter(left))
+        if not (yield Statement(_WAIT_FOR, {"id": awaited})):
+            del left[awaited]  # there is no such job any more
+            continue
+        rows = yield write(turn, list(left.values()))
+        for row in rows:
+            del left[row[0]]
+        later += rows
+    return later
+
+
 def _complete_awaited(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled | None]) -> Plan[None]:
     """Complete chains that others wait for, all in one transaction, under the locks of everything it touches."""
     yield from turn.begin()
-    ids = [settlement.claim.job_id for settlement in settlements.values()]
-    rows = yield Statement(_LOCK, {"ids": ids, "failing": False, "also": []})
-    stood = {row[1]: _Stood(*row[2:]) for row in rows}
+    stood = yield from _hold([settlement.claim.job_id for settlement in settlements.values()], ["completed"])
     places: dict[str, int] = {}
     """By chain, of those that are written."""
     for place, settlement in settlements.items():
@@ -110,18 +131,20 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
     """Write one settlement and all that follows from it, under the locks of everything it touches."""
     yield from turn.begin()
     following = settlement.continuation
-    yield from creating.hold_keys(turn, settlement.starts)
-    beside = creating.blockers_of([*settlement.starts, *([] if following is None else [following])])
-    tails = yield from chains.tails(beside)
-    rows = yield Statement(
-        _LOCK,
-        {
-            "ids": [settlement.claim.job_id],
-            "failing": settlement.status is not Status.COMPLETED and _ends(settlement),
-            "also": [tail.seq for tail in tails.values()],
-        },
+    endings: Sequence[chains.Ending]
+    if following is not None:
+        endings = creating.endings_of([following])
+    elif _ends(settlement):
+        endings = ["completed" if settlement.status is Status.COMPLETED else "failing"]
+    else:
+        endings = []
+    stood = yield from _hold(
+        [settlement.claim.job_id],
+        endings,
+        beside=creating.blockers_of([*settlement.starts, *([] if following is None else [following])]),
+        keys=creating.keys_of(turn, settlement.starts),
     )
-    found = next((_Stood(*row[2:]) for row in rows if row[1] == settlement.claim.job_id), None)
+    found = stood.get(settlement.claim.job_id)
     if (answer := _standing(settlement, found)) is not None:
         yield COMMIT
         return answer
@@ -153,6 +176,25 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
     yield from turn.recorded()
     yield COMMIT
     return Settled(unblocked=tuple(unblocked))
+
+
+def _hold(
+    ids: Sequence[str],
+    endings: Collection[chains.Ending],
+    *,
+    beside: Sequence[str] = (),
+    keys: Callable[[], Plan[None]] | None = None,
+) -> Plan[dict[str, _Stood]]:
+    """How claimed jobs stand, locked with what the end of their chains touches, and with the last jobs of others."""
+    parameters = {"ids": list(ids), "completing": "completed" in endings, "failing": "failing" in endings}
+
+    def look() -> Plan[tuple[dict[str, _Stood], set[int]]]:
+        rows = yield Statement(_SETTLING, parameters)
+        tails = yield from chains.tails(beside)
+        stood = {row[1]: _Stood(*row[2:]) for row in rows}
+        return stood, {row[0] for row in rows} | {tail.seq for tail in tails.values()}
+
+    return (yield from locks.hold(look, keys=keys))
 
 
 def _standing(settlement: Settlement, found: _Stood | None) -> Settled | None:

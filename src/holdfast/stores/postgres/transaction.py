@@ -139,13 +139,13 @@ def _within(link: Link) -> Callable[[Statement | Many], list[Row]]:
     """Runs statements in the transaction that is open, which no plan begins or commits."""
 
     def execute(step: Statement | Many) -> list[Row]:
-        return [] if step is BEGIN or step is COMMIT else link.execute(step)
+        return [] if step is BEGIN or step is COMMIT else link.send(step)
 
     return execute
 
 
 def _within_async(link: AsyncLink) -> Callable[[Statement | Many], Awaitable[list[Row]]]:
     async def execute(step: Statement | Many) -> list[Row]:
-        return [] if step is BEGIN or step is COMMIT else await link.execute(step)
+        return [] if step is BEGIN or step is COMMIT else await link.send(step)
 
     return execute

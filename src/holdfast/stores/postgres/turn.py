@@ -21,6 +21,15 @@ In a transaction that is open already, the application's or ours, it does nothin
 COMMIT: Final = Statement("commit")
 """The transaction ends here and the plan goes on. In a transaction that was open already it does nothing."""
 
+TRY: Final = Statement("savepoint holdfast")
+"""What is locked from here on can be let go. In a transaction that the plan began itself it does nothing."""
+
+LET_GO: Final = Statement("rollback to savepoint holdfast")
+"""Give back every lock since TRY. A transaction that the plan began itself is given up, and another begun."""
+
+HELD: Final = Statement("release savepoint holdfast")
+"""What was locked since TRY stays locked. In a transaction that the plan began itself it does nothing."""
+
 _MOMENT = SQL["moment"]
 _RECORD = SQL["record_events"]
 

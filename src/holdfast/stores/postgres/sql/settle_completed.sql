@@ -1,5 +1,6 @@
 -- settle_completed: attempts completed their jobs, and their chains unless another job follows.
 -- A job whose chain is waited for is left alone unless all are asked for: the jobs that wait go with it, by more steps.
+-- skip locked: a job that somebody holds is not waited for while others are held; the answer leaves it out.
 -- `good` is decided apart: in the update itself, the status would tempt the planner to the index of running jobs.
 -- The worker stays, since no other row tells who did it; the token, so that a settlement sent again is known.
 with clock as materialized (
@@ -13,7 +14,7 @@ with clock as materialized (
       from holdfast.job
      where job.id = any(:ids::text[])
      order by job.seq
-       for update
+       for update skip locked
 ), good as materialized (
     select held.seq
       from held join asked on asked.id = held.id and asked.token = held.token

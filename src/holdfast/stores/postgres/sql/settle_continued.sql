@@ -1,4 +1,5 @@
 -- settle_continued: attempts handed over to the next jobs of their chains, which wait for nothing.
+-- skip locked: as in settle_completed.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (
@@ -16,7 +17,7 @@ with clock as materialized (
       from holdfast.job
      where job.id = any(:ids::text[])
      order by job.seq
-       for update
+       for update skip locked
 ), good as materialized (
     select held.seq, held.awaited, held.chain_id, asked.*
       from held join asked on asked.id = held.id and asked.token = held.token

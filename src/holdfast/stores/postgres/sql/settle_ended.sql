@@ -1,5 +1,5 @@
 -- settle_ended: attempts that did not complete their jobs; some will be tried again, some are over.
--- A chain that is over and waited for is left alone unless all are asked for, as in settle_completed.
+-- A chain that is over and waited for is left alone unless all are asked for, as in settle_completed; so is skip locked.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (
@@ -15,7 +15,7 @@ with clock as materialized (
       from holdfast.job
      where job.id = any(:ids::text[])
      order by job.seq
-       for update
+       for update skip locked
 ), good as materialized (
     select held.seq, held.id, held.attempt, held.worker, held.started_at, asked.outcome, asked.status, asked.released,
            asked.keep, case when asked.released then null else asked.error end as error,

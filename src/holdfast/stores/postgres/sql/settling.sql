@@ -1,5 +1,5 @@
--- lock_settling: hold claimed jobs, those that wait for their chains, and also others, in the order of seq.
--- failing: those that fail with the chain, and those that fail with theirs, and so on.
+-- settling: claimed jobs, and those that the end of their chains touches.
+-- completing: all that name the chains. failing: those that fail with them, and those that fail with theirs, and so on.
 with recursive ended (chain_id, job_id) as (
     select claimed.chain_id, claimed.id from holdfast.job claimed where claimed.id = any(:ids::text[])
     union
@@ -11,11 +11,9 @@ with recursive ended (chain_id, job_id) as (
 )
 select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type
   from holdfast.job
- where job.seq = any(:also::bigint[]) or job.id = any(array(
+ where job.id = any(array(
     select ended.job_id from ended
     union
     select blocker.job_id
       from holdfast.job claimed join holdfast.blocker on blocker.chain_id = claimed.chain_id
-     where claimed.id = any(:ids::text[])))
- order by job.seq
-   for update
+     where :completing::boolean and claimed.id = any(:ids::text[])))

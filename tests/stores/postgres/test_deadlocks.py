@@ -1,0 +1,223 @@
+"""Nobody waits in a circle: a step that has to wait for somebody holds nothing that anybody could wait for.
+
+Somebody holds a job while code of the application runs: an attempt in its own transaction, or a completion from
+outside. A step that touches this job and others comes to wait for it. Then that code ends, and its transaction goes on
+to the others. Had the step kept them while it waited, the server would have to end one of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+
+from holdfast.job import Record, Status
+from holdfast.operations import (
+    Cancel,
+    ClaimJobs,
+    Complete,
+    Delete,
+    GetJobs,
+    Guard,
+    Keep,
+    LockChain,
+    Operation,
+    RetryJobs,
+    Settle,
+    Start,
+    Step,
+    TypeTerms,
+)
+from holdfast.store import SyncTransaction
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.outage import Patience
+from holdfast.testing.builders import completed, continued, failed, new_job, next_job
+from tests.servers.postgres import Postgres
+from tests.stores.postgres.test_lock_order import wait_until_blocked
+
+
+class Graph:
+    """`child` waits for the chain of `first` and `second`. The child is older than `second`, which runs."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self.store = store
+        self.first = new_job("first")
+        self.child = new_job("child", after=(self.first.id,), on_blocker_failure="fail", key="child")
+        self.aside = new_job("aside")
+        store.perform_sync(Start((self.first, self.child, self.aside)))
+        claimed = self.claim("first")
+        store.perform_sync(Settle((continued(claimed, next_job(claimed, "second")),)))
+        self.running = self.claim("second")
+
+    def claim(self, type: str) -> Record:
+        (job,) = self.store.perform_sync(ClaimJobs((TypeTerms(type, 60_000_000, 25),), 1, "worker", f"token-{type}"))
+        return job
+
+
+@pytest.fixture
+def circles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The deadlocks that a store was told of: it would try again without a word."""
+    seen: list[str] = []
+    pause = Patience.pause
+
+    def noting(patience: Patience, operation: Operation[object], error: BaseException) -> float | None:
+        if getattr(error, "sqlstate", None) == "40P01":
+            seen.append(operation.verb)
+        return pause(patience, operation, error)
+
+    monkeypatch.setattr(Patience, "pause", noting)
+    return seen
+
+
+def an_attempt(graph: Graph, tx: SyncTransaction) -> Operation[Any]:
+    tx.perform(Guard(graph.running.claim))
+    return Settle((completed(graph.running),))
+
+
+def a_completion(graph: Graph, tx: SyncTransaction) -> Operation[Any]:
+    tx.perform(LockChain(graph.first.id))
+    return Complete(graph.first.id, graph.running.id, (Step(output=b"1"),))
+
+
+def cancelling(graph: Graph) -> Operation[Any]:
+    return Cancel((graph.first.id, graph.child.id))
+
+
+def deleting(graph: Graph) -> Operation[Any]:
+    return Delete((graph.first.id, graph.child.id))
+
+
+def deleting_with_blockers(graph: Graph) -> Operation[Any]:
+    return Delete((graph.child.id,), cascade=True)
+
+
+def keeping(graph: Graph) -> Operation[Any]:
+    return Keep((graph.child.id, graph.first.id), 1)
+
+
+def cancelling_the_blocker(graph: Graph) -> Operation[Any]:
+    return Cancel((graph.first.id,))
+
+
+def settling(graph: Graph) -> Operation[Any]:
+    return Settle((completed(graph.running),))
+
+
+def failing(graph: Graph) -> Operation[Any]:
+    return Settle((failed(graph.running),))
+
+
+STEPS = [cancelling, cancelling_the_blocker, deleting, deleting_with_blockers, keeping]
+
+
+@pytest.mark.parametrize("act", [*STEPS, settling, failing], ids=lambda act: act.__name__)
+@pytest.mark.parametrize("hold", [an_attempt, a_completion], ids=lambda hold: hold.__name__)
+def test_who_holds_a_job_while_code_runs_can_go_on_to_those_that_wait_for_it(
+    hold: Callable[[Graph, SyncTransaction], Operation[Any]],
+    act: Callable[[Graph], Operation[Any]],
+    store: PostgresStore,
+    connection: psycopg.Connection,
+    circles: list[str],
+) -> None:
+    graph = Graph(store)
+    tx = store.begin_sync()
+    ending = hold(graph, tx)
+    with ThreadPoolExecutor(1) as pool:
+        step = pool.submit(store.perform_sync, act(graph))
+        wait_until_blocked(connection, step.done)
+        tx.perform(ending)
+        tx.commit()
+        step.result(30)
+
+    (job,) = store.perform_sync(GetJobs((graph.running.id,)))
+    assert job is None or job.status is Status.COMPLETED
+    assert circles == []
+
+
+@pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
+@pytest.mark.parametrize("act", STEPS, ids=lambda act: act.__name__)
+def test_a_step_in_the_applications_transaction_lets_others_pass_too(
+    act: Callable[[Graph], Operation[Any]],
+    isolation: str,
+    store: PostgresStore,
+    server: Postgres,
+    connection: psycopg.Connection,
+) -> None:
+    graph = Graph(store)
+    tx = store.begin_sync()
+    ending = an_attempt(graph, tx)
+    with ThreadPoolExecutor(1) as pool, server.connect() as application:
+        application.execute("set application_name = 'holdfast'")
+        application.execute(f"begin isolation level {isolation}".encode())
+        step = pool.submit(store.join_sync(application).perform, act(graph))
+        wait_until_blocked(connection, step.done)
+        tx.perform(ending)
+        tx.commit()
+
+        if isolation == "read committed":
+            step.result(30)
+        else:
+            # What it decided by is no longer true; the application begins anew.
+            with pytest.raises(psycopg.errors.SerializationFailure):
+                step.result(30)
+        application.execute("rollback")
+
+    (child,) = store.perform_sync(GetJobs((graph.child.id,)))
+    assert child is not None
+    assert (child.status, child.open_blockers) == (Status.PENDING, 0)
+
+
+def starting_with_the_key(graph: Graph) -> Operation[Any]:
+    return Start((new_job("child", key="free", after=(graph.first.id,)),))
+
+
+def retrying(graph: Graph) -> Operation[Any]:
+    return RetryJobs((graph.child.id,))
+
+
+@pytest.mark.parametrize("act", [starting_with_the_key, retrying], ids=lambda act: act.__name__)
+def test_who_waits_for_a_job_holds_no_key(
+    act: Callable[[Graph], Operation[Any]],
+    store: PostgresStore,
+    connection: psycopg.Connection,
+    circles: list[str],
+) -> None:
+    graph = Graph(store)
+    store.perform_sync(Cancel((graph.child.id,)))
+    tx = store.begin_sync()
+    # A retry comes to the first job of a blocker only, so that is what somebody must hold.
+    jobs = [graph.first.id, graph.running.id]
+    tx.native.execute(f'select from "{store.schema}".job where id = any(%s) for update'.encode(), [jobs])
+    with ThreadPoolExecutor(1) as pool:
+        step = pool.submit(store.perform_sync, act(graph))
+        wait_until_blocked(connection, step.done)
+        tx.perform(Start((new_job("child", key="free"), new_job("child", key="child"))))
+        tx.rollback()
+        step.result(30)
+
+    assert circles == []
+
+
+def test_who_settles_several_jobs_holds_none_while_waiting_for_another(
+    store: PostgresStore, connection: psycopg.Connection, circles: list[str]
+) -> None:
+    graph = Graph(store)
+    aside = graph.claim("aside")
+    tx = store.begin_sync()
+    current = tx.perform(LockChain(graph.first.id))
+    follows = next_job(current, after=(aside.id,))
+    with ThreadPoolExecutor(1) as pool:
+        step = pool.submit(store.perform_sync, Settle((completed(aside), completed(graph.running))))
+        wait_until_blocked(connection, step.done)
+        tx.perform(Complete(graph.first.id, current.id, (Step(continuation=follows),)))
+        tx.commit()
+        settled = step.result(30)
+
+    assert circles == []
+    assert [each.lost for each in settled] == [None, "already_completed"]
+    (job,) = store.perform_sync(GetJobs((follows.id,)))
+    assert job is not None
+    assert job.status is Status.PENDING
