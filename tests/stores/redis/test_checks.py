@@ -159,7 +159,7 @@ def test_the_rights_in_the_guide_are_enough() -> None:
 
 def test_a_write_that_no_replica_confirms_is_told_so() -> None:
     with run_redis() as server:
-        store = RedisStore(server.address(wait="1", timeout="0.4"))
+        store = RedisStore(server.address(wait="1", timeout="1.5"))
         store.open_sync()
 
         with pytest.raises(StoreUnavailable, match="written, but confirmed by"):

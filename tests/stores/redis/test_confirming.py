@@ -14,6 +14,7 @@ from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.checks import WAITAOF_SINCE
 from holdfast.testing.builders import new_job
 from tests.servers.redis import RedisServer, run_redis, until
+from tests.stores.redis.proxy import proxy_to
 
 
 def free_port() -> int:
@@ -64,9 +65,27 @@ async def test_a_confirmed_start_is_on_the_replica_when_it_returns_in_async_code
     await store.close()
 
 
+def test_what_was_written_before_its_answer_was_lost_is_confirmed_too(pair: tuple[RedisServer, RedisServer]) -> None:
+    primary, replica = pair
+    with proxy_to(primary.socket) as proxy, replica.connect() as client:
+        store = RedisStore(primary.tcp_address("shop", port=proxy.port, wait="1"))
+        store.open_sync()
+        store.perform_sync(Start((new_job(),)))
+        proxy.cut_at("EVALSHA")
+
+        store.perform_sync(Start((new_job(id="cut off"),)))
+
+        assert len(proxy.swallowed) == 1
+        assert kept(client, "shop", "cut off")
+        # Where a connection waits for its own writes alone, the second one needs one.
+        with primary.connect() as asking:
+            assert asking.info("commandstats")["cmdstat_set"]["calls"] == 1
+        store.close_sync()
+
+
 def test_more_replicas_than_there_are_confirm_nothing(pair: tuple[RedisServer, RedisServer]) -> None:
     primary, _ = pair
-    store = RedisStore(primary.address(wait="2", timeout="0.6"))
+    store = RedisStore(primary.address(wait="2", timeout="1.5"))
     store.open_sync()
 
     with pytest.raises(StoreUnavailable, match=r"written, but confirmed by \[1\] where \[2\] were asked for"):

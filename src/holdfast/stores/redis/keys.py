@@ -18,7 +18,9 @@
 {name}:counts           hash: jobs per status and type, where no set above counts them
 {name}:listeners, {name}:events     who follows the store live, and a stream of what they are told
 {name}:answer:REQUEST, {name}:claimed:WORKER, {name}:gone:JOB   for a request sent twice, kept for as long as it may be:
-                        its answer, what a worker claimed last, jobs that were removed soon after they were made or settled
+                        its answer, what a worker claimed last, jobs that were removed soon after they were made or
+                        settled
+{name}:again            a string for a moment: a write that is waited for, where all others were made before
 {name}:wake             the channel of wake-ups
 """
 
@@ -42,6 +44,7 @@ class Keys:
             raise ValueError(f"a namespace is made of letters, digits and any of _ . : -, not {namespace!r}")
         self.root = f"{{{namespace}}}"
         self.absent = f"{self.root}:absent"
+        self.again = f"{self.root}:again"
         self.channel = f"{self.root}:wake"
         # CRC16/XMODEM of what stands between the braces: the specification of Redis Cluster.
         self.slot = crc_hqx(namespace.encode(), 0) % SLOTS
