@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from holdfast import Retry, Store, UnknownJobType, Worker
+from holdfast import Retry, Store, UnknownJobType
 from holdfast.operations import ClaimJobs, Pause, Resume
 from holdfast.testing.clock import ManualClock
 from tests.worker.faulty import FaultyStore
-from tests.worker.stage import LEASE, PATIENCE, Stage, soon
+from tests.worker.stage import PATIENCE, Stage, soon
 
 
 async def test_a_value_completes_the_job(stage: Stage) -> None:
@@ -267,90 +267,6 @@ async def test_paused_types_wait_until_they_are_resumed(stage: Stage) -> None:
         assert (await stage.job(chain)).status == "pending"
         await stage.store.perform(Resume(("hello",)))
         await stage.ended(chain)
-
-
-async def test_a_lost_job_is_taken_back_also_by_a_worker_that_always_has_work(stage: Stage) -> None:
-    """Else, with every worker saturated, the jobs of a crashed one would wait for ever."""
-
-    @stage.jobs.job
-    async def endless() -> None:
-        await stage.start(endless.bind(), priority=1)
-
-    lost = await stage.start(endless.bind())
-    await _crash(stage, "endless")
-    stage.clock.advance(LEASE + 1)
-    await stage.start(endless.bind(), priority=1)
-    async with stage.worker(concurrency=1):
-        await stage.ear.hear("reaped", job_id=lost.id)
-
-
-async def _crash(stage: Stage, *types: str) -> None:
-    """Claim what is due, as a worker that then dies."""
-    doomed = Worker(stage.client, types=types, lease=LEASE, worker_id="doomed")
-    terms = tuple(doomed._terms[name].claiming() for name in types)  # pyright: ignore[reportPrivateUsage]
-    await stage.store.perform(ClaimJobs(terms, 100, "doomed", "a token"))
-
-
-async def test_a_crash_counts_as_an_attempt_and_poison_ends(stage: Stage) -> None:
-    @stage.jobs.job
-    async def poison() -> None:
-        raise AssertionError("only ever claimed by workers that die")
-
-    @stage.jobs.job
-    async def bystander() -> None: ...
-
-    chain = await stage.start(poison.bind(), max_attempts=2)
-    for _ in range(2):
-        await _crash(stage, "poison")
-        stage.clock.advance(LEASE + 1)
-        async with stage.worker(types=bystander):
-            pass
-        await _reap(stage, "poison")
-
-    job = await stage.job(chain)
-    assert (job.status, job.attempt) == ("failed", 2)
-    assert "lease lost" in str(job.error)
-    assert [attempt.outcome for attempt in (await stage.report(chain)).attempts] == ["lost", "lost"]
-
-
-async def _reap(stage: Stage, name: str) -> None:
-    """A worker that is free to reap, and never gets to claim."""
-    await stage.store.perform(Pause((name,)))
-    reaped = len(stage.ear.find("reaped"))
-    async with stage.worker(types=name):
-        await stage.ear.hear("reaped", times=reaped + 1)
-    await stage.store.perform(Resume((name,)))
-
-
-async def test_observers_hear_that_a_crash_was_the_last(stage: Stage) -> None:
-    @stage.jobs.job
-    async def poison() -> None: ...
-
-    chain = await stage.start(poison.bind(), max_attempts=1)
-    await _crash(stage, "poison")
-    stage.clock.advance(LEASE + 1)
-    async with stage.worker():
-        failed = await stage.ear.hear("failed", job_id=chain.id)
-
-    assert failed.error is not None
-    assert "lease lost" in failed.error
-
-
-async def test_a_worker_reaps_only_the_types_it_runs(stage: Stage) -> None:
-    @stage.jobs.job
-    async def mine() -> None: ...
-
-    @stage.jobs.job
-    async def not_mine() -> None: ...
-
-    my_chain = await stage.start(mine.bind())
-    other = await stage.start(not_mine.bind())
-    await _crash(stage, "mine", "not_mine")
-    stage.clock.advance(LEASE + 1)
-    async with stage.worker(types=mine):
-        await stage.ended(my_chain)
-
-    assert (await stage.job(other)).status == "running"
 
 
 async def test_the_terms_of_a_type_come_before_the_workers(stage: Stage) -> None:

@@ -1,15 +1,14 @@
-"""Observers and the log: each thing is told once, after it was committed, and telling can harm nothing."""
+"""Observers: each thing is told once, after it was committed, and telling can harm nothing."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import Counter
 
 import pytest
 
 from holdfast import Attempt, Bound, Cancel, Client, Event, Fail, Reschedule, Store, SyncAttempt, SyncClient
-from holdfast.observer import AGAIN, Observers
+from holdfast.observer import Observers
 from holdfast.operations import GetJobs
 from tests.worker.stage import LEASE, Ear, Stage, soon
 
@@ -194,75 +193,6 @@ async def test_a_workers_own_observers_hear_only_it(stage: Stage) -> None:
     assert {event.worker for event in others.events if event.worker} == {"two"}
 
 
-async def test_the_log_has_fields_and_no_payloads(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, logger="holdfast")
-
-    @stage.jobs.job
-    async def secretive(password: str) -> str:
-        if password == "hunter2":
-            return "the secret output"
-        raise Fail("with its own words")
-
-    chains = [await stage.start(secretive.bind(password)) for password in ("hunter2", "hunter3")]
-    async with stage.worker(worker_id="me"):
-        for chain in chains:
-            await stage.ended(chain)
-    await stage.client.cancel(chains[0])
-
-    records = [record for record in caplog.records if record.name == "holdfast"]
-    completed = next(record for record in records if record.__dict__.get("holdfast_event") == "completed")
-    assert completed.levelno == logging.INFO
-    assert completed.__dict__["holdfast_job_id"] == chains[0].id
-    assert completed.__dict__["holdfast_chain_id"] == chains[0].id
-    assert completed.__dict__["holdfast_type"] == "secretive"
-    assert completed.__dict__["holdfast_attempt"] == 1
-    assert completed.__dict__["holdfast_worker"] == "me"
-    assert completed.__dict__["holdfast_duration"] >= 0
-    failed = next(record for record in records if record.__dict__.get("holdfast_event") == "failed")
-    assert (failed.levelno, failed.__dict__["holdfast_error"]) == (logging.ERROR, "Fail: with its own words")
-    everything = " ".join(f"{record.getMessage()} {record.__dict__}" for record in records)
-    assert "hunter" not in everything
-    assert "secret output" not in everything
-    assert repr(secretive.bind("hunter2")) == "<Bound secretive>"
-    assert "hunter" not in repr(chains[0]) + repr(await stage.job(chains[0]))
-
-
-@pytest.mark.parametrize(
-    ("kind", "level"),
-    [
-        ("claimed", "DEBUG"),
-        ("completed", "INFO"),
-        ("retrying", "WARNING"),
-        ("store_error", "WARNING"),
-        ("failed", "ERROR"),
-    ],
-)
-def test_each_kind_has_its_level(kind: str, level: str, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, logger="holdfast")
-
-    Observers().tell(kind, worker="me")
-
-    assert [(record.levelname, record.message) for record in caplog.records] == [(level, f"{kind} worker=me")]
-
-
-def test_data_cannot_forge_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, logger="holdfast")
-
-    Observers().tell("created", job_id="one\ncompleted job_id=two", detail="\x1b[2J")
-
-    assert [record.message for record in caplog.records] == [
-        "created job_id='one\\ncompleted job_id=two' detail='\\x1b[2J'"
-    ]
-    assert caplog.records[0].__dict__["holdfast_job_id"] == "one\ncompleted job_id=two"
-
-
-def test_nobody_to_tell_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.CRITICAL, logger="holdfast")
-
-    assert not Observers().wants("failed")
-    assert Observers([lambda event: None]).wants("renewed")
-
-
 async def test_reaping_is_told_with_the_worker_that_lost_the_job(stage: Stage) -> None:
     over = asyncio.Event()
 
@@ -345,20 +275,3 @@ async def test_a_completing_body_that_fails_tells_nothing(stage: Stage) -> None:
         await soon(body())
 
     assert [event.kind for event in stage.ear.events] == ["created"]
-
-
-def test_a_trouble_that_lasts_is_logged_once_a_minute_and_told_every_time(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = 1000.0
-    monkeypatch.setattr("holdfast.observer.monotonic", lambda: now)
-    heard: list[str | None] = []
-    observers = Observers([lambda event: heard.append(event.detail)])
-
-    for detail in ("away", "away", "no tables", "away"):
-        observers.tell("store_error", worker="me", detail=detail)
-    now += AGAIN
-    observers.tell("store_error", worker="me", detail="away")
-
-    assert heard == ["away", "away", "no tables", "away", "away"]
-    assert [record.message.partition("detail=")[2] for record in caplog.records] == ["away", "no tables", "away"]

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from holdfast import Attempt, Bound, Cancel, Fail, Reschedule, Retry, SyncAttempt
-from holdfast.operations import Start
-from holdfast.testing.builders import new_job
+from holdfast import Attempt, Cancel, Fail, Reschedule, Retry, SyncAttempt
 from tests.worker.stage import Stage
 
 
@@ -211,97 +209,6 @@ async def test_a_handler_that_never_completes_leaves_no_zombie(stage: Stage) -> 
     assert "without done.output" in str(job.error)
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-@pytest.mark.parametrize(
-    "output", [object(), 2**63, float("nan"), "\0", "x" * 2_000_000], ids=["type", "int", "nan", "nul", "size"]
-)
-async def test_an_output_that_cannot_be_kept_exactly_fails_the_attempt(stage: Stage, output: Any, plain: bool) -> None:
-    if plain:
-
-        @stage.jobs.job(name="odd")
-        def odd() -> Any:
-            return output
-
-    else:
-
-        @stage.jobs.job(name="odd")
-        async def odd_async() -> Any:
-            return output
-
-    chain = await stage.start(stage.jobs["odd"].bind(), max_attempts=1)
-    async with stage.worker():
-        await stage.ended(chain)
-
-    job = await stage.job(chain)
-    assert job.status == "failed"
-    assert "PayloadRefused" in str(job.error)
-
-
-async def test_an_output_of_the_wrong_type_fails_the_attempt(stage: Stage) -> None:
-    @stage.jobs.job
-    async def liar() -> int:
-        return "seven"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
-
-    chain = await stage.start(liar.bind(), max_attempts=1)
-    async with stage.worker():
-        await stage.ended(chain)
-
-    assert "liar: its output" in str((await stage.job(chain)).error)
-
-
-@pytest.mark.parametrize("stored", [b"{", b"[]", b"{}", b'{"number":"x"}'], ids=["broken", "list", "missing", "type"])
-async def test_an_input_that_does_not_fit_fails_the_attempt_and_backs_off(stage: Stage, stored: bytes) -> None:
-    @stage.jobs.job
-    async def double(number: int) -> int:
-        return number * 2
-
-    job = new_job("double", input=stored)
-    await stage.store.perform(Start((job,)))
-    async with stage.worker():
-        event = await stage.ear.hear("retrying", job_id=job.id)
-
-    assert event.error is not None
-    assert (await stage.job(job.id)).attempt == 1
-
-
-async def test_a_continuation_that_cannot_be_written_fails_the_attempt(stage: Stage) -> None:
-    @stage.jobs.job
-    async def after_nothing() -> Bound[int]:
-        return double.bind(1).options(after=["no such chain"])
-
-    @stage.jobs.job
-    async def double(number: int) -> int:
-        return number * 2
-
-    chain = await stage.start(after_nothing.bind(), max_attempts=1)
-    async with stage.worker():
-        await stage.ended(chain)
-
-    assert "no such chain" in str((await stage.job(chain)).error)
-
-
-@pytest.mark.parametrize("option", ["key", "id"])
-async def test_a_continuation_takes_no_key_and_no_id(stage: Stage, option: str) -> None:
-    @stage.jobs.job
-    async def bystander() -> None: ...
-
-    @stage.jobs.job
-    async def greedy() -> Bound[int]:
-        return double.bind(1).options(**{option: other.id})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-
-    @stage.jobs.job
-    async def double(number: int) -> int:
-        return number * 2
-
-    other = await stage.start(bystander.bind(), delay=1000)
-    chain = await stage.start(greedy.bind(), max_attempts=1)
-    async with stage.worker():
-        await stage.ended(chain)
-
-    assert f"takes no {option}" in str((await stage.job(chain)).error)
-    assert (await stage.job(other)).type == "bystander"
-
-
 async def test_an_error_with_an_unspeakable_message_still_fails_its_job(stage: Stage) -> None:
     class Unspeakable(Exception):
         def __str__(self) -> str:
@@ -339,60 +246,6 @@ async def test_deep_recursion_in_a_handler_is_a_failed_attempt(stage: Stage) -> 
 
     assert "RecursionError" in str((await stage.job(chain)).error)
     assert sys.getrecursionlimit() > 0
-
-
-async def test_progress_is_seen_while_the_job_runs(stage: Stage) -> None:
-    seen = asyncio.Event()
-
-    @stage.jobs.job
-    async def long(attempt: Attempt) -> None:
-        await attempt.progress(0.4, "resizing")
-        await seen.wait()
-
-    @stage.jobs.job
-    def long_plain(attempt: SyncAttempt) -> None:
-        attempt.progress(1)
-
-    chain = await stage.start(long.bind())
-    async with stage.worker():
-        await stage.ended(await stage.start(long_plain.bind()))
-        job = await stage.job(chain)
-        seen.set()
-
-    assert (job.progress, job.progress_note) == (0.4, "resizing")
-
-
-@pytest.mark.parametrize("fraction", [-0.1, 1.1, float("nan")])
-async def test_progress_lies_between_0_and_1(stage: Stage, fraction: float) -> None:
-    @stage.jobs.job
-    async def boastful(attempt: Attempt) -> None:
-        await attempt.progress(fraction)
-
-    @stage.jobs.job
-    def boastful_plain(attempt: SyncAttempt) -> None:
-        attempt.progress(fraction)
-
-    chains = [await stage.start(job_type.bind(), max_attempts=1) for job_type in (boastful, boastful_plain)]
-    async with stage.worker():
-        for chain in chains:
-            await stage.ended(chain)
-            assert "between 0 and 1" in str((await stage.job(chain)).error)
-
-
-async def test_a_note_of_progress_is_kept_short_and_clean(stage: Stage) -> None:
-    @stage.jobs.job
-    async def chatty(attempt: Attempt) -> None:
-        await attempt.progress(0.5, "\0\ud800" + "x" * 100_000)
-
-    chain = await stage.start(chatty.bind())
-    async with stage.worker():
-        await stage.ended(chain)
-
-    note = (await stage.job(chain)).progress_note
-    assert note is not None
-    assert len(note) <= 1000
-    note.encode()
-    assert "\0" not in note
 
 
 def _declare(stage: Stage, decide: Any, *, plain: bool) -> Any:

@@ -1,0 +1,75 @@
+"""events: what happens, told live."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from holdfast.operations import Listen, Operation
+from tests.conformance.client.faces import AttemptFace
+from tests.conformance.client.scene import Scene, soon, value
+
+
+async def test_events_are_followed_live(scene: Scene, listening: asyncio.Event) -> None:
+    async def step(attempt: AttemptFace, number: int) -> Any:
+        if number == 1 and attempt.job.attempt == 1:
+            raise ValueError
+        return stepping.bind(number - 1) if number else "there"
+
+    stepping = scene.job(step)
+    async with scene.client.events() as next_event:
+        first = asyncio.create_task(next_event())
+        await soon(listening.wait())
+        chain = await scene.client.start(stepping.bind(1))
+        await scene.drain(advance=True)
+        other = await scene.client.start(stepping.bind(0), delay=100)
+        await scene.client.run_now(other)
+        await scene.client.cancel(other)
+        await scene.client.retry(other)
+        await scene.client.delete([other])
+        events = [await soon(first)]
+        while (events[-1].kind, events[-1].chain_id) != ("deleted", other.id):
+            events.append(await soon(next_event()))
+
+    mine = [(event.kind, event.type, event.attempt) for event in events if event.chain_id == chain.id]
+    assert mine[:4] == [("created", "step", 0), ("claimed", "step", 1), ("retrying", "step", 1), ("claimed", "step", 2)]
+    assert sorted(mine[4:6]) == [("completed", "step", 2), ("created", "step", 0)]
+    assert mine[6:] == [("claimed", "step", 1), ("completed", "step", 1)]
+    others = [event.kind for event in events if event.chain_id == other.id]
+    assert others == ["created", "hurried", "cancelled", "retried", "deleted"]
+    assert all(event.at is not None for event in events)
+    assert events[-1].job_id == other.id
+
+
+@pytest.fixture
+async def listening(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Set when somebody follows the events: from then on the store records what happens."""
+    loop, listening = asyncio.get_running_loop(), asyncio.Event()
+    perform, perform_sync = scene.store.perform, scene.store.perform_sync
+
+    async def noted(operation: Operation[Any]) -> Any:
+        answer = await perform(operation)
+        if isinstance(operation, Listen):
+            listening.set()
+        return answer
+
+    def noted_sync(operation: Operation[Any]) -> Any:
+        answer = perform_sync(operation)
+        if isinstance(operation, Listen):
+            loop.call_soon_threadsafe(listening.set)
+        return answer
+
+    monkeypatch.setattr(scene.store, "perform", noted)
+    monkeypatch.setattr(scene.store, "perform_sync", noted_sync)
+    return listening
+
+
+async def test_following_ends_cleanly_while_nothing_happens(scene: Scene, listening: asyncio.Event) -> None:
+    double = scene.jobs.job(name="double")(value)
+    async with scene.client.events() as next_event:
+        first = asyncio.create_task(next_event())
+        await soon(listening.wait())
+        await scene.client.start(double.bind(1))
+        assert (await soon(first)).type == "double"

@@ -1,0 +1,26 @@
+"""The stores that can share the application's own transaction, each with an application beside it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from holdfast.testing.conformance import Place
+from tests.conformance.client.application import Application
+from tests.conformance.client.conftest import emptied_postgres
+from tests.conformance.client.scene import Scene
+from tests.conformance.conftest import STORES
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    return emptied_postgres(tmp_path) if request.param == "postgres" else STORES[request.param](tmp_path)
+
+
+@pytest.fixture
+async def application(scene: Scene, tmp_path: Path) -> AsyncGenerator[Application]:
+    application = Application(tmp_path if scene.store.name.startswith("sqlite") else None, scene.mode)
+    async with application.running():
+        yield application

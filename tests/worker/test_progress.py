@@ -1,0 +1,64 @@
+"""Progress: seen while the job runs, and kept within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from holdfast import Attempt, SyncAttempt
+from tests.worker.stage import Stage
+
+
+async def test_progress_is_seen_while_the_job_runs(stage: Stage) -> None:
+    seen = asyncio.Event()
+
+    @stage.jobs.job
+    async def long(attempt: Attempt) -> None:
+        await attempt.progress(0.4, "resizing")
+        await seen.wait()
+
+    @stage.jobs.job
+    def long_plain(attempt: SyncAttempt) -> None:
+        attempt.progress(1)
+
+    chain = await stage.start(long.bind())
+    async with stage.worker():
+        await stage.ended(await stage.start(long_plain.bind()))
+        job = await stage.job(chain)
+        seen.set()
+
+    assert (job.progress, job.progress_note) == (0.4, "resizing")
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.1, float("nan")])
+async def test_progress_lies_between_0_and_1(stage: Stage, fraction: float) -> None:
+    @stage.jobs.job
+    async def boastful(attempt: Attempt) -> None:
+        await attempt.progress(fraction)
+
+    @stage.jobs.job
+    def boastful_plain(attempt: SyncAttempt) -> None:
+        attempt.progress(fraction)
+
+    chains = [await stage.start(job_type.bind(), max_attempts=1) for job_type in (boastful, boastful_plain)]
+    async with stage.worker():
+        for chain in chains:
+            await stage.ended(chain)
+            assert "between 0 and 1" in str((await stage.job(chain)).error)
+
+
+async def test_a_note_of_progress_is_kept_short_and_clean(stage: Stage) -> None:
+    @stage.jobs.job
+    async def chatty(attempt: Attempt) -> None:
+        await attempt.progress(0.5, "\0\ud800" + "x" * 100_000)
+
+    chain = await stage.start(chatty.bind())
+    async with stage.worker():
+        await stage.ended(chain)
+
+    note = (await stage.job(chain)).progress_note
+    assert note is not None
+    assert len(note) <= 1000
+    note.encode()
+    assert "\0" not in note

@@ -1,0 +1,103 @@
+"""Values that do not fit: inputs, outputs and continuations that fail their attempt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from holdfast import Bound
+from holdfast.operations import Start
+from holdfast.testing.builders import new_job
+from tests.worker.stage import Stage
+
+
+@pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
+@pytest.mark.parametrize(
+    "output", [object(), 2**63, float("nan"), "\0", "x" * 2_000_000], ids=["type", "int", "nan", "nul", "size"]
+)
+async def test_an_output_that_cannot_be_kept_exactly_fails_the_attempt(stage: Stage, output: Any, plain: bool) -> None:
+    if plain:
+
+        @stage.jobs.job(name="odd")
+        def odd() -> Any:
+            return output
+
+    else:
+
+        @stage.jobs.job(name="odd")
+        async def odd_async() -> Any:
+            return output
+
+    chain = await stage.start(stage.jobs["odd"].bind(), max_attempts=1)
+    async with stage.worker():
+        await stage.ended(chain)
+
+    job = await stage.job(chain)
+    assert job.status == "failed"
+    assert "PayloadRefused" in str(job.error)
+
+
+async def test_an_output_of_the_wrong_type_fails_the_attempt(stage: Stage) -> None:
+    @stage.jobs.job
+    async def liar() -> int:
+        return "seven"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+
+    chain = await stage.start(liar.bind(), max_attempts=1)
+    async with stage.worker():
+        await stage.ended(chain)
+
+    assert "liar: its output" in str((await stage.job(chain)).error)
+
+
+@pytest.mark.parametrize("stored", [b"{", b"[]", b"{}", b'{"number":"x"}'], ids=["broken", "list", "missing", "type"])
+async def test_an_input_that_does_not_fit_fails_the_attempt_and_backs_off(stage: Stage, stored: bytes) -> None:
+    @stage.jobs.job
+    async def double(number: int) -> int:
+        return number * 2
+
+    job = new_job("double", input=stored)
+    await stage.store.perform(Start((job,)))
+    async with stage.worker():
+        event = await stage.ear.hear("retrying", job_id=job.id)
+
+    assert event.error is not None
+    assert (await stage.job(job.id)).attempt == 1
+
+
+async def test_a_continuation_that_cannot_be_written_fails_the_attempt(stage: Stage) -> None:
+    @stage.jobs.job
+    async def after_nothing() -> Bound[int]:
+        return double.bind(1).options(after=["no such chain"])
+
+    @stage.jobs.job
+    async def double(number: int) -> int:
+        return number * 2
+
+    chain = await stage.start(after_nothing.bind(), max_attempts=1)
+    async with stage.worker():
+        await stage.ended(chain)
+
+    assert "no such chain" in str((await stage.job(chain)).error)
+
+
+@pytest.mark.parametrize("option", ["key", "id"])
+async def test_a_continuation_takes_no_key_and_no_id(stage: Stage, option: str) -> None:
+    @stage.jobs.job
+    async def bystander() -> None: ...
+
+    @stage.jobs.job
+    async def greedy() -> Bound[int]:
+        return double.bind(1).options(**{option: other.id})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+    @stage.jobs.job
+    async def double(number: int) -> int:
+        return number * 2
+
+    other = await stage.start(bystander.bind(), delay=1000)
+    chain = await stage.start(greedy.bind(), max_attempts=1)
+    async with stage.worker():
+        await stage.ended(chain)
+
+    assert f"takes no {option}" in str((await stage.job(chain)).error)
+    assert (await stage.job(other)).type == "bystander"
