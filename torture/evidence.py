@@ -110,6 +110,11 @@ class Evidence:
             self._still[process] = Spans([*self.outages.all, *_pauses(self._beats.get(process, []))])
         return self._still[process].within(begun, ended)
 
+    def last_beat(self, process: str) -> int | None:
+        """When its loop turned for the last time, as far as anybody knows."""
+        beats = self._beats.get(process)
+        return beats[-1] if beats else None
+
     @cached_property
     def nobody(self) -> Spans:
         """When no worker was able to work."""

@@ -131,6 +131,8 @@ async def start_with_business(actor: Actor) -> None:
         actor.recent.append(id)
 
 
+LONG = 8.0
+"""Seconds: more than a worker may take to learn that a job was cancelled."""
 BATCHES = {2: 25, 3: 25, 5: 25, 20: 25, 100: 6, 300: 3, 1000: 1, 2000: 1, 5000: 0.5}
 """Sizes of a batch, with their shares; those that a run has no time for are left out."""
 WIDTHS = {2: 30, 3: 25, 4: 20, 5: 15, 10: 5, 20: 3, 50: 1, 100: 1}
@@ -221,8 +223,9 @@ async def cancel(actor: Actor) -> None:
 
 
 async def cancel_at_once(actor: Actor) -> None:
-    """Cancel what has just begun to run."""
-    chains = await actor.start([errand.bind(actor.random.uniform(0.05, 1.0))])
+    """Cancel what has just begun to run; in a long run some that would go on for long, unless it is told."""
+    long = actor.settings.supervised and actor.random.random() < 0.2
+    chains = await actor.start([errand.bind(LONG if long else actor.random.uniform(0.05, 1.0))])
     await asyncio.sleep(actor.random.uniform(0.0, 0.5))
     if chains:
         async with actor.noting("cancel", chain=chains[0].id) as facts:

@@ -486,6 +486,28 @@ def test_a_worker_that_is_stopping_is_not_there() -> None:
     assert verdicts(stopping)[10] is Word.OK
 
 
+@pytest.mark.parametrize(("seconds", "word"), [(1, Word.OK), (20, Word.VIOLATED), (None, Word.VIOLATED)])
+@pytest.mark.parametrize(("how", "number"), [("cancelled", 16), ("completed", 17)])
+def test_a_worker_learns_that_its_job_was_taken_for_as_long_as_it_lives(
+    how: str, number: int, seconds: int | None, word: Word
+) -> None:
+    def taken(story: Story) -> None:
+        story.job("a")
+        story.claim("a", "t1", worker="worker-1")
+        story.notes.append(Note("worker-1", "handler", story.now, {"job": "a", "token": "t1"}))
+        story.end("a", how, token=None)
+        if how == "completed":
+            story.call("complete", "ok", {"chain": "a"})
+            story.call("complete", "fail", {"chain": "a"})
+        for second in range(30):
+            story.notes.append(Note("worker-1", "beat", story.now, {}))
+            if second == seconds:
+                story.notes.append(Note("worker-1", "stale", story.now, {"job": "a", "token": "t1", "verb": "renew"}))
+            story.wait(1)
+
+    assert verdicts(taken)[number] is word
+
+
 def test_one_that_never_heard_of_its_claim_does_not_hold_it() -> None:
     def unanswered(story: Story) -> None:
         story.job("a")

@@ -7,11 +7,13 @@ from collections import defaultdict
 from torture.audit import Change, Row
 from torture.checker.execution import spread
 from torture.checker.telling import FINISHED, ends, is_outside, story
+from torture.checker.told import check_told
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 from torture.history import Call
 
 TICK = 5_000
+TAKEN = ("running", "cancelled")
 LOOK_WITHOUT_WAKEUP = 5.0
 """Seconds between two looks of a waiter that hears nothing (holdfast.waiting.POLL)."""
 PRUNED_WITHIN = 9.0
@@ -41,6 +43,7 @@ def cancel_is_final(evidence: Evidence) -> Tally:
             seen = {change.after for change in evidence.by_chain.get(call.args["chain"], []) if ends(change)}
             told = call.facts["status"]
             tally.expect(told in seen, f"cancel of {call.args['chain']} was told {told}, which never was: {seen}")
+    check_told(tally, evidence, [each for each in evidence.changes if (each.before, each.after) == TAKEN])
     return tally
 
 
@@ -62,6 +65,7 @@ def one_completer(evidence: Evidence) -> Tally:
                 f"{chain}: {len(won)} completers won, {len(unknown)} do not know, "
                 f"and it was completed from outside {len(outside)} times: {story(changes)}"
             )
+    check_told(tally, evidence, [each for each in evidence.changes if each.before == "running" and is_outside(each)])
     return tally
 
 
