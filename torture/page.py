@@ -99,8 +99,8 @@ def _points(who: str, points: dict[str, dict[str, int]]) -> str:
 
 
 def _recovery(spreads: dict[str, dict[str, float]]) -> str:
-    columns = ("times", "p50", "p99", "max", "bound", "beyond", "whole")
-    titles = ("", "times", "p50", "p99", "longest", "bound", "beyond it", "longest with outages, s")
+    columns = ("times", "p50", "p99", "max", "bound", "beyond", "disturbed", "whole")
+    titles = ("", "times", "p50, s", "p99", "longest", "bound", "beyond it", "during outages", "longest of all")
     head = "".join(f"<th>{title}</th>" for title in titles)
     rows = "".join(
         f"<tr><td>{escape(name)}</td>"

@@ -21,8 +21,10 @@ class Measured(NamedTuple):
 
     bound: float
     seconds: list[float]
+    disturbed: int = 0
+    """Cases that are left out: the store was away meanwhile, or no worker was able to do anything."""
     whole: float = 0.0
-    """The longest, with what does not count."""
+    """The longest of all, of those too."""
 
 
 def recoveries(evidence: Evidence) -> dict[str, Spread]:
@@ -31,10 +33,10 @@ def recoveries(evidence: Evidence) -> dict[str, Spread]:
 
 
 def measure(evidence: Evidence) -> dict[str, Measured]:
-    """How long each recovery took.
+    """How long each recovery took, while the store and at least one worker were there all the time.
 
-    Time in which the store was away or no worker was able to do anything does not count, except where its return is
-    what is measured; `whole` is the longest with it. To run again a job also waits its turn behind all that is due.
+    The others are counted, and the longest of them is told: to subtract what they waited for would flatter them. To run
+    again a job also waits its turn behind all that is due.
     """
     facts = evidence.facts
     again = facts.lease + facts.reap + facts.poll + facts.slack
@@ -61,6 +63,7 @@ def spread(measured: list[Measured]) -> Spread:
         **{name: round(seconds[place], 3) for name, place in at.items()},
         "whole": round(max(one.whole for one in measured), 3),
         "times": len(seconds),
+        "disturbed": sum(one.disturbed for one in measured),
         "bound": bound,
         "beyond": sum(each > bound for each in seconds),
     }
@@ -140,6 +143,7 @@ def _waits(evidence: Evidence) -> tuple[list[Span], list[Span]]:
 
 
 def _measured(spans: list[Span], bound: float, idle: Callable[[int, int], int] = lambda begun, ended: 0) -> Measured:
-    """`idle` tells how much of a span does not count."""
-    seconds = [(end - begin - idle(begin, end)) / 1e6 for begin, end in spans]
-    return Measured(bound, seconds, max(((end - begin) / 1e6 for begin, end in spans), default=0.0))
+    """`idle` tells how much of a span something was missing that it takes to recover."""
+    seconds = [(end - begin) / 1e6 for begin, end in spans if not idle(begin, end)]
+    whole = max(((end - begin) / 1e6 for begin, end in spans), default=0.0)
+    return Measured(bound, seconds, len(spans) - len(seconds), whole)

@@ -60,3 +60,22 @@ def test_waiters_that_hear_and_those_that_do_not_are_told_apart() -> None:
 
     assert told["chain ended to its waiter told, with wake-ups"]["max"] == 0.2
     assert told["chain ended to its waiter told, without"]["max"] == 5.0
+
+
+def test_what_happened_while_the_store_was_away_is_counted_and_not_measured() -> None:
+    story = Story()
+    for name, away in (("a", False), ("b", True)):
+        story.job(name)
+        story.claim(name, f"t1{name}")
+        begun = story.now
+        story.reap(name)
+        story.wait(9 if away else 1)
+        if away:
+            story.note("fault", kind="server restart", begun=begun, back=story.now, outage=True)
+        story.claim(name, f"t2{name}")
+        story.end(name)
+
+    told = recoveries(story.evidence())["lease lost to the job running again"]
+
+    assert (told["times"], told["disturbed"]) == (1, 1)
+    assert told["max"] < 2 < 9 < told["whole"]
