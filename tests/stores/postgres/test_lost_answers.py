@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import NotPending, StoreUnavailable
 from holdfast.job import Status
-from holdfast.operations import ClaimJobs, Complete, GetChains, Settle, Start, Step, TypeTerms
-from holdfast.stores.postgres import PostgresStore
+from holdfast.operations import ClaimJobs, Complete, GetChains, Operation, RunNow, Settle, Start, Step, TypeTerms
+from holdfast.stores.postgres import PostgresStore, migrating
+from holdfast.stores.postgres.address import parse
+from holdfast.stores.postgres.outage import Patience
+from holdfast.stores.postgres.wakeups import PostgresWakeups
 from holdfast.testing.builders import completed, new_job
+from holdfast.wakeups import Hints
 from tests.servers.postgres import Postgres, shared_postgres
 from tests.stores.postgres.proxy import Proxy, proxy_to
 
@@ -92,6 +97,85 @@ def test_a_claim_cut_from_its_answer_is_handed_out_all_the_same(remote: Postgres
     assert proxy.cuts == 1
     assert [job.attempt for job in claimed] == [1, 1]
     assert len(remote.perform_sync(ClaimJobs(TERMS, 4, "worker", "token-3"))) == 1
+
+
+@pytest.mark.parametrize("claimed", ["after it", "before it"])
+def test_a_job_that_was_claimed_after_it_was_hurried_is_not_said_to_be_busy(
+    store: PostgresStore, remote: PostgresStore, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, claimed: str
+) -> None:
+    job = new_job(delay=3600)
+    remote.perform_sync(Start((job,)))
+    if claimed == "before it":
+        store.perform_sync(RunNow((job.id,)))
+        store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
+        proxy.cut_after(job.id.encode())
+    else:
+        proxy.cut_after(b"commit\x00")
+    pause = Patience.pause
+
+    def claimed_meanwhile(patience: Patience, operation: Operation[object], error: BaseException) -> float | None:
+        store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
+        return pause(patience, operation, error)
+
+    monkeypatch.setattr(Patience, "pause", claimed_meanwhile)
+
+    if claimed == "before it":
+        with pytest.raises(NotPending):
+            remote.perform_sync(RunNow((job.id,)))
+    else:
+        (hurried,) = remote.perform_sync(RunNow((job.id,)))
+        assert hurried.status is Status.RUNNING
+    assert proxy.cuts == 1
+
+
+def test_a_migration_on_a_silent_connection_is_given_up_at_the_deadline(
+    remote: PostgresStore, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = migrating.steps
+
+    def silent_by_then() -> dict[str, str]:
+        proxy.fall_silent()
+        return {"9999_later": "select 1", **steps()}
+
+    monkeypatch.setattr(migrating, "steps", silent_by_then)
+    with ThreadPoolExecutor(1) as pool:
+        migration = pool.submit(remote.migrate_sync)
+        try:
+            with pytest.raises(StoreUnavailable, match="no answer within 1 s"):
+                migration.result(20)
+        finally:
+            proxy.speak()
+
+
+def test_a_listener_on_a_silent_connection_closes_within_the_deadline(store: PostgresStore, proxy: Proxy) -> None:
+    address = shared_postgres().tcp_address(port=proxy.port, schema=store.schema, deadline="1")
+    listening = PostgresStore(address)
+    listening.open_sync()
+    assert listening.wakeups.healthy
+    proxy.fall_silent()
+    listening.send(Hints(due={"resize"}))
+    begun = time.monotonic()
+    with ThreadPoolExecutor(1) as pool:
+        closing = pool.submit(listening.close_sync)
+        try:
+            closing.result(8)
+        finally:
+            proxy.speak()
+
+    assert time.monotonic() - begun < 8
+
+
+def test_a_listener_that_gets_no_connection_closes_within_the_deadline(store: PostgresStore, proxy: Proxy) -> None:
+    proxy.fall_silent()
+    address = shared_postgres().tcp_address(port=proxy.port, schema=store.schema, deadline="1")
+    wakeups = PostgresWakeups(parse(address))
+    wakeups.open(0)
+    with ThreadPoolExecutor(1) as pool:
+        closing = pool.submit(wakeups.close)
+        try:
+            closing.result(8)
+        finally:
+            proxy.speak()
 
 
 def test_a_completion_cut_from_its_answer_is_not_sent_again(remote: PostgresStore, proxy: Proxy) -> None:

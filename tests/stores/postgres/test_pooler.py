@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from typer.testing import CliRunner
 
 from holdfast.cli.app import app
-from holdfast.operations import ClaimJobs, GetChains, Settle, Start, TypeTerms
+from holdfast.operations import Cancel, ClaimJobs, GetChains, Operation, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore, self_test
+from holdfast.stores.postgres.outage import Patience, sqlstate
 from holdfast.testing.builders import completed, new_job
 from tests.servers.pgbouncer import find_pgbouncer, running_pgbouncer
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.swapper import swapping_pooler
+from tests.stores.postgres.test_lock_order import wait_until_blocked
+
+TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
 
 @pytest.fixture
@@ -35,15 +40,13 @@ def pooled(server: Postgres, store: PostgresStore, port: int) -> Iterator[Postgr
     pooled.close_sync()
 
 
-async def test_every_session_may_change_hands_between_two_statements(pooled: PostgresStore) -> None:
+async def churn(pooled: PostgresStore) -> None:
+    """Start, claim and settle, all at once; each happens once."""
     jobs = [new_job(key=f"key-{number % 7}", dedup="any") for number in range(60)]
 
     started = await asyncio.gather(*(pooled.perform(Start((job,))) for job in jobs))
     claims = await asyncio.gather(
-        *(
-            pooled.perform(ClaimJobs((TypeTerms("resize", 60_000_000, 25),), 1, "worker", f"token-{number}"))
-            for number in range(9)
-        )
+        *(pooled.perform(ClaimJobs(TERMS, 1, "worker", f"token-{number}")) for number in range(9))
     )
     held = [job for claim in claims for job in claim]
     await asyncio.gather(*(pooled.perform(Settle((completed(job),))) for job in held))
@@ -53,6 +56,56 @@ async def test_every_session_may_change_hands_between_two_statements(pooled: Pos
     chains = await pooled.perform(GetChains(tuple(job.id for job in held)))
     assert all(chain is not None and chain.last.status.value == "completed" for chain in chains)
     await pooled.close()
+
+
+async def test_every_session_may_change_hands_between_two_statements(pooled: PostgresStore) -> None:
+    await churn(pooled)
+
+
+@pytest.fixture
+def serializable(own_server: Postgres) -> Iterator[PostgresStore]:
+    """Behind a pooler, so that nothing is set in a session, for a role whose transactions are serializable."""
+    with own_server.connect() as connection:
+        connection.execute("alter role postgres set default_transaction_isolation = serializable")
+        connection.execute("alter role postgres set application_name = 'holdfast'")
+    with swapping_pooler(own_server.port) as port:
+        store = PostgresStore(own_server.tcp_address(port=port, notify="off"))
+        store.migrate_sync()
+        yield store
+        store.close_sync()
+
+
+async def test_a_role_whose_transactions_are_serializable_loses_nothing(serializable: PostgresStore) -> None:
+    await churn(serializable)
+
+
+def test_a_statement_that_cannot_be_serialized_is_sent_again(
+    serializable: PostgresStore, own_server: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met: list[str | None] = []
+    pause = Patience.pause
+
+    def noting(patience: Patience, operation: Operation[object], error: BaseException) -> float | None:
+        met.append(sqlstate(error))
+        return pause(patience, operation, error)
+
+    monkeypatch.setattr(Patience, "pause", noting)
+    direct = PostgresStore(own_server.address(notify="off"))
+    job = new_job()
+    serializable.perform_sync(Start((job,)))
+    (held,) = serializable.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
+    tx = direct.begin_sync()
+    tx.perform(Cancel((job.id,)))
+    with ThreadPoolExecutor(1) as pool, own_server.connect() as connection:
+        settling = pool.submit(serializable.perform_sync, Settle((completed(held),)))
+        wait_until_blocked(connection, settling.done)
+        tx.commit()
+
+        (settled,) = settling.result(30)
+    direct.close_sync()
+
+    assert met == ["40001"]
+    assert settled.lost == "cancelled"
 
 
 def test_a_pooler_that_swallows_listen_is_noticed_and_said(

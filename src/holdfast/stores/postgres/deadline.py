@@ -11,8 +11,11 @@ import os
 import socket
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import Final
+
+from holdfast.stores.postgres.outage import DeadlinePassed
 
 TICK: Final = 0.1
 """Seconds between two looks. A deadline is this late at most."""
@@ -38,6 +41,18 @@ class Deadlines:
         """The wait is over; tells whether it was the deadline that ended it. Called before the socket is closed."""
         with self._lock:
             return self._watched.pop(descriptor, None) is None
+
+    @contextmanager
+    def within(self, descriptor: int, seconds: float) -> Generator[None]:
+        """The block has this long; DeadlinePassed if that was not enough."""
+        self.watch(descriptor, seconds)
+        try:
+            yield
+        except BaseException as error:
+            if self.done(descriptor) and isinstance(error, Exception):
+                raise DeadlinePassed(f"no answer within {seconds:g} s") from error
+            raise
+        self.done(descriptor)
 
     def _start(self) -> None:
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import select
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
@@ -252,7 +253,7 @@ def connection_parameters(address: PostgresAddress) -> dict[str, Any]:
     """What psycopg is told about a connection of ours."""
     settings = {
         "application_name": "holdfast",
-        "connect_timeout": CONNECT_SECONDS,
+        "connect_timeout": min(CONNECT_SECONDS, math.ceil(address.deadline)),
         "keepalives_idle": 30,
         "keepalives_interval": 10,
         "keepalives_count": 3,

@@ -9,6 +9,7 @@ from typing import Final
 import psycopg
 
 from holdfast.sql.files import read
+from holdfast.stores.postgres.deadline import deadlines
 from holdfast.stores.postgres.rendering import in_schema
 
 LOCK_TIMEOUT: Final = "2s"
@@ -53,11 +54,15 @@ def script(schema: str) -> str:
     return "\n\n".join([*parts, "reset lock_timeout;", ""])
 
 
-def migrate(connection: psycopg.Connection, schema: str) -> list[str]:
-    """Apply the steps that are missing, on a connection in autocommit; answers their names."""
+def migrate(connection: psycopg.Connection, schema: str, *, deadline: float) -> list[str]:
+    """Apply the steps that are missing, on a connection in autocommit; answers their names.
+
+    Each try has this many seconds for all of them. What a server did that fell silent is undone.
+    """
     for attempt in range(1, TRIES + 1):
         try:
-            return _apply(connection, schema)
+            with deadlines.within(connection.pgconn.socket, deadline):
+                return _apply(connection, schema)
         except psycopg.errors.LockNotAvailable:
             if attempt == TRIES:
                 raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from holdfast.clock import Micros
 from holdfast.errors import JobNotFound, NotPending
 from holdfast.job import FINISHED, ChainRecord, Record
 from holdfast.operations import Cancel, Keep, Pause, Resume, RetryJobs, RunNow
@@ -40,7 +41,7 @@ class _Held(NamedTuple):
     attempt: int
     worker: str | None
     open_blockers: int
-    scheduled_at: int
+    started_at: int | None
 
 
 def cancel(turn: Turn, op: Cancel) -> Plan[list[ChainRecord]]:
@@ -110,12 +111,13 @@ def _check_keys(
                 raise NotPending.key_taken(job.id, job.status, holder)
 
 
-def run_now(turn: Turn, op: RunNow) -> Plan[list[Record]]:
+def run_now(turn: Turn, op: RunNow, *, since: Micros | None = None) -> Plan[list[Record]]:
+    """With `since`, the time of a try whose answer was lost, a job that began to run after it has been hurried."""
     yield from turn.begin()
-    jobs = yield from _hold(op.job_ids, ("pending",), wanted="pending", blockers=False)
-    yield Statement(_RUN_NOW, {"seqs": [job.seq for job in jobs.values()], "now": turn.now})
-    for job_id in op.job_ids:
-        job = jobs[job_id]
+    jobs = yield from _hold(op.job_ids, ("pending",), wanted="pending", blockers=False, since=since)
+    pending = [job for job in jobs.values() if job.status == "pending"]
+    yield Statement(_RUN_NOW, {"seqs": [job.seq for job in pending], "now": turn.now})
+    for job in pending:
         turn.hints.due.add(job.type)
         turn.record("hurried", job.id, job.chain_id, job.type, job.attempt, job.worker)
     turn.marks.forget()
@@ -156,10 +158,12 @@ def _hold(
     wanted: str,
     blockers: bool,
     keys: Callable[[], Plan[None]] | None = None,
+    since: Micros | None = None,
 ) -> Plan[dict[str, _Held]]:
     """The jobs with these ids, locked. All must exist, and stand in one of these statuses.
 
     With their `blockers`, nobody deletes those meanwhile, nor later without seeing that these jobs wait for them.
+    Those that began to run `since` may stand in any.
     """
 
     def look() -> Plan[tuple[list[_Held], list[int]]]:
@@ -174,8 +178,10 @@ def _hold(
         if job_id not in found:
             raise JobNotFound(job_id)
     for job_id in ids:
-        if found[job_id].status not in statuses:
-            raise NotPending(job_id, found[job_id].status, wanted)
+        job = found[job_id]
+        begun = since is not None and job.started_at is not None and job.started_at >= since
+        if job.status not in statuses and not begun:
+            raise NotPending(job_id, job.status, wanted)
     return found
 
 

@@ -6,11 +6,12 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from holdfast.clock import Clock
 from holdfast.errors import Conflict, HoldfastError
-from holdfast.operations import ClaimJobs, Examine, Finding, Operation
+from holdfast.operations import ClaimJobs, Examine, Finding, Operation, RunNow
 from holdfast.sql.echo import Echo
 from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
 from holdfast.sql.plan import Plan
@@ -20,6 +21,7 @@ from holdfast.stores.postgres.address import PostgresAddress, parse
 from holdfast.stores.postgres.forking import forget_in_children
 from holdfast.stores.postgres.holding import claim_again
 from holdfast.stores.postgres.link import connect
+from holdfast.stores.postgres.operating import run_now
 from holdfast.stores.postgres.outage import Patience, translated
 from holdfast.stores.postgres.pools import Pools
 from holdfast.stores.postgres.rendering import Renderer, Style
@@ -69,7 +71,7 @@ class PostgresStore(Store):
                 answer = await pool.run(make(turn, operation))
             except Exception as error:
                 pause = self._pause(operation, error, patience)
-                make = _again(operation, make)
+                make = _again(operation, turn, make)
                 await asyncio.sleep(pause)
             else:
                 self.send(turn.hints)
@@ -90,7 +92,7 @@ class PostgresStore(Store):
                 answer = pool.run(make(turn, operation))
             except Exception as error:
                 pause = self._pause(operation, error, patience)
-                make = _again(operation, make)
+                make = _again(operation, turn, make)
                 time.sleep(pause)
             else:
                 self.send(turn.hints)
@@ -244,15 +246,20 @@ class PostgresStore(Store):
         try:
             link = connect(self.address, self._render, limited=False)
             with link.connection as connection:
-                return migrating.migrate(connection, self.schema)
+                return migrating.migrate(connection, self.schema, deadline=self.address.deadline)
         except Exception as error:
             raise translated(error, self.name, self.schema) from error
 
 
 def _again(
-    operation: Operation[R], make: Callable[[Turn, Operation[R]], Plan[R]]
+    operation: Operation[R], tried: Turn, make: Callable[[Turn, Operation[R]], Plan[R]]
 ) -> Callable[[Turn, Operation[R]], Plan[R]]:
-    """The plan for another try: a claim first looks for what it took, with an answer that was lost or by half."""
+    """The plan for another try, after one whose answer may have been lost.
+
+    A claim first looks for what it took then, or by half. Jobs that were hurried then may have begun to run.
+    """
     if isinstance(operation, ClaimJobs):
         return cast("Callable[[Turn, Operation[R]], Plan[R]]", claim_again)
+    if isinstance(operation, RunNow) and tried.now and make is plan:
+        return cast("Callable[[Turn, Operation[R]], Plan[R]]", partial(run_now, since=tried.now))
     return make
