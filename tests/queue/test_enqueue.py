@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -254,3 +255,10 @@ async def test_a_queue_that_is_not_started_says_what_to_do(stage: Stage) -> None
 def test_an_impossible_name_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="the name of a queue"):
         Queue(name, store="memory://")
+
+
+async def test_an_option_that_there_is_none_of_is_refused_with_those_there_are(stage: Stage) -> None:
+    options: Any = {"retries": 3}
+    async with stage.queue() as queue:
+        with pytest.raises(TypeError, match="enqueue takes no 'retries'; it takes delay, max_attempts, priority"):
+            await queue.enqueue("a", 1, **options)

@@ -17,8 +17,9 @@ from holdfast.job_type import Bound
 from holdfast.lifecycle import NewJob, has_attempts_left
 from holdfast.observer import Observers
 from holdfast.operations import Cancel, Filter, GetHistory, Keep, ListChains, Start, Started
-from holdfast.options import StartOptions, check_duration, check_text
+from holdfast.options import StartOptions, check_duration, check_text, refuse_unknown
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating, state_of
+from holdfast.queue.options import ENQUEUE_KEYWORDS, EnqueueKeywords
 from holdfast.queue.queue_type import QueueType
 from holdfast.record import ChainRecord, Record, Status
 from holdfast.retry import Seconds, seconds
@@ -37,38 +38,17 @@ class QueueCalls:
         self._observers = observers
         self._trace = trace
 
-    def new_job(
-        self,
-        id: str,
-        payload: Any,
-        *,
-        max_attempts: int | None,
-        result_ttl: Seconds | None,
-        delay: Seconds | None,
-        priority: int | None,
-    ) -> NewJob:
-        """The job to create under this id, unless one is there."""
-        _check_id(id)
+    def new_jobs(self, items: Iterable[tuple[str, Any]], options: EnqueueKeywords) -> list[NewJob]:
+        """The jobs to create under these ids, unless they are there."""
+        if unknown := options.keys() - ENQUEUE_KEYWORDS:
+            refuse_unknown("enqueue", sorted(unknown), known=ENQUEUE_KEYWORDS)
+        result_ttl = options.get("result_ttl")
         check_duration("result_ttl", result_ttl)
-        options = StartOptions(key=id, delay=delay, priority=priority, max_attempts=max_attempts)
-        bound: Bound[Any] = Bound(self._type, self._type.encode_payload(payload, id), options)
-        job = replace(new_chain(bound, self._trace()), dedup="successful")
-        return job if result_ttl is None else replace(job, keep=duration(seconds(result_ttl)))
-
-    def new_jobs(
-        self,
-        items: Iterable[tuple[str, Any]],
-        *,
-        max_attempts: int | None,
-        result_ttl: Seconds | None,
-        delay: Seconds | None,
-        priority: int | None,
-    ) -> list[NewJob]:
-        """The jobs to create under these ids."""
-        return [
-            self.new_job(id, payload, max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority)
-            for id, payload in items
-        ]
+        terms = StartOptions(
+            delay=options.get("delay"), priority=options.get("priority"), max_attempts=options.get("max_attempts")
+        )
+        keep = None if result_ttl is None else duration(seconds(result_ttl))
+        return [self._new_job(id, payload, terms, keep=keep) for id, payload in items]
 
     def enqueue(self, jobs: Sequence[NewJob], *, committed: bool = True) -> Steps[list[Answer]]:
         started: list[Started] = yield Start(tuple(jobs))
@@ -150,6 +130,12 @@ class QueueCalls:
         if kept is None:
             return "not_found"
         return "updated" if kept else "not_terminal"
+
+    def _new_job(self, id: str, payload: Any, terms: StartOptions, *, keep: Micros | None) -> NewJob:
+        _check_id(id)
+        bound: Bound[Any] = Bound(self._type, self._type.encode_payload(payload, id), replace(terms, key=id))
+        job = replace(new_chain(bound, self._trace()), dedup="successful")
+        return job if keep is None else replace(job, keep=keep)
 
     def _newest(self, id: str) -> Steps[ChainRecord | None]:
         _check_id(id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, Unpack
 
 from holdfast import steps, waiting
 from holdfast.calls import no_trace
@@ -15,6 +15,7 @@ from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, 
 from holdfast.queue.calls import QueueCalls
 from holdfast.queue.codecs import Codec
 from holdfast.queue.listeners import Callback, Listeners
+from holdfast.queue.options import EnqueueKeywords
 from holdfast.queue.queue_type import QueueType
 from holdfast.queue.relay import EVENTS, Relay
 from holdfast.queue.stream import QueueEvent, stream_sync
@@ -95,53 +96,27 @@ class SyncQueue(Generic[P, R]):
     # Producing
 
     def enqueue(
-        self,
-        id: str,
-        payload: P,
-        *,
-        max_attempts: int | None = None,
-        result_ttl: Seconds | None = None,
-        delay: Seconds | None = None,
-        priority: int | None = None,
-        tx: Any = None,
+        self, id: str, payload: P, *, tx: Any = None, **options: Unpack[EnqueueKeywords]
     ) -> Queued | Duplicate | Completed[R]:
         """Store a job under this id, unless one is there that is unfinished, or completed with its result still kept.
 
         Of any number of callers with one id exactly one gets Queued. An id that failed or was cancelled is free.
+        `max_attempts`, `result_ttl`, `delay` and `priority` are this job's own.
         """
-        (answer,) = self.enqueue_many(
-            [(id, payload)], max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority, tx=tx
-        )
+        (answer,) = self.enqueue_many([(id, payload)], tx=tx, **options)
         return answer
 
     def enqueue_many(
-        self,
-        items: Iterable[tuple[str, P]],
-        *,
-        max_attempts: int | None = None,
-        result_ttl: Seconds | None = None,
-        delay: Seconds | None = None,
-        priority: int | None = None,
-        tx: Any = None,
+        self, items: Iterable[tuple[str, P]], *, tx: Any = None, **options: Unpack[EnqueueKeywords]
     ) -> list[Queued | Duplicate | Completed[R]]:
         """Enqueue many (id, payload) in one step. Answers are in the same order."""
         store = self._open_store()
-        jobs = self._calls.new_jobs(
-            items, max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority
-        )
+        jobs = self._calls.new_jobs(items, options)
         perform = store.perform_sync if tx is None else store.join_sync(tx).perform
         return steps.run_sync(perform, self._calls.enqueue(jobs, committed=tx is None))
 
     def enqueue_and_wait(
-        self,
-        id: str,
-        payload: P,
-        *,
-        timeout: Seconds | None = 30,
-        max_attempts: int | None = None,
-        result_ttl: Seconds | None = None,
-        delay: Seconds | None = None,
-        priority: int | None = None,
+        self, id: str, payload: P, *, timeout: Seconds | None = 30, **options: Unpack[EnqueueKeywords]
     ) -> R:
         """Enqueue, and wait for the result: at once if it is kept, else as soon as some consumer has it.
 
@@ -149,9 +124,7 @@ class SyncQueue(Generic[P, R]):
         goes on.
         """
         store = self._open_store()
-        job = self._calls.new_job(
-            id, payload, max_attempts=max_attempts, result_ttl=result_ttl, delay=delay, priority=priority
-        )
+        (job,) = self._calls.new_jobs([(id, payload)], options)
         watcher = Watcher(store.wakeups, job.id)
         try:
             wait = self._calls.enqueue_and_wait(job, watcher, None if timeout is None else seconds(timeout))
