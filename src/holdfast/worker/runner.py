@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast, get_args
@@ -52,7 +52,6 @@ class Runner:
         processes: Processes,
         observers: Observers,
         middlewares: tuple[Middleware, ...],
-        settled: Callable[[], None],
     ) -> None:
         self._store = store
         self._jobs = jobs
@@ -63,7 +62,6 @@ class Runner:
         self._processes = processes
         self._observers = observers
         self._middlewares = middlewares
-        self._settled = settled
 
     def hold(self, records: Sequence[Record], sent: float) -> list[Holding]:
         """Take note of jobs, claimed by a request sent at that time, so that their leases are renewed from now on."""
@@ -77,8 +75,11 @@ class Runner:
         holding.ended = True
         self._submit(holding, self._settle(holding, Released()))
 
-    async def run(self, holding: Holding) -> None:
-        """Run the handler; when this returns its slot is free. Once the outcome is written, `settled` is called."""
+    async def run(self, holding: Holding, task: asyncio.Task[None]) -> None:
+        """Run the handler in this task, the current one; when this returns its slot is free.
+
+        The claim is held on until the outcome is written.
+        """
         if self._observers.wants("started"):
             self._observers.tell("started", holding.record)
         call: Call | None = None
@@ -86,7 +87,7 @@ class Runner:
         try:
             blockers = (await self._blockers(holding)) if holding.record.blockers else ()
             call = self._call(holding, blockers)
-            outcome = await self._outcome(holding, call)
+            outcome = await self._outcome(holding, call, task)
         except Exception as error:
             outcome = Raised(error)
         finally:
@@ -124,9 +125,8 @@ class Runner:
             threads=self._threads,
         )  # fmt: skip
 
-    async def _outcome(self, holding: Holding, call: Call) -> Outcome | None:
+    async def _outcome(self, holding: Holding, call: Call, task: asyncio.Task[None]) -> Outcome | None:
         """What the attempt came to; None if its claim was lost on the way."""
-        task = cast("asyncio.Task[None]", asyncio.current_task())
         if not holding.enter(task):
             return self._aborted(holding, Released(), None)
         timeout = holding.terms.timeout(holding.record)
@@ -153,12 +153,12 @@ class Runner:
                 timer.cancel()
         if task.cancelling():
             await _take_back_cancels(task)
-        return self._aborted(holding, outcome, timeout)
+        return outcome if holding.signal.reason is None else self._aborted(holding, outcome, timeout)
 
     def _aborted(self, holding: Holding, outcome: Outcome, timeout: float | None) -> Outcome | None:
-        """What an attempt came to whose signal may have fired meanwhile."""
+        """What an attempt came to whose signal fired meanwhile."""
         match holding.signal.reason:
-            case None | "shutdown":
+            case "shutdown":
                 return outcome
             case "timeout":
                 return Raised(AttemptTimeout(f"the attempt took longer than {timeout:g} s"))
@@ -225,14 +225,12 @@ class Runner:
             return
         self._holdings.remove(holding)
         tell_end(self._observers, holding, settlement, answer, started)
-        self._settled()
 
     def _lose(self, holding: Holding) -> None:
         reason = holding.signal.reason
         lost = cast("LostReason", reason) if reason in get_args(LostReason) else "taken_by_another_worker"
         self._holdings.remove(holding)
         tell_end(self._observers, holding, None, Settled(lost=lost))
-        self._settled()
 
 
 async def _take_back_cancels(task: asyncio.Task[None]) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import NamedTuple
 
 from holdfast.errors import HoldfastError, StoreUnavailable
 from holdfast.lifecycle import Settlement
@@ -21,21 +20,24 @@ PATIENCE = 10
 """How often one settlement is sent where the store fails at it without saying why."""
 
 
-class Unsettled(NamedTuple):
-    """An outcome waiting to be written, and whom to tell."""
-
-    settlement: Settlement
-    done: Callable[[Settled], None]
+Unsettled = tuple[Settlement, Callable[[Settled], None]]
+"""An outcome waiting to be written, and whom to tell."""
 
 
 class Settler:
-    """Writes the settlements of a worker. While the store is away they wait; none is dropped."""
+    """Writes the settlements of a worker. While the store is away they wait; none is dropped.
 
-    def __init__(self, store: Store, observers: Observers, recovery: Retry, worker_id: str) -> None:
+    `written` is called after each step, when everybody has heard what became of their settlements.
+    """
+
+    def __init__(
+        self, store: Store, observers: Observers, recovery: Retry, worker_id: str, *, written: Callable[[], None]
+    ) -> None:
         self._store = store
         self._observers = observers
         self._recovery = recovery
         self._worker_id = worker_id
+        self._written = written
         self._waiting: list[Unsettled] = []
         self._more = asyncio.Event()
         self._idle = asyncio.Event()
@@ -46,7 +48,7 @@ class Settler:
         if not self._waiting:
             self._idle.clear()
             self._more.set()
-        self._waiting.append(Unsettled(settlement, done))
+        self._waiting.append((settlement, done))
 
     async def flush(self) -> None:
         """Wait until everything submitted is written."""
@@ -60,8 +62,9 @@ class Settler:
             if not self._waiting:
                 self._more.clear()
             answers = await self._write(batch)
-            for each, answer in zip(batch, answers, strict=True):
-                each.done(answer)
+            for (_, done), answer in zip(batch, answers, strict=True):
+                done(answer)
+            self._written()
             if not self._waiting:
                 self._idle.set()
 
@@ -69,7 +72,7 @@ class Settler:
         failures = 0
         while True:
             try:
-                return await self._store.perform(Settle(tuple(each.settlement for each in batch)))
+                return await self._store.perform(Settle(tuple([settlement for settlement, _ in batch])))
             except StoreUnavailable as error:
                 failures += 1
                 self._observers.tell("store_error", worker=self._worker_id, detail=f"settling: {error}")

@@ -109,7 +109,6 @@ class Worker:
         self._holdings = Holdings()
         self._alarm = Alarm()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._unsettled = 0
         self._more = True
         """There may be more due than the slots took."""
         self._started = False
@@ -172,13 +171,12 @@ class Worker:
             raise RuntimeError("a worker runs once; make another one")
         self._started = True
         loop = asyncio.get_running_loop()
-        settler = Settler(self._store, self._observers, self._recovery, self.id)
+        settler = Settler(self._store, self._observers, self._recovery, self.id, written=self._go_on)
         renewer = Renewer(self._store, self._holdings, self._observers, self.id, shortest=self._shortest_lease)
         watchdog = Watchdog(loop, self._holdings, patience=min(self._shortest_lease / 4, 5.0))
         self._runner = Runner(
             store=self._store, jobs=self._client.jobs, terms=self._terms, holdings=self._holdings, settler=settler,
             threads=self._threads, processes=self._processes, observers=self._observers, middlewares=self._middlewares,
-            settled=self._settled,
         )  # fmt: skip
         unsubscribe = self._store.wakeups.subscribe(self._hear)
         unsubscribe_renewer = self._store.wakeups.subscribe(renewer.hear)
@@ -218,11 +216,17 @@ class Worker:
                 await self._alarm.wait(self._recovery.delay(failures))
 
     async def _turn(self) -> None:
-        """One turn of the loop. A worker that always has work reaps too: perhaps nobody else is idle either."""
+        """One turn of the loop. Whoever rang wants a claim, so that comes first.
+
+        A worker that always has work reaps too: perhaps nobody else is idle either.
+        """
+        fills = self._more and self._free() > 0
+        if fills:
+            await self._fill()
         if ticks() >= self._reaped + REAP_EVERY:
             await self._reap()
-        if self._more and self._free():
-            await self._fill()
+        elif fills:
+            return
         elif self._more:
             await self._alarm.wait(self._poll_interval)
         else:
@@ -244,7 +248,6 @@ class Worker:
                 waited = ((record.started_at or 0) - record.scheduled_at) / SECOND
                 self._observers.tell("claimed", record, waited=waited)
         holdings = self._runner.hold(records, sent)
-        self._unsettled += len(holdings)
         if self._stopping.is_set():  # claimed while the order to stop came in
             for holding in holdings:
                 self._runner.give_back(holding)
@@ -257,11 +260,10 @@ class Worker:
     async def _occupy(self, holding: Holding) -> None:
         task = cast("asyncio.Task[None]", asyncio.current_task())
         try:
-            await self._runner.run(holding)
+            await self._runner.run(holding, task)
         except BaseException:
             # Nobody will settle it. No longer renewed, its lease runs out and it is taken back.
             self._holdings.remove(holding)
-            self._settled()
             task.add_done_callback(_mourn)
             raise
         else:
@@ -273,18 +275,14 @@ class Worker:
             self._tasks.discard(task)
             self._go_on()
 
-    def _settled(self) -> None:
-        self._unsettled -= 1
-        self._go_on()
-
     def _go_on(self) -> None:
         """There is room. That is news only while more is due; what an outcome made due, its wake-up tells."""
         if self._more or not self._store.wakeups.healthy:
             self._alarm.ring()
 
     def _free(self) -> int:
-        """Slots to fill. Outcomes that wait to be written count too, lest a slow store pile them up."""
-        return min(self._concurrency - len(self._tasks), 2 * self._concurrency - self._unsettled)
+        """Slots to fill. What waits to be written is still held, and counts too, lest a slow store pile it up."""
+        return min(self._concurrency - len(self._tasks), 2 * self._concurrency - len(self._holdings))
 
     async def _reap(self) -> None:
         """Take back what other workers lost."""
