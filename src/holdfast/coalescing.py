@@ -53,9 +53,13 @@ class Gap:
     def over(self) -> bool:
         return self.wait() <= 0
 
-    def sent(self) -> None:
+    def sent(self, *, several: bool = False) -> None:
+        """A message has gone out just now.
+
+        Several hints together come of a flood; with one at a time, somebody may be waiting for each before the next.
+        """
         now = time.monotonic()
-        if now - self._sent > max(2 * self._pause, 0.002):
+        if now - self._sent > max(2 * self._pause, 0.01 if several else 0.002):
             self._pause = 0.0
         else:
             self._pause = min(LONGEST_PAUSE, max(0.001, self._pause * 2))

@@ -15,6 +15,7 @@ from holdfast.sql.plan import Plan, Row, Statement
 from holdfast.stores.postgres import chains, locks
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.turn import Turn
+from holdfast.wakeups import Hints
 
 _INSERT = SQL["insert_jobs"]
 _INSERT_BLOCKERS = SQL["insert_blockers"]
@@ -142,9 +143,18 @@ def add(turn: Turn, jobs: Sequence[NewJob], *, awaited: Collection[str] = ()) ->
 
 
 def insert(
-    turn: Turn, jobs: Sequence[NewJob], *, open_blockers: Sequence[int] = (), awaited: Collection[str] = ()
+    turn: Turn,
+    jobs: Sequence[NewJob],
+    *,
+    open_blockers: Sequence[int] = (),
+    awaited: Collection[str] = (),
+    channel: str | None = None,
+    notice: str | None = None,
 ) -> Statement:
-    """The statement that writes these jobs; it answers (seq, now, anybody listening) for each that is new."""
+    """The statement that writes these jobs; it answers (seq, now, anybody listening) for each that is new.
+
+    Its commit sends the notice to the channel, where there is one.
+    """
     column = dict(zip(NewJob.__struct_fields__, zip(*map(astuple, jobs), strict=True), strict=True))
     continues = any(column["index"])
     return Statement(
@@ -168,6 +178,8 @@ def insert(
             "open_blockers": list(open_blockers) if any(open_blockers) else [],
             "awaited": [job.id in awaited or job.chain_id in awaited for job in jobs] if awaited else [],
             "on_blocker_failures": _unless_all("wait", column["on_blocker_failure"]),
+            "channel": channel,
+            "notice": notice,
         },
     )
 
@@ -175,10 +187,14 @@ def insert(
 def _start_plain(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[Started]]:
     """Jobs without keys or blockers: one statement, which need not look before."""
     distinct = jobs if len(jobs) == 1 else list({job.id: job for job in reversed(jobs)}.values())[::-1]
-    rows = yield insert(turn, distinct)
+    due = {job.type for job in distinct}
+    voice = turn.voice
+    notice = None if voice is None else voice.says(Hints(due))
+    rows = yield insert(turn, distinct, channel=None if voice is None else voice.channel, notice=notice)
     if rows:
+        turn.told = notice is not None
         turn.hints.recorded |= rows[0][2]
-        turn.hints.due.update(job.type for job in distinct)
+        turn.hints.due |= due
     if len(rows) == len(jobs):
         return [
             Started(ChainRecord(record, record), deduplicated=False)

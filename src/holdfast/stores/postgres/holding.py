@@ -56,11 +56,11 @@ def claim(turn: Turn, op: ClaimJobs) -> Plan[list[Record]]:
         return claimed
     while len(claimed) < op.limit:
         limit = op.limit - len(claimed)
-        more, spent, dead = _claimed(turn, (yield Statement(_CLAIM, parameters | {"limit": limit})))
+        more, several, spent, dead = _claimed(turn, (yield Statement(_CLAIM, parameters | {"limit": limit})))
         turn.marks.scanned(terms, more, spent, dead)
         claimed += more
-        if not more or len(terms) == 1:
-            # Of several types, one may have run out under the hands of others while another has more.
+        if not more or not several:
+            # Of several levels, one may have run out under the hands of others while another has more.
             break
     return claimed
 
@@ -170,17 +170,17 @@ def _unhindered(rows: list[Row]) -> Plan[list[Row]]:
     return left
 
 
-def _claimed(turn: Turn, rows: list[Row]) -> tuple[list[Record], Micros, int]:
-    """The jobs claimed, best first; how long it took the server, and over how many dead rows.
+def _claimed(turn: Turn, rows: list[Row]) -> tuple[list[Record], bool, Micros, int]:
+    """The jobs claimed, best first, and whether of several levels; how long it took, and over how many dead rows.
 
     One row comes even where nothing is due.
     """
-    *_, anybody, spent, dead = rows[0]
+    *_, anybody, several, spent, dead = rows[0]
     claimed = [record(row) for row in rows if row[0] is not None]
     turn.hints.recorded |= anybody and bool(claimed)
     if len(claimed) > 1:
         claimed.sort(key=_rank)
-    return claimed, spent, dead
+    return claimed, several, spent, dead
 
 
 def _rank(job: Record) -> tuple[int, int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,8 @@ class Message(msgspec.Struct, omit_defaults=True, array_like=False):
     l: list[str] = []  # noqa: E741  (it stands on the wire, not in prose)
     r: bool = False
     a: bool = False
+    s: str = ""
+    """Who says it: nobody heeds their own words, which they have heard before."""
     test: str | None = None
 
     @property
@@ -35,20 +37,22 @@ def channel(schema: str) -> str:
     return f"holdfast_{schema}"
 
 
-def payloads(hints: Hints) -> list[str]:
+def payloads(hints: Hints, sender: str = "") -> list[str]:
     """Hints as the texts of notifications, each small enough."""
-    whole = Message(sorted(hints.due), sorted(hints.finished), sorted(hints.lost), hints.recorded, hints.anything)
+    whole = Message(
+        sorted(hints.due), sorted(hints.finished), sorted(hints.lost), hints.recorded, hints.anything, sender
+    )
     if len(text := msgspec.json.encode(whole)) <= LONGEST:
         return [text.decode()]
-    texts = [Message(r=hints.recorded, a=hints.anything)]
+    texts = [Message(r=hints.recorded, a=hints.anything, s=sender)]
     for name, words in (("d", whole.d), ("f", whole.f), ("l", whole.l)):
         for word in words:
             kept: list[str] = getattr(texts[-1], name)
             kept.append(word)
             if len(msgspec.json.encode(texts[-1])) > LONGEST - 300:
-                texts.append(Message())
+                texts.append(Message(s=sender))
                 if len(texts) > MOST:
-                    return [msgspec.json.encode(Message(whole.d[:50], r=hints.recorded, a=True)).decode()]
+                    return [msgspec.json.encode(Message(whole.d[:50], r=hints.recorded, a=True, s=sender)).decode()]
     return [msgspec.json.encode(text).decode() for text in texts]
 
 
@@ -65,10 +69,30 @@ def read(payload: str) -> Message:
         return Message(a=True)
 
 
+UNSYNCED: Final = "set synchronous_commit = off"
+"""For a session that only notifies: losing a notification costs time, never a job."""
+
+
 def script(schema: str, texts: Iterable[str]) -> str:
-    """One round trip for all of them, and no wait for the disk: losing one costs time, never a job."""
-    sent = "; ".join(f"select pg_notify('{channel(schema)}', {_quoted(text)})" for text in texts)
-    return f"begin; set local synchronous_commit = off; {sent}; commit"
+    """One round trip for all of them, in a session that does not wait for the disk."""
+    return "; ".join(f"select pg_notify('{channel(schema)}', {_quoted(text)})" for text in texts)
+
+
+def whole_script(schema: str, texts: Iterable[str]) -> str:
+    """The same for a session that nothing may be left in."""
+    return f"begin; set local synchronous_commit = off; {script(schema, texts)}; commit"
+
+
+class Voice(NamedTuple):
+    """What a statement needs to tell its hints by itself, by the commit that makes them true."""
+
+    channel: str
+    sender: str
+
+    def says(self, hints: Hints) -> str | None:
+        """The one notification that tells of these; None where it takes more."""
+        texts = payloads(hints, self.sender)
+        return texts[0] if len(texts) == 1 else None
 
 
 def _quoted(text: str) -> str:

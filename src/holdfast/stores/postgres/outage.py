@@ -19,6 +19,7 @@ _NOT_WRITTEN: Final = frozenset(
         "40P01",  # deadlock
         "55P03",  # lock timeout
         "53300",  # too many connections
+        "54000",  # no room for a notification: somebody listens and does not hear. The next try makes none
         "57P03",  # starting up or shutting down
         "25006",  # read only: a standby, or a primary that is being replaced
         "26000",  # a prepared statement that is not there: a pooler changed the session
@@ -119,6 +120,11 @@ class Patience:
     def __init__(self) -> None:
         self._until = time.monotonic() + RETRY_FOR
         self._tries = 0
+
+    @property
+    def tried(self) -> bool:
+        """Whether this is not the first try."""
+        return self._tries > 0
 
     def pause(self, operation: Operation[object], error: BaseException) -> float | None:
         """Seconds to wait before the next try; None if there should be none."""

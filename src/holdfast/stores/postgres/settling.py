@@ -14,6 +14,7 @@ from holdfast.lifecycle import NewJob, Settlement
 from holdfast.operations import Settle, Settled
 from holdfast.sql.plan import Plan, Row, Statement
 from holdfast.stores.postgres import chains, creating, locks
+from holdfast.stores.postgres.notification import Voice
 from holdfast.stores.postgres.rows import SQL, lost
 from holdfast.stores.postgres.turn import COMMIT, Turn
 
@@ -76,6 +77,7 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
             else:
                 assert found is not None
                 _tell(turn, settlement, found)
+                turn.told = write is _completed and _voice(turn, settlements) is not None
                 answers[place] = Settled()
     if awaited:
         yield from _complete_awaited(turn, awaited, answers)
@@ -224,10 +226,23 @@ def _tell(turn: Turn, settlement: Settlement, found: _Stood) -> None:
         turn.hints.finished.add(found.chain_id)
 
 
+def _voice(turn: Turn, settlements: Collection[object]) -> Voice | None:
+    """How these outcomes are told by their own statement: a single one may be what somebody waits for."""
+    return turn.voice if len(settlements) == 1 else None
+
+
 def _completed(turn: Turn, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True) -> Statement:
+    voice = None if all else _voice(turn, settlements)
     return Statement(
         _COMPLETED,
-        _claims(turn, settlements) | {"outputs": [each.output for each in settlements], "all": all, "ends": ends},
+        _claims(turn, settlements)
+        | {
+            "outputs": [each.output for each in settlements],
+            "all": all,
+            "ends": ends,
+            "channel": None if voice is None else voice.channel,
+            "sender": None if voice is None else voice.sender,
+        },
     )
 
 

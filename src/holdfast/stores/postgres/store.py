@@ -66,7 +66,7 @@ class PostgresStore(Store):
         pool = self._pools.verbs_async()
         make: Callable[[Turn, Operation[R]], Plan[R]] = plan
         while True:
-            turn = self.turn()
+            turn = self.turn() if patience.tried else self._turn_aloud()
             try:
                 answer = await pool.run(make(turn, operation))
             except Exception as error:
@@ -74,7 +74,7 @@ class PostgresStore(Store):
                 make = _again(operation, turn, make)
                 await asyncio.sleep(pause)
             else:
-                self.send(turn.hints)
+                self._tell(turn)
                 if self._replica is not None and isinstance(operation, Examine):
                     cast("list[Finding]", answer).append(await asyncio.to_thread(self._replica.examine))
                 return answer
@@ -87,7 +87,7 @@ class PostgresStore(Store):
         pool = self._pools.renewals if operation.verb == "renew" else self._pools.verbs
         make: Callable[[Turn, Operation[R]], Plan[R]] = plan
         while True:
-            turn = self.turn()
+            turn = self.turn() if patience.tried else self._turn_aloud()
             try:
                 answer = pool.run(make(turn, operation))
             except Exception as error:
@@ -95,7 +95,7 @@ class PostgresStore(Store):
                 make = _again(operation, turn, make)
                 time.sleep(pause)
             else:
-                self.send(turn.hints)
+                self._tell(turn)
                 if self._replica is not None and isinstance(operation, Examine):
                     cast("list[Finding]", answer).append(self._replica.examine())
                 return answer
@@ -120,6 +120,20 @@ class PostgresStore(Store):
             self._listens_again = False
             self._listening.open(0)
         return Turn(clock=None if self.clock is None else self.clock(), marks=self._marks)
+
+    def _turn_aloud(self) -> Turn:
+        """The same, where a statement commits by itself and may tell what it did."""
+        turn = self.turn()
+        if self._notifies is not None:
+            turn.voice = self._notifies.voice()
+        return turn
+
+    def _tell(self, turn: Turn) -> None:
+        """Wake whoever has something to do after a turn that has committed, unless it did so itself."""
+        if turn.told and self._notifies is not None and not turn.hints.recorded:
+            self._notifies.told(turn.hints)
+        else:
+            self.send(turn.hints)
 
     def send(self, hints: Hints, /) -> None:
         """Wake whoever has something to do after a commit."""
@@ -212,13 +226,14 @@ class PostgresStore(Store):
         """Those that were given, those at the address that was given, else LISTEN and NOTIFY."""
         given = self._given_wakeups
         self._listening: ConnectedWakeups | None = None
+        self._notifies: PostgresWakeups | None = None
         self._echo = Echo(self.send)
         self.notify = given is None and self.address.notify
         """Whether the application's own transactions tell of themselves, by NOTIFY."""
         if isinstance(given, str):
             self._listening = wakeups_at(given)
         elif self.notify:
-            self._listening = PostgresWakeups(self.address)
+            self._listening = self._notifies = PostgresWakeups(self.address)
         self.wakeups = self._listening or (NoWakeups() if given is None or isinstance(given, str) else given)
 
     def _close_pools(self) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 from holdfast.clock import Micros
 from holdfast.sql import plan
 from holdfast.sql.plan import Plan, Statement
+from holdfast.stores.postgres.notification import Voice
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.watermark import Watermarks
 
@@ -42,6 +43,10 @@ class Turn(plan.Turn):
     clock: Micros | None = None
     """A test's time; None is the server's clock."""
     marks: Watermarks = field(default_factory=Watermarks)
+    voice: Voice | None = None
+    """How a statement that commits by itself may tell its hints; None where they are sent afterwards."""
+    told: bool = False
+    """Whether one did."""
 
     def begin(self) -> Plan[None]:
         """Make the rest of the plan one transaction, and learn its time."""

@@ -1,8 +1,9 @@
 """Wake-ups by LISTEN and NOTIFY, on a connection and a thread of their own.
 
-Hints are sent after the commit, never in a transaction that writes jobs: NOTIFY makes commits wait for each other.
-What comes while a notification is under way goes into the next one, and while they follow each other closely there is
-a growing pause between them, so that a flood costs no more than a few dozen per second.
+NOTIFY makes commits wait for each other. So a statement tells its own hints only while that is rare; otherwise they
+are sent from here after the commit. What comes while a notification is under way goes into the next one, and while
+they follow each other closely there is a growing pause between them, so that a flood costs no more than a few dozen
+per second.
 
 A pooler may swallow LISTEN without a word. So the listener tells itself something and waits to hear it, at the start
 and every minute; while it does not, wake-ups count as down, and everybody polls. Behind a pooler another connection
@@ -27,7 +28,7 @@ from holdfast.stores.postgres import notification
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.deadline import deadlines
 from holdfast.stores.postgres.link import connection_parameters
-from holdfast.stores.postgres.notification import Message
+from holdfast.stores.postgres.notification import Message, Voice
 from holdfast.stores.postgres.self_test import SelfTest
 from holdfast.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 
@@ -47,6 +48,8 @@ class PostgresWakeups:
         self._here = LocalWakeups()
         self._lock = threading.Lock()
         self._waiting = Gathered()
+        self._gap = Gap()
+        self._voice = Voice(notification.channel(address.schema), os.urandom(6).hex())
         self._hears = False
         self._known = threading.Event()
         """Whether a self-test has ended, either way."""
@@ -69,6 +72,15 @@ class PostgresWakeups:
         self._here.send(hints)
         if self._waiting.add(hints) and not self._resting:
             self._ring()
+
+    def voice(self) -> Voice | None:
+        """How a statement tells its hints by itself, at its commit. None while it had better not: see above."""
+        return self._voice if self._hears and self._gap.over() and not self._waiting else None
+
+    def told(self, hints: Hints) -> None:
+        """A statement has told these by itself, to all but those who listen here."""
+        self._gap.sent()
+        self._here.send(hints)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         return self._here.subscribe(listener)
@@ -130,17 +142,19 @@ class PostgresWakeups:
         self._execute(connection, f'listen "{notification.channel(self._address.schema)}"')
         row = self._execute(connection, "select pg_backend_pid()").fetchone()
         direct = row is not None and row[0] == connection.info.backend_pid
-        test = SelfTest()
-        gap = Gap()
+        if direct:
+            self._execute(connection, notification.UNSYNCED)
+        test, gap = SelfTest(), self._gap
         poll = select.poll()
         poll.register(connection.pgconn.socket, select.POLLIN)
         poll.register(self._bell[0], select.POLLIN)
         while not self._stopping or self._waiting:
             if test.due():
-                self._say(connection if direct else None, notification.testing(test.begin()))
+                self._say(connection if direct else None, notification.testing(test.begin()), direct=direct)
             if self._waiting and gap.over():
-                self._tell(connection, self._waiting.take())
-                gap.sent()
+                hints = self._waiting.take()
+                self._tell(connection, hints, direct=direct)
+                gap.sent(several=len(hints.finished) > 1)
                 if self._stopping:
                     return
             for message in self._received(connection):
@@ -157,9 +171,9 @@ class PostgresWakeups:
             elif poll.poll(test.wait() * 1000 + 1 if not self._waiting else 0):
                 self._silence()
 
-    def _tell(self, connection: psycopg.Connection, hints: Hints) -> None:
+    def _tell(self, connection: psycopg.Connection, hints: Hints, *, direct: bool) -> None:
         try:
-            self._say(connection, notification.payloads(hints))
+            self._say(connection, notification.payloads(hints, self._voice.sender), direct=direct)
         except BaseException:
             self._waiting.add(hints)  # for the next connection
             raise
@@ -177,9 +191,9 @@ class PostgresWakeups:
         log.warning("wake-ups of %s: %s; polling instead", self.name, SWALLOWED)
         self._known.set()
 
-    def _say(self, connection: psycopg.Connection | None, texts: Iterable[str]) -> None:
+    def _say(self, connection: psycopg.Connection | None, texts: Iterable[str], *, direct: bool) -> None:
         """Send notifications, on a connection of their own where none is given."""
-        script = notification.script(self._address.schema, texts)
+        script = (notification.script if direct else notification.whole_script)(self._address.schema, texts)
         if connection is not None:
             self._execute(connection, script)
             return
@@ -196,10 +210,9 @@ class PostgresWakeups:
 
     def _received(self, connection: psycopg.Connection) -> Iterator[Message]:
         """What others said. Our own words come back, too, and were heard here already."""
-        own = connection.info.backend_pid
         for notify in connection.notifies(timeout=0):
             message = notification.read(notify.payload)
-            if notify.pid != own or message.test is not None:
+            if message.s != self._voice.sender:
                 yield message
 
     def _silence(self) -> None:

@@ -1,5 +1,6 @@
 -- claim: hand out due jobs, best first.
--- The last columns are how long it took the server, whatever came of it, and if long, how many dead rows there are.
+-- The last columns are whether there were several levels, so that more may be due than was claimed; how long it took the
+-- server, whatever came of it; and if long, how many dead rows there are.
 -- skip locked: a row that another worker is claiming is passed over, never waited for.
 -- materialized: without the fence the planner may lock and claim more rows than the limit.
 -- One ordered scan per type and priority, so that neither the backlog nor what is scheduled for later is read.
@@ -88,7 +89,7 @@ with recursive clock as materialized (
      where listening.anybody
      order by claimed.priority desc, claimed.scheduled_at, claimed.seq
 )
-select claimed.*, listening.anybody, (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
+select claimed.*, listening.anybody, (select count(*) > 1 from levels), (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
        case when clock_timestamp() - clock.begun > interval '2 milliseconds'
             then pg_stat_get_dead_tuples('holdfast.job'::regclass) else 0 end
   from clock cross join listening left join claimed on true

@@ -62,7 +62,7 @@ with clock as materialized (
      where listening.anybody
      order by claimed.priority desc, claimed.scheduled_at, claimed.seq
 )
-select claimed.*, listening.anybody, (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
+select claimed.*, listening.anybody, false, (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
        case when clock_timestamp() - clock.begun > interval '2 milliseconds'
             then pg_stat_get_dead_tuples('holdfast.job'::regclass) else 0 end
   from clock cross join listening left join claimed on true
