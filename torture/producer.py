@@ -29,11 +29,12 @@ class Producer:
     async def run(self) -> None:
         from holdfast import Client
         from holdfast.stores.address import open_store
+        from torture.actor import Actor
         from torture.failpoints import Watch
         from torture.hearing import LossyWakeups
         from torture.jobs import jobs
         from torture.mutants import MUTANTS, changed_store
-        from torture.operations import Actor, favouring
+        from torture.operations import favouring
         from torture.sampling import sampling
         from torture.watched import WatchedStore, opened
 

@@ -14,12 +14,13 @@ import msgspec
 from holdfast import Client, Worker
 from holdfast.operations import Resume
 from holdfast.record import Record
+from torture.actor import Actor
 from torture.evidence import Evidence, Facts
 from torture.failpoints import Watch
 from torture.hearing import LossyWakeups
 from torture.history import Call, History, Note, Outcome
 from torture.jobs import Stage, jobs
-from torture.operations import Actor, favouring
+from torture.operations import favouring
 from torture.run import row_of
 from torture.settings import Failpoints, Settings
 from torture.simulation.loop import SimulatedLoop
