@@ -252,7 +252,7 @@ class Client:
 
     # Performing
 
-    async def _run(self, call: steps.Steps[R], tx: Any) -> R:
+    def _run(self, call: steps.Steps[R], tx: Any) -> Awaitable[R]:
         perform: Callable[[Operation[Any]], Awaitable[Any]]
         perform = self.store.perform if tx is None else self.store.join(tx).perform
-        return await steps.run(perform, call)
+        return steps.run(perform, call)
