@@ -36,7 +36,7 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.outage import Patience
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.test_lock_order import wait_until_blocked
+from tests.stores.postgres.watching import wait_until_blocked
 
 
 class Graph:

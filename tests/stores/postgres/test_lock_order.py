@@ -6,7 +6,6 @@ wants next, and the two would wait for each other: a deadlock.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -32,6 +31,7 @@ from holdfast.operations import (
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.clock import ManualClock
+from tests.stores.postgres.watching import wait_until_blocked
 
 LEASE = 60_000_000
 
@@ -189,17 +189,3 @@ def free(connection: psycopg.Connection, store: PostgresStore) -> list[str]:
     """The jobs that nobody holds."""
     rows = connection.execute(f'select id from "{store.schema}".job order by seq for update skip locked'.encode())
     return [row[0] for row in rows]
-
-
-def wait_until_blocked(connection: psycopg.Connection, is_over: Callable[[], bool]) -> None:
-    """Come back when a session of ours waits for somebody's lock."""
-    pause = threading.Event()
-    for _ in range(3000):
-        row = connection.execute(
-            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'holdfast'"
-        ).fetchone()
-        if row is not None and row[0]:
-            return
-        assert not is_over(), "it did not have to wait"
-        pause.wait(0.01)
-    raise AssertionError("it never came to wait")

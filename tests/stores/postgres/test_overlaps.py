@@ -36,6 +36,7 @@ from holdfast.stores.postgres.link import Link
 from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
+from tests.stores.postgres.watching import wait_until_blocked
 
 R = TypeVar("R")
 
@@ -49,16 +50,8 @@ def claim(store: PostgresStore, limit: int) -> list[Record]:
 def waits(connection: psycopg.Connection, action: Callable[[], R], pool: ThreadPoolExecutor) -> Future[R]:
     """Begin an action that must wait for somebody's lock, and come back once it does."""
     future = pool.submit(action)
-    pause = threading.Event()
-    for _ in range(500):
-        row = connection.execute(
-            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and application_name = 'holdfast'"
-        ).fetchone()
-        if row is not None and row[0]:
-            return future
-        assert not future.done(), "it did not have to wait"
-        pause.wait(0.01)
-    raise AssertionError("it never came to wait")
+    wait_until_blocked(connection, future.done)
+    return future
 
 
 @pytest.fixture

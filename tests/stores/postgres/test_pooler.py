@@ -18,7 +18,7 @@ from holdfast.testing.builders import completed, new_job
 from tests.servers.pgbouncer import find_pgbouncer, running_pgbouncer
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.swapper import swapping_pooler
-from tests.stores.postgres.test_lock_order import wait_until_blocked
+from tests.stores.postgres.watching import wait_until_blocked
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 

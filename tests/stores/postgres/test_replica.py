@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from urllib.parse import quote
@@ -19,6 +18,7 @@ from holdfast.stores.postgres import PostgresStore, replica
 from holdfast.stores.postgres.address import parse
 from holdfast.testing.builders import new_job
 from tests.servers.postgres import Postgres, running_postgres, running_standby
+from tests.stores.postgres.watching import wait_until
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
@@ -60,10 +60,7 @@ def catch_up(primary: Postgres, connection: psycopg.Connection) -> None:
 
 
 def wait_for(connection: psycopg.Connection, question: str) -> None:
-    deadline = time.monotonic() + 30
-    while connection.execute(question.encode()).fetchone() != (True,):
-        assert time.monotonic() < deadline, question
-        time.sleep(0.01)
+    wait_until(lambda: connection.execute(question.encode()).fetchone() == (True,))
 
 
 def test_lists_and_counts_come_from_the_replica_and_decisions_from_the_primary(address: str) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -22,6 +21,7 @@ from holdfast.stores.postgres.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres, running_standby
+from tests.stores.postgres.watching import wait_until
 
 LEASE = 60_000_000
 TERMS = (TypeTerms("resize", LEASE, 25),)
@@ -244,11 +244,3 @@ def blocked(connection: psycopg.Connection, store: PostgresStore) -> set[int]:
         "select pid from pg_stat_activity where wait_event_type = 'Lock' and query like %s", [f"%{store.schema}%"]
     )
     return {row[0] for row in rows}
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    pause = threading.Event()
-    while not is_so():
-        assert time.monotonic() < deadline
-        pause.wait(0.01)
