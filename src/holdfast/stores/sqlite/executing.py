@@ -10,6 +10,8 @@ from holdfast.sql.plan import Many, Row, Statement
 
 def executor(connection: sqlite3.Connection) -> Callable[[Statement | Many], list[Row]]:
     """What `run` asks to execute each statement."""
+    # A cursor for each statement: one for all would outlive an error, in its traceback, and keep the lock of the
+    # connection that was closed for it.
     execute, executemany = connection.execute, connection.executemany
 
     def run(step: Statement | Many) -> list[Row]:
