@@ -20,6 +20,7 @@ from holdfast.operations import (
     Complete,
     Delete,
     GetJobs,
+    Listen,
     Operation,
     Prune,
     Reap,
@@ -71,6 +72,14 @@ def continuing_after(web: Web) -> Operation[Any]:
     return Settle((continued(late, next_job(late, after=(web.child.id,))),))
 
 
+def continuing_into_failure(web: Web) -> Operation[Any]:
+    over = new_job("over")
+    web.store.perform_sync(Start((over,)))
+    web.store.perform_sync(Cancel((over.id,)))
+    late = web.claim("late")
+    return Settle((continued(late, next_job(late, after=(over.id,), on_blocker_failure="fail")),))
+
+
 def cancelling(web: Web) -> Operation[Any]:
     return Cancel((web.late.id,))
 
@@ -84,7 +93,9 @@ def deleting(web: Web) -> Operation[Any]:
 
 
 @pytest.mark.parametrize(
-    "act", [failing, starting_beside, continuing_after, cancelling, completing, deleting], ids=lambda act: act.__name__
+    "act",
+    [failing, starting_beside, continuing_after, continuing_into_failure, cancelling, completing, deleting],
+    ids=lambda act: act.__name__,
 )
 @pytest.mark.parametrize("held", ["first", "last"])
 def test_who_waits_for_a_job_holds_no_other(
@@ -102,7 +113,7 @@ def test_who_waits_for_a_job_holds_no_other(
 
         going_on = pool.submit(store.perform_sync, operation)
         wait_until_blocked(connection, going_on.done)
-        assert free(connection, store) == [job_id for job_id in everything if job_id != one]
+        assert set(everything) - set(free(connection, store)) == {one}
         other.rollback()
 
         going_on.result(30)
@@ -179,6 +190,22 @@ def test_pruning_waits_for_nobody_who_deletes_what_waited_for_its_chain(
             tx.commit()
 
     assert store.perform_sync(Prune(10)) == [blocker.id]
+
+
+def test_who_listens_waits_for_no_other_listener(store: PostgresStore, connection: psycopg.Connection) -> None:
+    clock = store.clock = ManualClock()
+    store.perform_sync(Listen("other", LEASE))
+    clock.advance(600)
+    with psycopg.connect(connection.info.dsn) as other, ThreadPoolExecutor(1) as pool:
+        other.execute(f'select from "{store.schema}".listener for update'.encode())
+        listening = pool.submit(store.perform_sync, Listen("one", LEASE))
+        try:
+            listening.result(30)
+        finally:
+            other.rollback()
+
+    store.perform_sync(Listen("one", LEASE))
+    assert connection.execute(f'select name from "{store.schema}".listener'.encode()).fetchall() == [("one",)]
 
 
 def lock(connection: psycopg.Connection, store: PostgresStore, job_id: str) -> None:
