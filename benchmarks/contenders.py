@@ -10,6 +10,7 @@ _CLASSES = {
     "Holdfast": "benchmarks.ours:Ours",
     "Holdfast, SyncClient": "benchmarks.ours:OursBlocking",
     "Holdfast, synchronous=normal": "benchmarks.ours:OursNormal",
+    "Holdfast, SyncClient, synchronous=normal": "benchmarks.ours:OursBlockingNormal",
     "limit: asyncpg": "benchmarks.limits.postgres:PostgresLimit",
     "limit: Lua": "benchmarks.limits.redis:RedisLimit",
     "limit: sqlite3": "benchmarks.limits.sqlite:SqliteLimit",

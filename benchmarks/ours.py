@@ -212,3 +212,11 @@ class OursNormal(Ours):
     about = {"sqlite": About(_GUARANTEE + "; synchronous=NORMAL", _RETENTION, f"concurrency={BEST['sqlite']}")}  # noqa: RUF012
     only = frozenset({"starting", "draining"})
     options = "?synchronous=normal"
+
+
+class OursBlockingNormal(OursBlocking):
+    """Both: blocking code, as FlexiQ's and the limit's is, and synchronous=normal, as FlexiQ has it."""
+
+    name = "Holdfast, SyncClient, synchronous=normal"
+    about = OursNormal.about
+    options = OursNormal.options

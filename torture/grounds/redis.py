@@ -10,6 +10,8 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from typing import Any
 
+from redis.exceptions import ConnectionError as NoServer
+
 from tests.servers.redis import RedisServer, run_redis
 from torture import lua_audit
 from torture.audit import Change
@@ -89,9 +91,17 @@ class RedisGround(Ground):
             largest = max((file.stat().st_size for file in append_only_files(self.server)), default=0)
             with limited(pid, largest + 4096), suppress(ProcessLookupError):
                 time.sleep(seconds)
-        if self.server.pid is None:
+        if not self._answers():
             self.server.stop()
             self.server.start()
+
+    def _answers(self) -> bool:
+        """Whether the server lives on: an answer comes after all that it still had to write."""
+        try:
+            with self.server.connect() as client:
+                return bool(client.ping())
+        except NoServer:
+            return False
 
     def _sleep(self, seconds: float) -> None:
         with self.server.connect() as client:
