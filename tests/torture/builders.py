@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from torture.audit import Change, Row
+from torture.checker import Word, check
 from torture.evidence import Evidence, Facts
 from torture.history import Call, Note
 
@@ -95,3 +97,12 @@ def _row(last: Change, said: dict[str, Any]) -> Row:
         "on_blocker_failure": "wait", "scheduled_at": last.scheduled_at or 0,
     }  # fmt: skip
     return Row(**fields | said)
+
+
+Telling = Callable[[Story], None]
+
+
+def verdicts(tell: Telling) -> dict[int, Word]:
+    story = Story()
+    tell(story)
+    return {verdict.number: verdict.word for verdict in check(story.evidence())}
