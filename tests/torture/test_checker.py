@@ -7,39 +7,9 @@ from typing import Any
 import pytest
 
 from tests.torture.builders import Story, Telling, verdicts
-from tests.torture.wrongs import BROKEN, completed_twice
+from tests.torture.stories import BROKEN, completed_twice, well
 from torture.checker import INVARIANTS, Word, check
 from torture.losses import losses
-
-
-def well(story: Story) -> None:
-    """A job that was lost once and completed; a chain of two; a cancel; a waiter."""
-    story.job("a")
-    story.claim("a", "t1")
-    story.note("handler", job="a", token="t1", attempt=1, type="work")
-    story.reap("a")
-    story.claim("a", "t2")
-    story.note("handler", job="a", token="t2", attempt=2, type="work")
-    story.note("settled", job="a", token="t1", status="completed", written=False)
-    story.end("a")
-    story.note("settled", job="a", token="t2", status="completed", written=True)
-    story.facts.ledger = [("a", 2, "t2")]
-    story.note("promise", job="a", ledger=True, effect=False)
-    story.call("wait", "ok", {"chain": "a", "timeout": 5.0}, status="completed")
-    story.job("c")
-    story.claim("c", "t3")
-    story.job("c2", chain="c", index=1)
-    story.end("c")
-    story.claim("c2", "t4")
-    story.end("c2")
-    story.rows["c"] = {"output": None}
-    story.job("x")
-    story.end("x", "cancelled")
-    story.call("cancel", "ok", {"chain": "x"}, status="cancelled")
-    story.job("d", scheduled_at=story.now + 2_000_000)
-    story.wait(3)
-    story.claim("d", "t5")
-    story.end("d")
 
 
 def test_what_is_well_is_ok() -> None:
