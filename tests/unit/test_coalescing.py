@@ -51,3 +51,17 @@ def test_the_gap_grows_in_a_flood_and_closes_after_it(monkeypatch: pytest.Monkey
     assert waits == sorted(waits)
     assert waits[-1] == pytest.approx(LONGEST_PAUSE)
     assert gap.over()
+
+
+def test_messages_of_several_hints_count_as_a_flood_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("holdfast.coalescing.time", SimpleNamespace(monotonic=lambda: now))
+    waited_for, flooded = Gap(), Gap()
+
+    for _ in range(10):
+        now += 0.005
+        waited_for.sent()
+        flooded.sent(several=True)
+
+    assert waited_for.over()
+    assert flooded.wait() == pytest.approx(LONGEST_PAUSE)

@@ -24,6 +24,8 @@ _ENDED = SQL["settle_ended"]
 _SETTLING = SQL["settling"]
 _WAIT_FOR = SQL["wait_for"]
 
+_WRITTEN = Settled()
+
 
 class _Stood(NamedTuple):
     """How a claimed job stood when its settlement came."""
@@ -77,8 +79,9 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
             else:
                 assert found is not None
                 _tell(turn, settlement, found)
-                turn.told = write is _completed and _voice(turn, settlements) is not None
-                answers[place] = Settled()
+                answers[place] = _WRITTEN
+    # Looked at before what reaches further is written, which no statement tells of.
+    turn.told = _completed in kinds and bool(turn.hints.finished) and _voice(turn, settlements) is not None
     if awaited:
         yield from _complete_awaited(turn, awaited, answers)
     for place, settlement in wide.items():
