@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from holdfast import operations as ops
+from holdfast.errors import JobNotFound
 from holdfast.job import Status
 from holdfast.operations import Operation
 from holdfast.stores.redis import RedisStore
@@ -170,6 +171,51 @@ def test_a_start_that_found_a_chain_is_not_a_start_of_its_own_when_that_has_ende
 
         assert [(each.chain.first.id, each.deduplicated) for each in started] == [("new", False), ("there", True)]
         assert near.perform_sync(ops.GetJobs(("never",))) == [None]
+
+
+def test_a_start_that_finds_all_of_its_chains_makes_none_when_it_is_sent_again(server: RedisServer) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+        near.perform_sync(ops.Start((new_job(id="there"), new_job(id="other", key="k"))))
+
+        start = ops.Start((new_job(id="there"), new_job(id="never", key="k")))
+        started = cut_off(proxy, far, start, at="start")
+
+        assert [(each.chain.first.id, each.deduplicated) for each in started] == [("there", True), ("other", True)]
+        assert near.perform_sync(ops.GetJobs(("never",))) == [None]
+
+
+def test_a_key_stays_with_one_chain_though_what_a_start_had_found_is_gone_when_it_is_sent_again(
+    server: RedisServer,
+) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+        near.perform_sync(ops.Start((new_job(id="there", key="k"),)))
+
+        def replace() -> None:
+            near.perform_sync(ops.Delete(("there",)))
+            near.perform_sync(ops.Start((new_job(id="another", key="k"),)))
+
+        start = ops.Start((new_job(id="new"), new_job(id="never", key="k")))
+        started = cut_off(proxy, far, start, at="start", meanwhile=replace)
+
+        assert [(each.chain.first.id, each.deduplicated) for each in started] == [("new", False), ("another", True)]
+        assert near.perform_sync(ops.GetJobs(("never",))) == [None]
+
+
+@pytest.mark.parametrize("verb", [ops.RunNow, ops.RetryJobs])
+def test_a_job_that_was_deleted_before_its_operator_was_answered_is_not_found(
+    server: RedisServer, verb: type[ops.RunNow] | type[ops.RetryJobs]
+) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+        near.perform_sync(ops.Start((new_job(id="job", delay=60),)))
+        if verb is ops.RetryJobs:
+            near.perform_sync(ops.Cancel(("job",)))
+
+        with pytest.raises(JobNotFound):
+            cut_off(
+                proxy, far, verb(("job",)), at=verb(()).verb, meanwhile=lambda: near.perform_sync(ops.Delete(("job",)))
+            )
+
+        assert len(proxy.swallowed) == 1
 
 
 @pytest.mark.parametrize("paused", [True, False])

@@ -19,13 +19,9 @@ start_all(jobs, found)
 local made = last_seq - first_seq + 1
 local more = release()
 finish()
-if made > 0 and made < #jobs then
+if made < #jobs and not words then
   need_again()
-  local told = {}
-  for n in ipairs(jobs) do
-    told[n] = found[n] or ''
-  end
-  remember(told)
+  remember_found(jobs, found, made)
 end
 
 -- The caller knows what it sent: of new jobs it is told the time and the first one's number. Only where something else

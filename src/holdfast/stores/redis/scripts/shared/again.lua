@@ -1,11 +1,12 @@
 -- include: chain
+-- include: find
 -- include: recall
 -- again: a start that is sent again. It made all of its chains the first time, or none; where it found some of them
 -- instead, which ones is remembered.
 -- made_before: what each job's chain is now, and the word for it ({ 'gone', made at, number } where it is deleted already).
 -- Nil where nothing came of it the first time.
 local function made_before(jobs)
-  local told, found, words, any = recall(), {}, {}, false
+  local told, found, words, any, all = recall(), {}, {}, false, true
   for n, job in ipairs(jobs) do
     local other = told and told[n] ~= '' and told[n]
     local left = not other and not load(job.id) and redis.call('GET', prefix .. 'gone:' .. job.id)
@@ -15,9 +16,30 @@ local function made_before(jobs)
     else
       found[n], words[n] = is_chain(other or job.id) and (other or job.id), { other and 'found' or 'made before' }
     end
-    any = any or found[n]
+    any, all = any or found[n], all and found[n]
   end
-  if any then
-    return found, words
+  if not any then
+    return nil
+  end
+  -- What it did not make then, it may make now, unless a key finds it.
+  local fresh = all and {} or preview(jobs)
+  for n in ipairs(jobs) do
+    if not found[n] then
+      found[n], words[n] = fresh[n], { 'found' }
+    end
+  end
+  return found, words
+end
+
+-- remember_found: keep which chains a start found, for when it is sent again. Where it made none, and none has the id that
+-- a start would have given it, there is nothing to mistake.
+local function remember_found(jobs, found, made)
+  local told, mistakable = {}, made > 0
+  for n, job in ipairs(jobs) do
+    told[n] = found[n] or ''
+    mistakable = mistakable or found[n] == job.id
+  end
+  if mistakable then
+    remember(told)
   end
 end

@@ -16,9 +16,13 @@ local function wrong_job(ids, allowed)
   end
 end
 
+-- show_jobs: the jobs as they are. Where this is sent again, one may be gone.
 local function show_jobs(ids)
   local answer = { 'ok' }
   for _, id in ipairs(ids) do
+    if not load(id) then
+      return { 'JobNotFound', id }
+    end
     show(answer, id)
   end
   return answer
