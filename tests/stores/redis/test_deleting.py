@@ -14,6 +14,7 @@ from holdfast.lifecycle import NewJob
 from holdfast.operations import (
     Cancel,
     ClaimJobs,
+    Complete,
     Delete,
     GetJobs,
     GetStats,
@@ -23,10 +24,11 @@ from holdfast.operations import (
     RetryJobs,
     Settle,
     Start,
+    Step,
 )
 from holdfast.stores.redis import RedisStore, deleting, holding, operating
 from holdfast.stores.redis.call import Call
-from holdfast.testing.builders import completed, new_job
+from holdfast.testing.builders import completed, new_job, next_job
 from tests.stores.redis.many import MANY, TERMS, Crash, crashing, grown, ids, statuses, waiting
 
 
@@ -182,3 +184,19 @@ def test_a_chain_goes_only_when_all_who_wait_for_it_are_told(
         assert store.perform_sync(Delete(("blocker",))) == ["blocker"]
 
     assert [job.status for job in store.perform_sync(RetryJobs(ids("child")[100:]))] == [Status.PENDING] * 150
+
+
+def test_long_chains_that_wait_for_each_other_are_deleted_together(store: RedisStore) -> None:
+    # More jobs than one step removes, in chains of which neither can go before the other.
+    store.perform_sync(Start((new_job(id="one"), new_job(id="two"))))
+    for chain, other in (("one", "two"), ("two", "one")):
+        jobs = [new_job(id=chain)]
+        for number in range(60):
+            jobs.append(next_job(jobs[-1], id=f"{chain}-{number}", after=(other,) if number == 59 else ()))
+        store.perform_sync(Complete(chain, chain, tuple(Step(b"1", job) for job in jobs[1:])))
+    assert statuses(store, "one-59", "two-59") == {Status.BLOCKED: 2}
+
+    deleted = store.perform_sync(Delete(("one", "two")))
+
+    assert sorted(deleted) == ["one", "two"]
+    assert store.perform_sync(GetStats()) == []

@@ -67,14 +67,20 @@ def _stranded(doomed: Sequence[str]) -> Asking[list[tuple[str, str]]]:
 
 
 def _remove(doomed: dict[str, int]) -> Asking[None]:
-    """Round after round, since a chain goes only with or after those that wait for it; each from the other end."""
+    """Round after round, since a chain goes only with or after those that wait for it; each from the other end.
+
+    What a whole round left as it was, and nobody else waits for, waits for each other: that goes in one step, however
+    much it is.
+    """
     left = doomed
+    stuck: set[str] = set()
     while left:
         gone: set[str] = set()
-        for some in _light(left):
+        for some in [list(left)] if stuck == left.keys() else _light(left):
             (reply,) = yield [Call("remove", some, some)]
             gone.update(chain.decode() for chain in reply)
         rest = {chain: left[chain] for chain in reversed(left) if chain not in gone}
+        stuck = set() if gone else set(rest)
         left = rest if gone else (yield from _still_there(rest, len(doomed)))
 
 
