@@ -11,7 +11,11 @@ import pytest
 from holdfast.errors import StoreUnavailable
 from holdfast.operations import Start
 from holdfast.stores.redis import RedisStore
+from holdfast.stores.redis.address import read_address
+from holdfast.stores.redis.call import Call
 from holdfast.stores.redis.checks import WAITAOF_SINCE
+from holdfast.stores.redis.exchange import Dialect, Refused, Scripts
+from holdfast.stores.redis.keys import Keys
 from holdfast.testing.builders import new_job
 from tests.servers.redis import RedisServer, run_redis, until
 from tests.stores.redis.proxy import proxy_to
@@ -81,6 +85,22 @@ def test_what_was_written_before_its_answer_was_lost_is_confirmed_too(pair: tupl
         with primary.connect() as asking:
             assert asking.info("commandstats")["cmdstat_set"]["calls"] == 1
         store.close_sync()
+
+
+def test_what_a_server_wrote_before_it_was_replaced_is_not_confirmed_by_the_next_one() -> None:
+    scripts = Scripts(
+        [Call("start"), Call("start")],
+        read_address("redis://?wait=1"),
+        keys=Keys("shop"),
+        dialect=Dialect(),
+        clock=None,
+        writes=True,
+    )
+    assert [command[0] for command in scripts.commands()] == ["EVALSHA", "EVALSHA", "WAIT"]
+
+    refusals = (Refused("READONLY it is a replica now"), Refused("ERR WAIT cannot be used with replica instances"))
+    with pytest.raises(StoreUnavailable, match="written, but not confirmed"):
+        scripts.accept([[b"ok"], *refusals])
 
 
 def test_more_replicas_than_there_are_confirm_nothing(pair: tuple[RedisServer, RedisServer]) -> None:

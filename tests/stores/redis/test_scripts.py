@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import pytest
 
+from holdfast.errors import StoreUnavailable
 from holdfast.ids import new_token
 from holdfast.job import Status
 from holdfast.lifecycle import NewJob
@@ -26,7 +27,7 @@ from holdfast.stores.redis.library import script
 from holdfast.stores.redis.verbs import STEPS, VERBS
 from holdfast.testing.builders import completed, new_job, rescheduled
 from holdfast.testing.clock import ManualClock
-from tests.servers.redis import RedisServer
+from tests.servers.redis import RedisServer, run_redis
 
 TERMS = (TypeTerms("resize", 30_000_000, 25),)
 SOURCES = files("holdfast.stores.redis.scripts")
@@ -54,6 +55,17 @@ def test_a_script_compiles_and_says_what_it_does(verb: str, server: RedisServer)
 @pytest.mark.parametrize("verb", sorted({*VERBS, *STEPS}))
 def test_no_script_looks_into_payloads(verb: str) -> None:
     assert "cjson" not in script(verb, flagged=False).source
+
+
+def test_a_server_that_takes_no_scripts_is_not_asked_for_ever() -> None:
+    with run_redis() as own, own.connect() as client:
+        client.execute_command("ACL", "SETUSER", "poor", "on", ">secret", "~*", "&*", "+@all", "-script")
+        store = RedisStore(own.address().replace("redis://", "redis://poor:secret@"))
+
+        with pytest.raises(StoreUnavailable, match="NOPERM"):
+            store.open_sync()
+
+        store.close_sync()
 
 
 def test_forgotten_scripts_are_given_again(store: RedisStore, server: RedisServer) -> None:

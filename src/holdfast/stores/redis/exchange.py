@@ -141,8 +141,12 @@ class Scripts:
 
     def accept(self, replies: Sequence[Any]) -> bool:
         self._unanswered = False
-        own = replies[len(self._unknown) :]
+        given, own = replies[: len(self._unknown)], replies[len(self._unknown) :]
+        for reply in given:
+            if isinstance(reply, Refused) and reply.word not in TRANSIENT:
+                raise StoreUnavailable(self._address.shown, f"it takes no scripts: {reply}") from reply
         self._unknown = set()
+        sent = len(self._calls)
         moved: Moved | None = None
         for (place, call), reply in zip(list(self._calls.items()), own, strict=False):
             if not isinstance(reply, Refused):
@@ -154,13 +158,12 @@ class Scripts:
                 moved = Moved(_node(reply.rest))
             elif reply.word not in TRANSIENT:
                 raise StoreUnavailable(self._address.shown, str(reply)) from reply
+        # Also where others are still to be sent: that may be to another server, which cannot answer for this one.
+        if len(self._calls) < sent and (confirmations := self._confirmations()):
+            self._check(confirmations, replies[-len(confirmations) :])
         if moved is not None:
             raise moved
-        if self._calls:
-            return False
-        if confirmations := self._confirmations():
-            self._check(confirmations, replies[-len(confirmations) :])
-        return True
+        return not self._calls
 
     @property
     def hurried(self) -> bool:
