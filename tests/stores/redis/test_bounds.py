@@ -127,6 +127,19 @@ def test_a_completion_may_start_more_chains_than_a_command_takes_arguments(store
     assert (stats.due, stats.counts) == (9000, {Status.COMPLETED: 2, Status.PENDING: 9000})
 
 
+def test_a_completion_may_start_more_chains_that_fail_at_once_than_a_command_takes_arguments(store: RedisStore) -> None:
+    store.perform_sync(Start((new_job(id="broken"), new_job())))
+    broken, starting = store.perform_sync(ClaimJobs(TERMS, 2, "worker", new_token()))
+    store.perform_sync(Settle((failed(broken),)))
+    starts = tuple(new_job(after=("broken",), on_blocker_failure="fail") for _ in range(4500))
+
+    (settled,) = store.perform_sync(Settle((completed(starting, starts=starts),)))
+
+    assert settled.written
+    (stats,) = store.perform_sync(GetStats())
+    assert stats.counts == {Status.COMPLETED: 1, Status.FAILED: 4501}
+
+
 def test_a_job_may_wait_for_more_chains_than_a_command_takes_arguments(store: RedisStore) -> None:
     blockers = tuple(new_job() for _ in range(9000))
     store.perform_sync(Start(blockers))

@@ -8,7 +8,7 @@ local function anyone_waits()
   for n, entry in ipairs(ended) do
     keys[n * 2 - 1], keys[n * 2] = prefix .. 'd:' .. entry.chain, prefix .. 's:' .. entry.chain
   end
-  return #keys > 0 and redis.call('EXISTS', unpack(keys)) > 0
+  return any_exists(keys)
 end
 
 -- release: tell those who wait for the chains that ended here, or leave all of them to the next who releases.

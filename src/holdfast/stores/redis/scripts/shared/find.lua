@@ -2,18 +2,13 @@
 -- include: keyed
 -- lazy: by_key
 -- find: which of the jobs to be made are there already, by their id or by their key.
--- some_exist: whether any of these ids is taken. Nearly always none is, and one command tells it of very many.
+-- some_exist: whether any of these ids is taken. Nearly always none is.
 local function some_exist(jobs)
   local keys = {}
   for n, job in ipairs(jobs) do
     keys[n] = job_key(job.id)
   end
-  for from = 1, #keys, MOST_ARGUMENTS do
-    if redis.call('EXISTS', unpack(keys, from, math.min(from + MOST_ARGUMENTS - 1, #keys))) > 0 then
-      return true
-    end
-  end
-  return false
+  return any_exists(keys)
 end
 
 -- preview: for each job the chain it would find, in the store or made earlier in the same batch (`planned`); or false.

@@ -34,6 +34,16 @@ local function write_some(command, key, arguments)
   end
 end
 
+-- any_exists: whether any of these keys is there. One command tells it of very many.
+local function any_exists(keys)
+  for from = 1, #keys, MOST_ARGUMENTS do
+    if redis.call('EXISTS', unpack(keys, from, math.min(from + MOST_ARGUMENTS - 1, #keys))) > 0 then
+      return true
+    end
+  end
+  return false
+end
+
 local function write_places(key, members)
   local added, dropped, n = {}, {}, 0
   for member, score in pairs(members) do
