@@ -244,3 +244,20 @@ def test_an_answer_is_kept_for_longer_than_its_request_may_be_sent_again(server:
     assert {key.split(b":")[1] for key in kept} == {b"answer", b"claimed", b"gone"}
     assert min(kept.values()) > 600
     store.close_sync()
+
+
+def test_what_is_kept_of_an_answer_holds_no_payloads(server: RedisServer) -> None:
+    namespace, clock = new_namespace(), ManualClock()
+    store = RedisStore(server.address(namespace), clock=clock)
+    store.open_sync()
+    store.perform_sync(ops.Start((new_job(id="large", input=b'"' + b"x" * 100_000 + b'"'),)))
+    store.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
+    clock.advance(31)
+
+    (reaped,) = store.perform_sync(ops.Reap(("resize",), (), 10))
+
+    assert len(reaped.record.input) > 100_000
+    with server.connect() as client:
+        (kept,) = client.keys(f"{{{namespace}}}:answer:*")
+        assert client.strlen(kept) < 1000
+    store.close_sync()

@@ -6,9 +6,21 @@
 -- include: recall
 -- op: { types, held claims as { job id, token }, limit }
 -- The answer begins with whether chains that ended, here or elsewhere, have still to release others.
+-- shown: the answer, from that word and of each job its worker and its id. Only these are kept: payloads may be large.
+local function shown(told)
+  local answer = { told[1] }
+  for n = 2, #told, 2 do
+    if load(told[n + 1]) then
+      answer[#answer + 1] = told[n]
+      show(answer, told[n + 1])
+    end
+  end
+  return answer
+end
+
 local before = recall()
 if before then
-  return before
+  return shown(before)
 end
 redis.call('DEL', KEYS[2])
 
@@ -47,20 +59,16 @@ local function take_back(job)
   end
 end
 
-local reaped, workers = {}, {}
+local told = { '' }
 for _, entry in ipairs(expired) do
-  local job = #reaped < op[3] and load(id_of(entry.member))
+  local job = #told < op[3] * 2 and load(id_of(entry.member))
   if job and job.status == RUNNING and held[job.id] ~= job.token then
-    workers[#workers + 1] = job.worker or ''
+    told[#told + 1] = job.worker or ''
     take_back(job)
-    reaped[#reaped + 1] = job.id
+    told[#told + 1] = job.id
   end
 end
 release()
-local answer = { redis.call('EXISTS', releasing_key) == 1 and 'more' or '' }
-for n, id in ipairs(reaped) do
-  answer[#answer + 1] = workers[n]
-  show(answer, id)
-end
+told[1] = redis.call('EXISTS', releasing_key) == 1 and 'more' or ''
 finish()
-return #reaped > 0 and remember(answer) or answer
+return shown(#told > 1 and remember(told) or told)
