@@ -11,7 +11,7 @@ from benchmarks.contender import About, Contender, Place
 from benchmarks.ticks import lap, tick
 from holdfast import Attempt, Bound, Client, Event, Jobs, SyncClient, Worker
 
-BEST = {"postgres": 500, "redis": 500, "sqlite": 500, "memory": 500}
+BEST = {"postgres": 1000, "redis": 500, "sqlite": 500, "memory": 500}
 """Concurrency of the rows called best."""
 FAN = 100
 _GUARANTEE = "at least once, leased and fenced by a token; what commits with the completion exactly once"

@@ -40,6 +40,8 @@ from holdfast.worker.watchdog import Watchdog
 REAP_EVERY = 1.0
 REAP_BATCH = 100
 SHORTEST_NAP = 0.05
+AT_ONCE = 100
+"""Jobs that one claim may ask for, however few slots that leaves for the next."""
 LAST_WORDS = 5.0
 """Seconds that handlers have to end once they were aborted, and again that outcomes have to be written."""
 
@@ -236,10 +238,10 @@ class Worker:
                 self._observers.tell("woken", worker=self.id)
 
     async def _fill(self) -> None:
-        """Fill the free slots in one claim."""
-        free = self._free()
-        jobs, sent = await self._claimer.claim(free)
-        self._more = len(jobs) >= free
+        """Fill the free slots in one claim. Where there are many, half: the store hands out the rest as these begin."""
+        wanted = min(self._free(), max(AT_ONCE, self._concurrency // 2))
+        jobs, sent = await self._claimer.claim(wanted)
+        self._more = len(jobs) >= wanted
         self._begin(jobs, sent)
 
     def _begin(self, records: Sequence[Record], sent: float) -> None:
