@@ -6,19 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.failure import read_error
 from holdfast.failure import write as write_error
-from holdfast.job import (
-    AttemptReport,
-    Chain,
-    ChainRecord,
-    Job,
-    Page,
-    Record,
-    Report,
-    Status,
-    moment,
-    read_error,
-)
+from holdfast.job import AttemptReport, Chain, Job, Page, Report, moment
 from holdfast.jobs import Bound, Jobs
 from holdfast.naming import chain_id, job_id
 from holdfast.observer import Observers, log
@@ -39,6 +29,7 @@ from holdfast.operations import (
     TypeStats,
 )
 from holdfast.options import check_duration
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.retry import Seconds, seconds
 from holdfast.starting import described, new_chain
 from holdfast.steps import Steps

@@ -8,14 +8,8 @@ from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from holdfast.clock import Micros, to_datetime
-from holdfast.failure import ErrorText as ErrorText
-from holdfast.failure import read_error as read_error
-from holdfast.record import FINISHED as FINISHED
-from holdfast.record import FOR_EVER as FOR_EVER
-from holdfast.record import ChainRecord as ChainRecord
-from holdfast.record import Claim as Claim
-from holdfast.record import Record as Record
-from holdfast.record import Status as Status
+from holdfast.failure import ErrorText, read_error
+from holdfast.record import ChainRecord, Record, Status
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

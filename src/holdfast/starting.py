@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 from holdfast.clock import duration, to_micros
 from holdfast.ids import new_id
-from holdfast.job import FOR_EVER, Record
 from holdfast.jobs import Bound, JobType
 from holdfast.lifecycle import NewJob
 from holdfast.options import START_KEYWORDS, StartKeywords, StartOptions, refuse_unknown
+from holdfast.record import FOR_EVER, Record
 from holdfast.retry import seconds
 
 T = TypeVar("T")

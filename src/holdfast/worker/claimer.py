@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.ids import new_token
-from holdfast.job import Record
 from holdfast.operations import ClaimJobs, TypeTerms
+from holdfast.record import Record
 from holdfast.store import Store
 from holdfast.worker.holdings import ticks
 

@@ -7,8 +7,8 @@ import threading
 import time
 from collections.abc import Sequence
 
-from holdfast.job import Claim, Record
 from holdfast.jobs import AnyJobType
+from holdfast.record import Claim, Record
 from holdfast.worker.signal import AbortReason, Signal
 from holdfast.worker.terms import RunTerms
 

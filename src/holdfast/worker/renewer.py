@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from holdfast.clock import duration
 from holdfast.errors import HoldfastError
-from holdfast.job import Status
 from holdfast.observer import Observers, log
 from holdfast.operations import GetJobs, LostReason, Renew
+from holdfast.record import Status
 from holdfast.store import Store
 from holdfast.wakeups import Hints
 from holdfast.worker.holdings import Holding, Holdings, ticks

@@ -11,11 +11,12 @@ from typing import Any, cast, get_args
 from msgspec.structs import replace
 
 from holdfast.errors import ClaimLost
-from holdfast.job import Chain, Record, Status
+from holdfast.job import Chain
 from holdfast.jobs import Jobs
 from holdfast.lifecycle import Outcome, Raised, Released, Settlement, settle
 from holdfast.observer import Observers
 from holdfast.operations import GetBlockers, LostReason, Settled
+from holdfast.record import Record, Status
 from holdfast.store import Store
 from holdfast.worker.call import AsyncCall, BareCall, Call, ThreadCall
 from holdfast.worker.holdings import Holding, Holdings, ticks

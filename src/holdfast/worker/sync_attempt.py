@@ -10,10 +10,11 @@ from typing import Any, ClassVar, TypeVar, Unpack
 
 from holdfast.clock import duration
 from holdfast.errors import ClaimLost
-from holdfast.job import Chain, Claim, Job
+from holdfast.job import Chain, Job
 from holdfast.jobs import Bound, Jobs
 from holdfast.operations import Guard, Start
 from holdfast.options import StartKeywords
+from holdfast.record import Claim
 from holdfast.retry import Seconds, seconds
 from holdfast.starting import new_chain
 from holdfast.store import Store, SyncTransaction

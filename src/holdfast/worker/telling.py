@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.clock import SECOND
-from holdfast.job import Chain, Status, read_error
+from holdfast.failure import read_error
+from holdfast.job import Chain
 from holdfast.lifecycle import Settlement
 from holdfast.observer import Observers
 from holdfast.operations import Settled
+from holdfast.record import Status
 from holdfast.worker.holdings import Holding, ticks
 
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from holdfast.clock import SECOND, duration
 from holdfast.errors import UnknownJobType
-from holdfast.job import FOR_EVER, Record
 from holdfast.jobs import AnyJobType, Jobs
 from holdfast.naming import Names, type_names
 from holdfast.operations import TypeTerms
+from holdfast.record import FOR_EVER, Record
 from holdfast.retry import Retry, Seconds, seconds
 
 

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
 from holdfast.clock import Micros
-from holdfast.job import Chain, Claim, Record
+from holdfast.job import Chain
 from holdfast.jobs import AnyJobType, Bound, Jobs
 from holdfast.lifecycle import Continued, Outcome, Raised, Returned
 from holdfast.operations import ReportProgress, Started
 from holdfast.options import ContinueKeywords
+from holdfast.record import Claim, Record
 from holdfast.starting import continuation
 
 T = TypeVar("T")

@@ -15,12 +15,13 @@ from holdfast.client import Client
 from holdfast.clock import SECOND
 from holdfast.errors import HoldfastError
 from holdfast.events import Event
+from holdfast.failure import read_error
 from holdfast.ids import new_token
-from holdfast.job import Record, Status, read_error
 from holdfast.naming import Names
 from holdfast.observer import Observer, Observers, log
 from holdfast.operations import NextDue, Reap
 from holdfast.options import check_duration
+from holdfast.record import Record, Status
 from holdfast.retry import Retry, Seconds, seconds
 from holdfast.wakeups import Alarm, Hints
 from holdfast.worker.claimer import Claimer

@@ -14,7 +14,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from holdfast.job import Record, Status
 from holdfast.operations import (
     Cancel,
     ClaimJobs,
@@ -31,6 +30,7 @@ from holdfast.operations import (
     Step,
     TypeTerms,
 )
+from holdfast.record import Record, Status
 from holdfast.store import SyncTransaction
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.outage import Patience

@@ -13,7 +13,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from holdfast.job import Record, Status
 from holdfast.operations import (
     Cancel,
     ClaimJobs,
@@ -29,6 +28,7 @@ from holdfast.operations import (
     Step,
     TypeTerms,
 )
+from holdfast.record import Record, Status
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.clock import ManualClock

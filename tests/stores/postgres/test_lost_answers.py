@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from holdfast.errors import NotPending, StoreUnavailable
-from holdfast.job import Status
 from holdfast.operations import ClaimJobs, Complete, GetChains, Operation, RunNow, Settle, Start, Step, TypeTerms
+from holdfast.record import Status
 from holdfast.stores.postgres import PostgresStore, migrating
 from holdfast.stores.postgres.address import parse
 from holdfast.stores.postgres.outage import Patience

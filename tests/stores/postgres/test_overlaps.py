@@ -11,7 +11,6 @@ import psycopg
 import pytest
 
 from holdfast.errors import StillReferenced
-from holdfast.job import Record, Status
 from holdfast.lifecycle import NewJob
 from holdfast.operations import (
     Cancel,
@@ -30,6 +29,7 @@ from holdfast.operations import (
     Step,
     TypeTerms,
 )
+from holdfast.record import Record, Status
 from holdfast.sql.plan import Many, Row, Statement
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.link import Link

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from holdfast.ids import new_token
-from holdfast.job import Record
 from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.record import Record
 from holdfast.stores.postgres import PostgresStore, watermark
 from holdfast.testing.builders import completed, new_job, released
 from tests.servers.postgres import Postgres

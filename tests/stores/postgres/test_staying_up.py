@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from holdfast.errors import StoreUnavailable
-from holdfast.job import Status
 from holdfast.operations import ClaimJobs, GetJobs, GetStats, LockChain, Operation, Settle, Start, TypeTerms
+from holdfast.record import Status
 from holdfast.sql.plan import Many, Row, Statement
 from holdfast.stores.postgres import PostgresStore, outage
 from holdfast.stores.postgres.link import Link, connect

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from holdfast import operations as ops
-from holdfast.job import Claim, Record
 from holdfast.operations import Operation, Step, TypeTerms
+from holdfast.record import Claim, Record
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.clock import ManualClock

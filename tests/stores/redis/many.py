@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from holdfast.ids import new_token
-from holdfast.job import Record, Status
 from holdfast.operations import ClaimJobs, Complete, GetJobs, Start, Step, TypeTerms
+from holdfast.record import Record, Status
 from holdfast.store import Store
 from holdfast.testing.builders import new_job, next_job
 

@@ -6,7 +6,6 @@ import pytest
 
 from holdfast.errors import ChainNotFound, JobNotFound
 from holdfast.ids import new_token
-from holdfast.job import Status
 from holdfast.lifecycle import NewJob
 from holdfast.operations import (
     Cancel,
@@ -23,6 +22,7 @@ from holdfast.operations import (
     Start,
     Step,
 )
+from holdfast.record import Status
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.redis import RedisStore, holding
 from holdfast.testing.builders import completed, failed, new_job

@@ -11,8 +11,8 @@ import pytest
 
 from holdfast.errors import StoreUnavailable
 from holdfast.ids import new_token
-from holdfast.job import Status
 from holdfast.operations import ClaimJobs, GetChains, GetStats, Settle, Start, TypeTerms
+from holdfast.record import Status
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.keys import Keys
 from holdfast.testing.builders import completed, new_job

@@ -12,8 +12,8 @@ import pytest
 
 from holdfast import operations as ops
 from holdfast.errors import JobNotFound
-from holdfast.job import Status
 from holdfast.operations import Operation
+from holdfast.record import Status
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.library import script
 from holdfast.stores.redis.verbs import STEPS, VERBS

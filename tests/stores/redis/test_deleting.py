@@ -9,7 +9,6 @@ import pytest
 
 from holdfast.errors import StillReferenced
 from holdfast.ids import new_token
-from holdfast.job import Status
 from holdfast.lifecycle import NewJob
 from holdfast.operations import (
     Cancel,
@@ -26,6 +25,7 @@ from holdfast.operations import (
     Start,
     Step,
 )
+from holdfast.record import Status
 from holdfast.stores.redis import RedisStore, deleting, holding, operating
 from holdfast.stores.redis.call import Call
 from holdfast.testing.builders import completed, new_job, next_job

@@ -15,7 +15,6 @@ import pytest
 
 from holdfast.errors import StoreUnavailable
 from holdfast.ids import new_token
-from holdfast.job import Record, Status
 from holdfast.operations import (
     Cancel,
     ClaimJobs,
@@ -33,6 +32,7 @@ from holdfast.operations import (
     Start,
     TypeTerms,
 )
+from holdfast.record import Record, Status
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, failed, new_job
 from holdfast.testing.clock import ManualClock

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from holdfast.ids import new_token
-from holdfast.job import Status
 from holdfast.operations import (
     Cancel,
     ClaimJobs,
@@ -19,6 +18,7 @@ from holdfast.operations import (
     Settle,
     Start,
 )
+from holdfast.record import Status
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import new_job, rescheduled

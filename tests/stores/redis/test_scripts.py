@@ -8,7 +8,6 @@ import pytest
 
 from holdfast.errors import StoreUnavailable
 from holdfast.ids import new_token
-from holdfast.job import Status
 from holdfast.lifecycle import NewJob
 from holdfast.operations import (
     Cancel,
@@ -22,6 +21,7 @@ from holdfast.operations import (
     Start,
     TypeTerms,
 )
+from holdfast.record import Status
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.library import script
 from holdfast.stores.redis.verbs import STEPS, VERBS

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.job import Status
 from holdfast.operations import ClaimJobs, Filter, ListJobs, Settle, Start, TypeTerms
+from holdfast.record import Status
 from holdfast.sql.plan import Statement, Turn
 from holdfast.stores.sqlite import SqliteStore, listing
 from holdfast.stores.sqlite.rows import SQL

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from holdfast import failure
 from holdfast.errors import ChainNotFound
-from holdfast.job import ChainRecord
+from holdfast.record import ChainRecord
 from holdfast.sql.plan import Plan, Statement
 from holdfast.stores.postgres import locks
 from holdfast.stores.postgres.rows import SQL, chain

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.errors import AlreadyCompleted
-from holdfast.job import FINISHED, Record
 from holdfast.operations import Complete, LockChain, Settled
+from holdfast.record import FINISHED, Record
 from holdfast.sql.plan import Plan, Statement
 from holdfast.stores.postgres import chains, creating
 from holdfast.stores.postgres.rows import SQL, record

@@ -8,9 +8,9 @@ from typing import Any
 from msgspec.structs import astuple
 
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
-from holdfast.job import ChainRecord
 from holdfast.lifecycle import NewJob, create
 from holdfast.operations import Preview, Start, Started
+from holdfast.record import ChainRecord
 from holdfast.sql.plan import Plan, Row, Statement
 from holdfast.stores.postgres import chains, locks
 from holdfast.stores.postgres.rows import SQL

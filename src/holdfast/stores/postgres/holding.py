@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from holdfast import failure
 from holdfast.clock import Micros
 from holdfast.errors import ClaimLost
-from holdfast.job import Claim, Record, Status
 from holdfast.lifecycle import has_attempts_left
 from holdfast.operations import ClaimJobs, Guard, LostReason, Reap, Reaped, Renew, ReportProgress
+from holdfast.record import Claim, Record, Status
 from holdfast.sql.plan import Plan, Row, Statement
 from holdfast.stores.postgres import chains, locks
 from holdfast.stores.postgres.rows import SQL, WIDTH, lost, record

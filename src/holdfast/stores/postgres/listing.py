@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import Filter, ListChains, ListJobs
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.sql.plan import Plan, Statement
 from holdfast.stores.postgres import chains
 from holdfast.stores.postgres.rows import SQL, record

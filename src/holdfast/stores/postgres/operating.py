@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from holdfast.clock import Micros
 from holdfast.errors import JobNotFound, NotPending
-from holdfast.job import FINISHED, ChainRecord, Record
 from holdfast.operations import Cancel, Keep, Pause, Resume, RetryJobs, RunNow
+from holdfast.record import FINISHED, ChainRecord, Record
 from holdfast.sql.plan import Plan, Statement
 from holdfast.stores.postgres import chains, locks
 from holdfast.stores.postgres.rows import SQL, record

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from holdfast.clock import SECOND, Micros
-from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import (
     EventRow,
     GetBlockers,
@@ -18,6 +17,7 @@ from holdfast.operations import (
     TypeStats,
     Unlisten,
 )
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.sql.plan import Plan, Row, Statement
 from holdfast.stores.postgres import chains
 from holdfast.stores.postgres.rows import SQL, chain, record, status

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import LostReason
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.sql.files import Statements
 from holdfast.sql.plan import Row
 

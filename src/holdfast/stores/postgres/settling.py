@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
-from holdfast.job import Status
 from holdfast.lifecycle import NewJob, Settlement
 from holdfast.operations import Settle, Settled
+from holdfast.record import Status
 from holdfast.sql.plan import Plan, Row, Statement
 from holdfast.stores.postgres import chains, creating, locks
 from holdfast.stores.postgres.notification import Voice

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from holdfast.clock import SECOND, Micros
-from holdfast.job import Record
+from holdfast.record import Record
 
 SLOW: Micros = 2_000
 DEAD = 10_000

@@ -14,7 +14,7 @@ from holdfast.errors import (
     NotPending,
     StillReferenced,
 )
-from holdfast.job import Record
+from holdfast.record import Record
 from holdfast.stores.redis import wire
 from holdfast.stores.redis.wire import Answer
 

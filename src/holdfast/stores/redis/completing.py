@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast import operations as ops
-from holdfast.job import Record
 from holdfast.operations import Settled
+from holdfast.record import Record
 from holdfast.stores.redis import requests
 from holdfast.stores.redis.answers import accepted, existing, pairs
 from holdfast.stores.redis.call import Asking, Call

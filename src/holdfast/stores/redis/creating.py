@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from holdfast import operations as ops
 from holdfast.errors import HoldfastError
-from holdfast.job import ChainRecord, Status
 from holdfast.lifecycle import NewJob, create
 from holdfast.operations import Started
+from holdfast.record import ChainRecord, Status
 from holdfast.stores.redis import requests
 from holdfast.stores.redis.answers import accepted
 from holdfast.stores.redis.call import PIPELINED, STEP, Asking, Call, steps

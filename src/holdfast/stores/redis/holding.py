@@ -7,9 +7,9 @@ from typing import Any
 
 from holdfast import operations as ops
 from holdfast.errors import ClaimLost
-from holdfast.job import Claim, Record
 from holdfast.lifecycle import Settlement
 from holdfast.operations import Settled
+from holdfast.record import Claim, Record
 from holdfast.stores.redis import requests
 from holdfast.stores.redis.answers import existing, pairs, refusal
 from holdfast.stores.redis.call import STEP, Asking, Call, bursts

@@ -6,8 +6,8 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from holdfast.clock import Micros
-from holdfast.job import Record, Status
 from holdfast.operations import Filter, Finding, GetStats, ListJobs, Operation, TypeStats
+from holdfast.record import Record, Status
 from holdfast.stores import lateness
 
 _PAGE = 1000

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from holdfast import operations as ops
 from holdfast.errors import HoldfastError
-from holdfast.job import ChainRecord, Record
+from holdfast.record import ChainRecord, Record
 from holdfast.stores.redis import requests
 from holdfast.stores.redis.answers import accepted, existing
 from holdfast.stores.redis.call import STEP, Asking, Call, bursts, steps

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from holdfast import operations as ops
-from holdfast.job import ChainRecord, Record
 from holdfast.operations import TypeStats
+from holdfast.record import ChainRecord, Record
 from holdfast.stores.redis import requests, wire
 from holdfast.stores.redis.answers import existing
 from holdfast.stores.redis.call import STEP, Asking, Call, bursts

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import EventRow, PastAttempt
+from holdfast.record import ChainRecord, Record, Status
 
 Number = int | str
 

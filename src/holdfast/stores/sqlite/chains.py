@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from holdfast import failure
 from holdfast.errors import ChainNotFound
-from holdfast.job import ChainRecord, Record
 from holdfast.lifecycle import NewJob
+from holdfast.record import ChainRecord, Record
 from holdfast.sql.plan import Many, Plan, Statement, Turn
 from holdfast.stores.sqlite.rows import SQL, WIDTH, as_json, record
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.errors import AlreadyCompleted
-from holdfast.job import Record, Status
 from holdfast.operations import Complete, LockChain, Settled, Start
+from holdfast.record import Record, Status
 from holdfast.sql.plan import Plan, Statement, Turn
 from holdfast.stores.sqlite import chains, creating
 from holdfast.stores.sqlite.rows import SQL

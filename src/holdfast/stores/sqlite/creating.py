@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
-from holdfast.job import FINISHED, ChainRecord, Record, Status
 from holdfast.lifecycle import NewJob, create
 from holdfast.operations import Preview, Start, Started
+from holdfast.record import FINISHED, ChainRecord, Record, Status
 from holdfast.sql.plan import Many, Plan, Row, Statement, Turn
 from holdfast.stores.sqlite import chains
 from holdfast.stores.sqlite.rows import SQL, as_json

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from holdfast import failure
 from holdfast.errors import ClaimLost
-from holdfast.job import Claim, Record, Status
 from holdfast.lifecycle import has_attempts_left
 from holdfast.operations import ClaimJobs, Guard, LostReason, Reap, Reaped, Renew, ReportProgress
+from holdfast.record import Claim, Record, Status
 from holdfast.sql.plan import Many, Plan, Row, Statement, Turn
 from holdfast.stores.sqlite import chains
 from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json, lost, record

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import Filter, ListChains, ListJobs
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.sql.plan import Plan, Statement, Turn
 from holdfast.stores.sqlite import chains
 from holdfast.stores.sqlite.rows import SQL, as_json, record

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from holdfast.clock import Micros
 from holdfast.errors import JobNotFound, NotPending
-from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import Cancel, Keep, Pause, Resume, RetryJobs, RunNow
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.sql.plan import Many, Plan, Statement, Turn
 from holdfast.stores.sqlite import chains
 from holdfast.stores.sqlite.creating import EARLIEST

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from holdfast.clock import Micros
-from holdfast.job import ChainRecord, Record, Status
 from holdfast.operations import (
     GetBlockers,
     GetChains,
@@ -14,6 +13,7 @@ from holdfast.operations import (
     PastAttempt,
     TypeStats,
 )
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.sql.plan import Plan, Statement, Turn
 from holdfast.stores.sqlite import chains
 from holdfast.stores.sqlite.rows import SQL, as_json, record

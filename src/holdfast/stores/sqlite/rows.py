@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from holdfast.job import Record, Status
 from holdfast.operations import LostReason
+from holdfast.record import Record, Status
 from holdfast.sql.files import Statements
 from holdfast.sql.plan import Row
 

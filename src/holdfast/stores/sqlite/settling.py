@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from holdfast.clock import Micros
-from holdfast.job import Status
 from holdfast.lifecycle import NewJob, Settlement
 from holdfast.operations import Settle, Settled, Start
+from holdfast.record import Status
 from holdfast.sql.plan import Many, Plan, Statement, Turn
 from holdfast.stores.sqlite import chains, creating
 from holdfast.stores.sqlite.rows import SQL, as_json, lost
