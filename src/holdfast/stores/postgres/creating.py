@@ -191,10 +191,11 @@ def _start_plain(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[Started]]:
     voice = turn.voice
     notice = None if voice is None else voice.says(Hints(due))
     rows = yield insert(turn, distinct, channel=None if voice is None else voice.channel, notice=notice)
+    # Told also where nothing is new: the same start was sent before, and its sender may not know that it was written.
+    turn.hints.due |= due
     if rows:
         turn.told = notice is not None
         turn.hints.recorded |= rows[0][2]
-        turn.hints.due |= due
     if len(rows) == len(jobs):
         return [
             Started(ChainRecord(record, record), deduplicated=False)
@@ -280,6 +281,8 @@ def _made_before(job: NewJob, made: Sequence[str]) -> str | None:
 def create_found(turn: Turn, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[list[Started]]:
     """Create the jobs that found nothing, in an open transaction. Conflict if a chain that was found is gone."""
     made = yield from create_new(turn, jobs, found)
+    # Found by its own id: sent before, and maybe not told.
+    turn.hints.due.update(job.type for job, chain_id in zip(jobs, found, strict=True) if chain_id == job.id)
     roots = [chain_id or job.id for job, chain_id in zip(jobs, found, strict=True)]
     if others := {root for root in roots if root not in made}:
         made |= yield from chains.read(others)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from holdfast.lifecycle import NewJob, Settlement
 from holdfast.operations import Settle, Settled
 from holdfast.record import Status
-from holdfast.sql.plan import Plan, Row, Statement
+from holdfast.sql.plan import Plan, Statement
 from holdfast.stores.postgres import chains, creating, locks
 from holdfast.stores.postgres.notification import Voice
 from holdfast.stores.postgres.rows import SQL, lost
@@ -25,6 +25,8 @@ _SETTLING = SQL["settling"]
 _WAIT_FOR = SQL["wait_for"]
 
 _WRITTEN = Settled()
+
+_Write = Callable[[Turn, Sequence[Settlement]], Statement]
 
 
 class _Stood(NamedTuple):
@@ -48,7 +50,7 @@ def settle(turn: Turn, op: Settle) -> Plan[list[Settled]]:
 
 
 def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled | None]) -> Plan[None]:
-    kinds: dict[Callable[[Turn, Sequence[Settlement]], Statement], dict[int, Settlement]] = {}
+    kinds: dict[_Write, dict[int, Settlement]] = {}
     wide: dict[int, Settlement] = {}
     awaited: dict[int, Settlement] = {}
     for place, settlement in settlements.items():
@@ -60,25 +62,14 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
         else:
             kinds.setdefault(_completed if following is None else _continued, {})[place] = settlement
     for write, batch in kinds.items():
-        rows = yield write(turn, list(batch.values()))
-        if len(rows) < len(batch):
-            left = {settlement.claim.job_id: settlement for settlement in batch.values()}
-            for row in rows:
-                del left[row[0]]
-            rows += yield from _write_later(turn, write, left)
-        stood = {row[0]: _Stood(*row[1:6]) for row in rows}
-        turn.hints.recorded |= bool(rows) and rows[-1][6]
+        stood = yield from _write(turn, write, batch.values())
         for place, settlement in batch.items():
             found = stood.get(settlement.claim.job_id)
-            if (answer := _standing(settlement, found)) is not None:
+            if (answer := _standing(turn, settlement, found)) is not None:
                 answers[place] = answer
-            elif found is not None and found.awaited and write is _completed:
-                awaited[place] = settlement
-            elif found is not None and found.awaited and write is _ended and _ends(settlement):
-                wide[place] = settlement
+            elif found is not None and _is_left(write, settlement, found):
+                (awaited if write is _completed else wide)[place] = settlement
             else:
-                assert found is not None
-                _tell(turn, settlement, found)
                 answers[place] = _WRITTEN
     # Looked at before what reaches further is written, which no statement tells of.
     turn.told = _completed in kinds and bool(turn.hints.finished) and _voice(turn, settlements) is not None
@@ -88,21 +79,35 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
         answers[place] = yield from _settle_widely(turn, settlement)
 
 
-def _write_later(
-    turn: Turn, write: Callable[[Turn, Sequence[Settlement]], Statement], left: dict[str, Settlement]
-) -> Plan[list[Row]]:
-    """Write what was passed over, since somebody held the jobs. Who waits for one of them holds none of the others."""
-    later: list[Row] = []
-    while left:
+def _write(turn: Turn, write: _Write, settlements: Collection[Settlement]) -> Plan[dict[str, _Stood]]:
+    """Write these outcomes but for those that reach further; answers how the jobs stood before.
+
+    What is written is told as it comes: if the rest fails, it stands all the same. Jobs that somebody holds are passed
+    over at first. Who waits for one of them holds none of the others.
+    """
+    left = {settlement.claim.job_id: settlement for settlement in settlements}
+    stood: dict[str, _Stood] = {}
+    rows = yield write(turn, list(settlements))
+    while True:
+        for id, status, token, awaited, chain_id, type, recorded in rows:
+            settlement = left.pop(id)
+            found = stood[id] = _Stood(status, token, awaited, chain_id, type)
+            turn.hints.recorded |= recorded
+            if lost(status, token, settlement.claim.token) is None and not _is_left(write, settlement, found):
+                _tell(turn, settlement, found)
+        if not left:
+            return stood
         awaited = next(iter(left))
-        if not (yield Statement(_WAIT_FOR, {"id": awaited})):
+        if (yield Statement(_WAIT_FOR, {"id": awaited})):
+            rows = yield write(turn, list(left.values()))
+        else:
             del left[awaited]  # there is no such job any more
-            continue
-        rows = yield write(turn, list(left.values()))
-        for row in rows:
-            del left[row[0]]
-        later += rows
-    return later
+            rows = []
+
+
+def _is_left(write: _Write, settlement: Settlement, found: _Stood) -> bool:
+    """Whether the statement left it alone, since its chain ends and is waited for."""
+    return found.awaited and (write is _completed or (write is _ended and _ends(settlement)))
 
 
 def _complete_awaited(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled | None]) -> Plan[None]:
@@ -113,7 +118,7 @@ def _complete_awaited(turn: Turn, settlements: dict[int, Settlement], answers: l
     """By chain, of those that are written."""
     for place, settlement in settlements.items():
         found = stood.get(settlement.claim.job_id)
-        if (answer := _standing(settlement, found)) is not None:
+        if (answer := _standing(turn, settlement, found)) is not None:
             answers[place] = answer
         else:
             assert found is not None
@@ -150,7 +155,7 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
         keys=creating.keys_of(turn, settlement.starts),
     )
     found = stood.get(settlement.claim.job_id)
-    if (answer := _standing(settlement, found)) is not None:
+    if (answer := _standing(turn, settlement, found)) is not None:
         yield COMMIT
         return answer
     assert found is not None
@@ -202,14 +207,23 @@ def _hold(
     return (yield from locks.hold(look, keys=keys))
 
 
-def _standing(settlement: Settlement, found: _Stood | None) -> Settled | None:
-    """The answer to a settlement that is not to be written: its claim is lost, or it stands written already."""
+def _standing(turn: Turn, settlement: Settlement, found: _Stood | None) -> Settled | None:
+    """The answer to a settlement that is not to be written: its claim is lost, or it stands written already.
+
+    Then it is told again: whoever wrote it may have been cut off before they could.
+    """
     token = settlement.claim.token
     status, held_by = (None, None) if found is None else (found.status, found.token)
     reason = lost(status, held_by, token)
     if reason is None:
         return None
-    return Settled() if (held_by, status) == (token, settlement.status) else Settled(lost=reason)
+    if found is None or (held_by, status) != (token, settlement.status):
+        return Settled(lost=reason)
+    _tell(turn, settlement, found)
+    turn.hints.due.update(job.type for job in settlement.starts)
+    # Whom it freed, or took along, nobody knows any more.
+    turn.hints.anything |= found.awaited and _ends(settlement)
+    return Settled()
 
 
 def _ends(settlement: Settlement) -> bool:

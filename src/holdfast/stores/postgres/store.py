@@ -69,7 +69,10 @@ class PostgresStore(Store):
             turn = self.turn() if patience.tried else self._turn_aloud()
             try:
                 answer = await pool.run(make(turn, operation))
-            except Exception as error:
+            except BaseException as error:
+                self._tell_unsure(turn)
+                if not isinstance(error, Exception):
+                    raise
                 pause = self._pause(operation, error, patience)
                 make = _again(operation, turn, make)
                 await asyncio.sleep(pause)
@@ -90,7 +93,10 @@ class PostgresStore(Store):
             turn = self.turn() if patience.tried else self._turn_aloud()
             try:
                 answer = pool.run(make(turn, operation))
-            except Exception as error:
+            except BaseException as error:
+                self._tell_unsure(turn)
+                if not isinstance(error, Exception):
+                    raise
                 pause = self._pause(operation, error, patience)
                 make = _again(operation, turn, make)
                 time.sleep(pause)
@@ -134,6 +140,10 @@ class PostgresStore(Store):
             self._notifies.told(turn.hints)
         else:
             self.send(turn.hints)
+
+    def _tell_unsure(self, turn: Turn) -> None:
+        """Wake them after a turn that failed: part of it may be written, and another try would not tell of that."""
+        self.send(turn.hints)
 
     def send(self, hints: Hints, /) -> None:
         """Wake whoever has something to do after a commit."""

@@ -1,0 +1,141 @@
+"""What is committed is told, here and elsewhere, also when its sender never learned that it was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from holdfast.errors import StoreUnavailable
+from holdfast.ids import new_token
+from holdfast.operations import ClaimJobs, Operation, Settle, Start, TypeTerms
+from holdfast.record import Record
+from holdfast.sql.plan import Many, Row, Statement
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.link import Link
+from holdfast.stores.postgres.rows import SQL
+from holdfast.testing.builders import completed, continued, new_job, next_job
+from holdfast.wakeups import Hints
+from tests.stores.postgres.watching import wait_until
+
+TERMS = (TypeTerms("resize", 60_000_000, 25),)
+
+Act = Callable[[Record], Operation[Any]]
+
+
+@pytest.fixture
+def other(address: str) -> Iterator[PostgresStore]:
+    """The store of another process."""
+    other = PostgresStore(address)
+    other.open_sync()
+    yield other
+    other.close_sync()
+
+
+def claim(store: PostgresStore, count: int) -> list[Record]:
+    return store.perform_sync(ClaimJobs(TERMS, count, "worker", new_token()))
+
+
+def hear(store: PostgresStore) -> Hints:
+    """Everything that its listeners are told from now on."""
+    heard = Hints()
+    store.wakeups.subscribe(heard.add)
+    return heard
+
+
+def cut(monkeypatch: pytest.MonkeyPatch, verb: str) -> list[str]:
+    """Lose the answer to the next statement of this name; the list has it then."""
+    send, lost = Link.send, list[str]()
+
+    def cutting(self: Link, step: Statement | Many) -> list[Row]:
+        rows = send(self, step)
+        if isinstance(step, Statement) and step.sql == SQL[verb] and not lost:
+            lost.append(verb)
+            raise psycopg.OperationalError("the connection is lost")
+        return rows
+
+    monkeypatch.setattr(Link, "send", cutting)
+    return lost
+
+
+def start(job: Record) -> Operation[Any]:
+    return Start((new_job("second"),))
+
+
+def start_with_key(job: Record) -> Operation[Any]:
+    return Start((new_job("second", key="one"),))
+
+
+def hand_over(job: Record) -> Operation[Any]:
+    return Settle((continued(job, next_job(job, "second")),))
+
+
+def start_along(job: Record) -> Operation[Any]:
+    return Settle((completed(job, starts=(new_job("second"),)),))
+
+
+@pytest.mark.parametrize(
+    ("act", "verb"),
+    [(start, "insert_jobs"), (start_with_key, "insert_jobs"), (hand_over, "settle_continued")],
+)
+def test_what_was_cut_from_its_answer_is_told_here_and_elsewhere(
+    act: Act, verb: str, store: PostgresStore, other: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.perform_sync(Start((new_job(),)))
+    (job,) = claim(store, 1)
+    here, there = hear(store), hear(other)
+    lost = cut(monkeypatch, verb)
+
+    store.perform_sync(act(job))
+
+    assert lost == [verb]
+    assert "second" in here.due
+    wait_until(lambda: "second" in there.due)
+
+
+@pytest.mark.parametrize("act", [start, start_with_key, hand_over, start_along])
+def test_what_stands_already_is_told_again(act: Act, store: PostgresStore) -> None:
+    store.perform_sync(Start((new_job(),)))
+    (job,) = claim(store, 1)
+    operation = act(job)
+    store.perform_sync(operation)
+    heard = hear(store)
+
+    store.perform_sync(operation)
+
+    assert "second" in heard.due
+
+
+def test_an_end_that_stands_already_has_everybody_look_for_what_it_freed(store: PostgresStore) -> None:
+    blocker = new_job()
+    store.perform_sync(Start((blocker, new_job("second", after=(blocker.id,)))))
+    (job,) = claim(store, 1)
+    store.perform_sync(Settle((completed(job),)))
+    heard = hear(store)
+
+    store.perform_sync(Settle((completed(job),)))
+
+    assert heard.anything
+    assert heard.finished == {job.chain_id}
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["in one statement", "in two statements"])
+def test_what_was_written_before_the_rest_failed_is_told(
+    same: bool, address: str, store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    hasty = PostgresStore(f"{address}&deadline=1")
+    hasty.open_sync()
+    store.perform_sync(Start((new_job(), new_job())))
+    first, busy = claim(store, 2)
+    written = completed(first) if same else continued(first, next_job(first, "second"))
+    heard = hear(hasty)
+    with connection.transaction():
+        connection.execute(f'select from "{store.schema}".job where id = %s for update'.encode(), [busy.id])
+
+        with pytest.raises(StoreUnavailable):
+            hasty.perform_sync(Settle((written, completed(busy))))
+
+    assert first.chain_id in heard.finished if same else "second" in heard.due
+    hasty.close_sync()
