@@ -139,3 +139,30 @@ def test_what_was_written_before_the_rest_failed_is_told(
 
     assert first.chain_id in heard.finished if same else "second" in heard.due
     hasty.close_sync()
+
+
+def test_who_settles_a_job_twice_in_one_batch_tells_elsewhere_what_that_freed(
+    store: PostgresStore, other: PostgresStore
+) -> None:
+    blocker = new_job()
+    there = hear(other)
+    store.perform_sync(Start((blocker, new_job("second", after=(blocker.id,)))))
+    (job,) = claim(store, 1)
+    wait_until(lambda: "resize" in there.due)  # nothing is on its way, so a lone end would tell of itself
+
+    store.perform_sync(Settle((completed(job), completed(job))))
+
+    wait_until(lambda: "second" in there.due)
+
+
+def test_a_lone_end_that_stands_already_is_told_elsewhere(store: PostgresStore, other: PostgresStore) -> None:
+    store.perform_sync(Start((new_job(),)))
+    (job,) = claim(store, 1)
+    before = hear(other)
+    store.perform_sync(Settle((completed(job),)))
+    wait_until(lambda: job.chain_id in before.finished)
+    again = hear(other)
+
+    store.perform_sync(Settle((completed(job),)))
+
+    wait_until(lambda: job.chain_id in again.finished)

@@ -14,7 +14,6 @@ from holdfast.operations import Settle, Settled
 from holdfast.record import Status
 from holdfast.sql.plan import Plan, Statement
 from holdfast.stores.postgres import chains, creating, locks
-from holdfast.stores.postgres.notification import Voice
 from holdfast.stores.postgres.rows import SQL, lost
 from holdfast.stores.postgres.turn import COMMIT, Turn
 
@@ -71,8 +70,6 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
                 (awaited if write is _completed else wide)[place] = settlement
             else:
                 answers[place] = _WRITTEN
-    # Looked at before what reaches further is written, which no statement tells of.
-    turn.told = _completed in kinds and bool(turn.hints.finished) and _voice(turn, settlements) is not None
     if awaited:
         yield from _complete_awaited(turn, awaited, answers)
     for place, settlement in wide.items():
@@ -95,6 +92,7 @@ def _write(turn: Turn, write: _Write, settlements: Collection[Settlement]) -> Pl
             turn.hints.recorded |= recorded
             if lost(status, token, settlement.claim.token) is None and not _is_left(write, settlement, found):
                 _tell(turn, settlement, found)
+                turn.told = write is _completed and turn.voice is not None
         if not left:
             return stood
         awaited = next(iter(left))
@@ -243,13 +241,8 @@ def _tell(turn: Turn, settlement: Settlement, found: _Stood) -> None:
         turn.hints.finished.add(found.chain_id)
 
 
-def _voice(turn: Turn, settlements: Collection[object]) -> Voice | None:
-    """How these outcomes are told by their own statement: a single one may be what somebody waits for."""
-    return turn.voice if len(settlements) == 1 else None
-
-
 def _completed(turn: Turn, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True) -> Statement:
-    voice = None if all else _voice(turn, settlements)
+    voice = None if all else turn.voice
     return Statement(
         _COMPLETED,
         _claims(turn, settlements)

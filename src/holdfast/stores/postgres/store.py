@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from holdfast.clock import Clock
 from holdfast.errors import Conflict, HoldfastError
-from holdfast.operations import ClaimJobs, Examine, Finding, Operation, RunNow
+from holdfast.operations import ClaimJobs, Examine, Finding, Operation, RunNow, Settle, Start
 from holdfast.sql.echo import Echo
 from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
 from holdfast.sql.plan import Plan
@@ -66,7 +66,7 @@ class PostgresStore(Store):
         pool = self._pools.verbs_async()
         make: Callable[[Turn, Operation[R]], Plan[R]] = plan
         while True:
-            turn = self.turn() if patience.tried else self._turn_aloud()
+            turn = self.turn() if patience.tried else self._turn_aloud(operation)
             try:
                 answer = await pool.run(make(turn, operation))
             except BaseException as error:
@@ -90,7 +90,7 @@ class PostgresStore(Store):
         pool = self._pools.renewals if operation.verb == "renew" else self._pools.verbs
         make: Callable[[Turn, Operation[R]], Plan[R]] = plan
         while True:
-            turn = self.turn() if patience.tried else self._turn_aloud()
+            turn = self.turn() if patience.tried else self._turn_aloud(operation)
             try:
                 answer = pool.run(make(turn, operation))
             except BaseException as error:
@@ -127,10 +127,12 @@ class PostgresStore(Store):
             self._listening.open(0)
         return Turn(clock=None if self.clock is None else self.clock(), marks=self._marks)
 
-    def _turn_aloud(self) -> Turn:
-        """The same, where a statement commits by itself and may tell what it did."""
+    def _turn_aloud(self, operation: Operation[Any]) -> Turn:
+        """The same, where a statement commits by itself and may tell what it did: all that the turn has to tell."""
         turn = self.turn()
-        if self._notifies is not None:
+        if self._notifies is not None and (
+            isinstance(operation, Start) or (isinstance(operation, Settle) and len(operation.settlements) == 1)
+        ):
             turn.voice = self._notifies.voice()
         return turn
 
