@@ -118,6 +118,9 @@ class DeferredSyncTransaction:
     def rollback(self) -> None:
         self._buffer.clear()
 
+    def abandon(self) -> None:
+        """Nothing of it is in the store, and nothing is held there."""
+
 
 def _alike(one: NewJob, other: NewJob) -> bool:
     return one.id == other.id or (one.key is not None and (one.type, one.key) == (other.type, other.key))

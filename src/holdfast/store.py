@@ -46,6 +46,13 @@ class SyncTransaction(Protocol):
 
     def rollback(self) -> None: ...
 
+    def abandon(self) -> None:
+        """Have it undone although another thread, which may hang, is still using it; that thread rolls back later.
+
+        Called from the event loop, so it waits for nothing. What the store cannot take from that thread, it keeps.
+        """
+        ...
+
 
 class Store(ABC):
     """Where jobs live. One object may be used by many tasks and threads at once, async and blocking alike."""

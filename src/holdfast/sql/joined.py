@@ -91,6 +91,9 @@ class JoinedSyncTransaction:
     def rollback(self) -> None:
         raise RuntimeError(REFUSAL)
 
+    def abandon(self) -> None:
+        raise RuntimeError(REFUSAL)
+
 
 class JoinedTransaction:
     """The application's transaction in async code."""

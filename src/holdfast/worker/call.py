@@ -155,10 +155,13 @@ class ThreadCall:
         return await self._threads.submit(partial(self._commit, settlement))
 
     async def roll_back(self) -> None:
-        # An aborted handler may still be using its transaction; it then undoes it itself, when it ends.
+        # An aborted handler may still be using its transaction, and hang: what that holds in the store is let go now.
+        # The handler undoes the rest itself, when it ends.
         with self._handover:
             self._abandoned = True
             if self._in_thread:
+                if (tx := self.work.tx) is not None:
+                    tx.abandon()
                 return
         await self._threads.submit(self._roll_back)
 

@@ -55,3 +55,6 @@ class SyncSessionTransaction:
             self.native.rollback()
         finally:
             self.native.close()
+
+    def abandon(self) -> None:
+        """A session is its own thread's; what it holds, it holds until that thread ends."""

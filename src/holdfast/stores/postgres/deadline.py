@@ -70,13 +70,14 @@ class Deadlines:
                 with self._lock:
                     for descriptor in [each for each, deadline in self._watched.items() if deadline <= now]:
                         del self._watched[descriptor]
-                        _shut_down(descriptor)
+                        shut_down(descriptor)
         self._thread = None
         if self._watched:  # came between the last look and this line
             self._start()
 
 
-def _shut_down(descriptor: int) -> None:
+def shut_down(descriptor: int) -> None:
+    """End every wait on this socket, in whatever thread, and the server's session with it."""
     # A duplicate: closing this object must not close the connection's own descriptor under its feet.
     with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as duplicate:
         duplicate.shutdown(socket.SHUT_RDWR)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -9,6 +10,7 @@ import psycopg
 
 from holdfast.operations import Operation
 from holdfast.sql.plan import Many, Row, Statement, gather, run, run_async
+from holdfast.stores.postgres.deadline import shut_down
 from holdfast.stores.postgres.link import AsyncLink, Link
 from holdfast.stores.postgres.outage import is_outage, translated
 from holdfast.stores.postgres.pool import AsyncPool, Pool
@@ -91,6 +93,7 @@ class SyncPostgresTransaction:
         self._pool = pool
         self._link: Link | None = link
         self._telling = telling
+        self._ending = threading.Lock()
 
     def perform(self, operation: Operation[R], /) -> R:
         link, telling = self._open(), self._telling
@@ -105,7 +108,8 @@ class SyncPostgresTransaction:
         return answer
 
     def commit(self) -> None:
-        link, self._link = self._open(), None
+        with self._ending:
+            link, self._link = self._open(), None
         try:
             link.commit()
         except BaseException as error:
@@ -118,9 +122,10 @@ class SyncPostgresTransaction:
             self._telling.send(self._telling.hints)
 
     def rollback(self) -> None:
-        if self._link is None:
+        with self._ending:
+            link, self._link = self._link, None
+        if link is None:
             return
-        link, self._link = self._link, None
         if link.connection.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS:
             self._pool.discard(link)
             return
@@ -128,6 +133,12 @@ class SyncPostgresTransaction:
             self._pool.give_back(link)
         except Exception as error:
             raise translated(error, self._telling.name, self._telling.schema) from error
+
+    def abandon(self) -> None:
+        """The socket is shut down: whatever its thread is doing, the server rolls back and lets every lock go."""
+        with self._ending:  # its number is not another connection's yet
+            if self._link is not None:
+                shut_down(self._link.connection.pgconn.socket)
 
     def _open(self) -> Link:
         if self._link is None:

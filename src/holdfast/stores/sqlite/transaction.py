@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -95,6 +96,18 @@ class Lender:
             connection.lent = False
             self.file.turnstile.leave()
 
+    def take_away(self, connection: HeldConnection) -> None:
+        """Roll back under a thread that is using the connection, and let the next one in.
+
+        Read only comes first: what that thread still writes would commit by itself. Its statement, if one is under way,
+        is waited for. The connection is not used again; whoever holds it closes it.
+        """
+        with contextlib.suppress(sqlite3.Error):  # a statement of the application ended it already
+            connection.execute("pragma query_only = on")
+            connection.execute("rollback")
+        connection.lent = False
+        self.file.turnstile.leave()
+
     def close(self) -> None:
         """Let go of the connections; those that async code used are closed by `close_facades`."""
         self._checkpointer.close()
@@ -148,6 +161,7 @@ class _Open:
         self._lender = lender
         self._connection: HeldConnection | None = connection
         self._hints = Hints()
+        self._ending = threading.Lock()
 
     def _perform(self, operation: Operation[R]) -> R:
         connection = self._connection
@@ -162,7 +176,7 @@ class _Open:
         return answer
 
     def _commit(self) -> None:
-        connection, self._connection = self._connection, None
+        connection = self._take()
         if connection is None:
             raise RuntimeError("this transaction is over")
         self._lender.end(connection, "commit", self._hints)
@@ -170,9 +184,15 @@ class _Open:
             self._lender.send(self._hints)
 
     def _rollback(self) -> None:
-        connection, self._connection = self._connection, None
+        connection = self._take()
         if connection is not None:
             self._lender.end(connection, "rollback")
+
+    def _take(self) -> HeldConnection | None:
+        """Whoever gets the connection ends the transaction; it may be given up from another thread."""
+        with self._ending:
+            connection, self._connection = self._connection, None
+        return connection
 
 
 class SyncStoreTransaction(_Open):
@@ -181,6 +201,7 @@ class SyncStoreTransaction(_Open):
     def __init__(self, lender: Lender, connection: HeldConnection) -> None:
         super().__init__(lender, connection)
         self.native: sqlite3.Connection = connection
+        self._taken_away: HeldConnection | None = None
 
     def perform(self, operation: Operation[R], /) -> R:
         return self._perform(operation)
@@ -191,6 +212,20 @@ class SyncStoreTransaction(_Open):
     def rollback(self) -> None:
         """Undo it all. Of a transaction that is over, nothing is left to undo."""
         self._rollback()
+        if self._taken_away is not None:
+            self._taken_away.close()
+
+    def abandon(self) -> None:
+        """The file's lock is let go, and what is still written here is refused."""
+        # In a thread of the store's, since it may have to wait for a statement.
+        self._lender.threads.submit(self._abandon)
+
+    def _abandon(self) -> None:
+        with self._ending:
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                self._lender.take_away(connection)
+                self._taken_away = connection
 
 
 class StoreTransaction(_Open):
