@@ -13,6 +13,7 @@ import pytest
 from holdfast.operations import GetStats, Renew
 from holdfast.stores.postgres import PostgresStore, pool
 from tests.servers.postgres import Postgres
+from tests.stores.postgres.watching import wait_until
 
 POOL = 3
 
@@ -93,3 +94,20 @@ def test_an_event_loop_that_is_over_leaves_no_connection_behind(
     deadline = time.monotonic() + 30
     while sessions(connection, role) > 1:
         assert time.monotonic() < deadline
+
+
+def test_who_outlives_a_closed_store_leaves_no_connection_behind(
+    counted: PostgresStore, connection: psycopg.Connection, role: str
+) -> None:
+    """A handler's thread may go on after its worker; what it then asks is answered, and nothing is kept for it."""
+    counted.open_sync()
+    counted.close_sync()
+
+    counted.perform_sync(GetStats())
+    counted.begin_sync().rollback()
+    asyncio.run(counted.perform(GetStats()))
+
+    wait_until(lambda: sessions(connection, role) == 0)
+    counted.open_sync()
+    counted.perform_sync(GetStats())
+    assert sessions(connection, role) == 2, "one for verbs, one that listens"

@@ -17,6 +17,8 @@ class Pools:
 
     Verbs and transactions have places of their own: a handler that starts a chain in the middle of its transaction
     must not wait for other handlers' transactions to end.
+
+    Once closed they keep nothing: a handler's thread that outlives the worker gets a connection for each call, no more.
     """
 
     def __init__(self, address: PostgresAddress, render: Renderer, *, patience: float | None = None) -> None:
@@ -25,9 +27,15 @@ class Pools:
         self._patience = address.deadline if patience is None else patience
         self._lock = threading.Lock()
         self._async: dict[asyncio.AbstractEventLoop, tuple[AsyncPool, AsyncPool]] = {}
-        self._make()
+        self._closed = True
+        self.open()
 
-    def _make(self) -> None:
+    def open(self) -> None:
+        """Keep connections from now on, also after `close`."""
+        if not self._closed:
+            return
+        self._closed = False
+        self._async.clear()
         verb = partial(connect, self._address, self._render, limited=True)
         free = partial(connect, self._address, self._render, limited=False)
         self.verbs = Pool(verb, self._address.pool, self._patience)
@@ -51,6 +59,9 @@ class Pools:
                 verb = partial(connect_async, self._address, self._render, limited=True)
                 free = partial(connect_async, self._address, self._render, limited=False)
                 pools = AsyncPool(verb, size, self._patience), AsyncPool(free, size, self._patience)
+                if self._closed:
+                    for pool in pools:
+                        pool.close()
                 self._async[loop] = pools
         return pools
 
@@ -62,10 +73,10 @@ class Pools:
 
     def close(self) -> None:
         with self._lock:
+            self._closed = True
             for verbs, transactions in self._async.values():
                 verbs.close()
                 transactions.close()
             self._async.clear()
             for pool in (self.verbs, self.transactions, self.renewals):
                 pool.close()
-            self._make()

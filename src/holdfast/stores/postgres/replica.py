@@ -76,6 +76,9 @@ class Replica:
             return Finding("warning", "replica", detail)
         return Finding("ok", "replica", f"{self._name} answers, {behind:.0f} s behind")
 
+    def open(self) -> None:
+        self._pools.open()
+
     def close(self) -> None:
         self._pools.close()
 

@@ -200,6 +200,7 @@ class PostgresStore(Store):
 
     async def open(self) -> None:
         """Connect, so that a wrong address is told now and not with the first job."""
+        self._open_pools()
         pool = self._pools.verbs_async()
         try:
             await pool.give_back(await pool.take())
@@ -208,6 +209,7 @@ class PostgresStore(Store):
         await asyncio.to_thread(self._start_listening)
 
     def open_sync(self) -> None:
+        self._open_pools()
         try:
             self._pools.verbs.give_back(self._pools.verbs.take())
         except Exception as error:
@@ -247,6 +249,11 @@ class PostgresStore(Store):
         elif self.notify:
             self._listening = self._notifies = PostgresWakeups(self.address)
         self.wakeups = self._listening or (NoWakeups() if given is None or isinstance(given, str) else given)
+
+    def _open_pools(self) -> None:
+        self._pools.open()
+        if self._replica is not None:
+            self._replica.open()
 
     def _close_pools(self) -> None:
         self._pools.close()
