@@ -1,6 +1,7 @@
 """Writes outcomes, together: whatever is ready when the last write returned goes into the next one.
 
-No timers, so one outcome alone is written at once and a flood goes hundreds at a time.
+No timers, so one outcome alone is written at once and a flood goes hundreds at a time. One that the store does not get
+written, since somebody holds its job, moves aside and is tried on there: the others do not wait for it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ from holdfast.store import Store
 BATCH = 500
 PATIENCE = 10
 """How often one settlement is sent where the store fails at it without saying why."""
+PROMPT = 1.0
+"""Seconds that later outcomes wait for a write. What takes longer goes on aside, in halves, each with twice the time:
+a job that somebody holds is soon alone, and a store that is slow is not sent hundreds of small writes instead."""
+ASIDE = 4
+"""Writes aside that are under way at once: each may keep a connection until the store gives up."""
 
 
 Unsettled = tuple[Settlement, Callable[[Settled], None]]
@@ -27,7 +33,9 @@ Unsettled = tuple[Settlement, Callable[[Settled], None]]
 class Settler:
     """Writes the settlements of a worker. While the store is away they wait; none is dropped.
 
-    `written` is called after each step, when everybody has heard what became of their settlements.
+    Those of one job are written in their order, since nobody submits another before the last one is answered; those of
+    different jobs may overtake each other. `written` is called after each step, when everybody has heard what became of
+    their settlements.
     """
 
     def __init__(
@@ -39,15 +47,18 @@ class Settler:
         self._worker_id = worker_id
         self._written = written
         self._waiting: list[Unsettled] = []
+        self._unanswered = 0
         self._more = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._places = asyncio.Semaphore(ASIDE)
 
     def submit(self, settlement: Settlement, done: Callable[[Settled], None]) -> None:
         """Have a settlement written; `done` hears what became of it."""
         if not self._waiting:
             self._idle.clear()
             self._more.set()
+        self._unanswered += 1
         self._waiting.append((settlement, done))
 
     async def flush(self) -> None:
@@ -56,17 +67,41 @@ class Settler:
 
     async def run(self) -> None:
         """Write for ever."""
-        while True:
-            await self._more.wait()
-            batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
-            if not self._waiting:
-                self._more.clear()
-            answers = await self._write(batch)
-            for (_, done), answer in zip(batch, answers, strict=True):
-                done(answer)
-            self._written()
-            if not self._waiting:
-                self._idle.set()
+        async with asyncio.TaskGroup() as aside:
+            while True:
+                await self._more.wait()
+                batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+                if not self._waiting:
+                    self._more.clear()
+                if not await self._settle(batch, within=PROMPT):
+                    detail = f"settling: not written within {PROMPT:g} s, goes on aside"
+                    self._observers.tell("store_error", worker=self._worker_id, detail=detail)
+                    self._move_aside(batch, aside, within=PROMPT)
+
+    def _move_aside(self, batch: list[Unsettled], aside: asyncio.TaskGroup, *, within: float) -> None:
+        for half in filter(None, (batch[::2], batch[1::2])):
+            aside.create_task(self._settle_aside(half, aside, within=2 * within))
+
+    async def _settle_aside(self, batch: list[Unsettled], aside: asyncio.TaskGroup, *, within: float) -> None:
+        async with self._places:
+            settled = await self._settle(batch, within=within if len(batch) > 1 else None)
+        if not settled:
+            self._move_aside(batch, aside, within=within)
+
+    async def _settle(self, batch: list[Unsettled], *, within: float | None) -> bool:
+        """Write a batch and tell everybody; False if that took too long, and perhaps some of it is written."""
+        try:
+            async with asyncio.timeout(within):
+                answers = await self._write(batch)
+        except TimeoutError:
+            return False
+        for (_, done), answer in zip(batch, answers, strict=True):
+            done(answer)
+        self._unanswered -= len(batch)
+        self._written()
+        if not self._unanswered:
+            self._idle.set()
+        return True
 
     async def _write(self, batch: list[Unsettled]) -> list[Settled]:
         failures = 0
