@@ -1,0 +1,160 @@
+"""Somebody else's open transaction holds a job whose outcome is to be written: the worker's other jobs go on."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from holdfast import Attempt, Retry, Store, SyncAttempt, SyncClient
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.testing.clock import ManualClock
+from holdfast.wakeups import NoWakeups
+from tests.servers.postgres import shared_postgres
+from tests.worker.stage import PATIENCE, Stage
+
+LONG = 60.0
+"""A lease that does not run out while a test waits."""
+
+
+@pytest.fixture
+def held(sweep: Callable[[], str], clock: ManualClock) -> Iterator[Store]:
+    store = PostgresStore(sweep(), clock=clock, wakeups=NoWakeups())
+    yield store
+    store.close_sync()
+
+
+@pytest.fixture
+async def stage(held: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    monkeypatch.setattr("holdfast.worker.settler.PROMPT", 0.1)
+    return Stage(held, clock)
+
+
+def stranger() -> psycopg.Connection:
+    """A connection of the application's, in a transaction that it may leave open."""
+    connection = shared_postgres().connect()
+    connection.autocommit = False
+    return connection
+
+
+async def test_other_outcomes_are_written_while_a_job_is_held(stage: Stage) -> None:
+    go_on = asyncio.Event()
+
+    @stage.jobs.job
+    async def waits(attempt: Attempt) -> int:
+        await go_on.wait()
+        return attempt.job.attempt
+
+    @stage.jobs.job
+    async def quick() -> None: ...
+
+    chains = await stage.client.start_many([waits.bind() for _ in range(6)])
+    with stranger() as somebody:
+        async with stage.worker(concurrency=6, lease=LONG):
+            await stage.ear.hear("started", times=6)
+            SyncClient(stage.store, stage.jobs).cancel(chains[2], tx=somebody)
+            go_on.set()
+            await stage.client.start_many([quick.bind() for _ in range(30)])
+            await stage.ear.hear("completed", times=30 + 5)
+            assert not stage.ear.find("completed", "lost", job_id=chains[2].id)
+
+            somebody.rollback()
+            await stage.ear.hear("completed", job_id=chains[2].id)
+
+    assert [(await stage.job(chain)).output for chain in chains] == [1] * 6
+
+
+async def test_a_held_job_that_is_cancelled_in_the_end_is_lost(stage: Stage) -> None:
+    go_on = asyncio.Event()
+
+    @stage.jobs.job
+    async def waits() -> None:
+        await go_on.wait()
+
+    chain = await stage.start(waits.bind())
+    with stranger() as somebody:
+        async with stage.worker(lease=LONG):
+            await stage.ear.hear("started")
+            SyncClient(stage.store, stage.jobs).cancel(chain, tx=somebody)
+            go_on.set()
+            await stage.ear.hear("store_error")
+            somebody.commit()
+
+            assert (await stage.ended(chain)).detail == "cancelled"
+
+
+async def test_a_worker_that_stops_waits_for_what_moved_aside(stage: Stage) -> None:
+    go_on = asyncio.Event()
+
+    @stage.jobs.job
+    async def waits() -> str:
+        await go_on.wait()
+        return "done"
+
+    chain = await stage.start(waits.bind())
+    with stranger() as somebody:
+        async with stage.worker(lease=LONG) as worker:
+            await stage.ear.hear("started")
+            SyncClient(stage.store, stage.jobs).cancel(chain, tx=somebody)
+            go_on.set()
+            await stage.ear.hear("store_error")
+            worker.stop()
+            await stage.ear.hear("worker_stopping")
+            assert not stage.ear.find("worker_stopped")
+            somebody.rollback()
+
+    assert (await stage.job(chain)).output == "done"
+    assert [event.kind for event in stage.ear.find("completed", "worker_stopped")] == ["completed", "worker_stopped"]
+
+
+@pytest.fixture(params=["postgres", "sqlite"])
+def locking(request: pytest.FixtureRequest, clock: ManualClock, tmp_path: Path) -> Iterator[Store]:
+    """A store with locks that a transaction holds."""
+    if request.param == "postgres":
+        yield request.getfixturevalue("held")
+    else:
+        store = SqliteStore(f"sqlite:///{tmp_path / 'jobs.db'}", clock=clock, wakeups=NoWakeups())
+        store.open_sync()
+        yield store
+        store.close_sync()
+
+
+async def test_a_plain_handler_that_hangs_in_its_transaction_holds_its_job_no_longer_than_its_timeout(
+    locking: Store, clock: ManualClock
+) -> None:
+    stage = Stage(locking, clock)
+    go_on, over = threading.Event(), threading.Event()
+    errors: list[BaseException] = []
+
+    @stage.jobs.job(timeout=0.5, retry=Retry(initial=0, jitter=0))
+    def hangs(attempt: SyncAttempt) -> int:
+        try:
+            with attempt.complete() as done:
+                if attempt.job.attempt == 1:
+                    go_on.wait(PATIENCE)
+                    with suppress(Exception):
+                        done.tx.execute("create table left_behind (number integer)")
+                        errors.append(AssertionError("it could still write"))
+                return done.output(attempt.job.attempt)
+        finally:
+            if attempt.job.attempt == 1:
+                over.set()
+
+    chain = await stage.start(hangs.bind())
+    async with stage.worker(lease=LONG):
+        try:
+            assert (await stage.ended(chain)).kind == "retrying"
+            assert (await stage.ended(chain, times=2)).kind == "completed"
+            assert not over.is_set()
+        finally:
+            go_on.set()
+        await asyncio.to_thread(over.wait, PATIENCE)
+
+    assert not errors
+    assert (await stage.job(chain)).output == 2
