@@ -23,6 +23,7 @@ class Proxy:
         self.swallowed: list[bytes] = []
         """The answers that nobody got."""
         self._word: bytes | None = None
+        self._unheard: bytes | None = None
         self._meanwhile: Callable[[], object] = nothing
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -33,6 +34,10 @@ class Proxy:
         `meanwhile` is called in between: after the server did what it was asked, before it is asked again.
         """
         self._word, self._meanwhile = word.encode(), meanwhile
+
+    def cut_before(self, word: str) -> None:
+        """Hang up instead of passing the next request with this word: the server never hears of it."""
+        self._unheard = word.encode()
 
     def close(self) -> None:
         self._listener.close()
@@ -53,6 +58,9 @@ class Proxy:
     def _requests(self, client: socket.socket, server: socket.socket, cutting: threading.Event) -> None:
         with contextlib.suppress(OSError):
             while data := client.recv(1 << 20):
+                if self._unheard is not None and self._unheard in data:
+                    self._unheard = None
+                    break
                 if self._word is not None and self._word in data:
                     self._word = None
                     cutting.set()

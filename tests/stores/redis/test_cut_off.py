@@ -17,7 +17,7 @@ from holdfast.record import Status
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.library import script
 from holdfast.stores.redis.verbs import STEPS, VERBS
-from holdfast.testing.builders import completed, continued, new_job, next_job
+from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.clock import ManualClock
 from tests.servers.redis import RedisServer, new_namespace
 from tests.stores.redis.every_verb import NAMES, TERMS, WRITING, prepared
@@ -184,6 +184,18 @@ def test_a_start_that_finds_all_of_its_chains_makes_none_when_it_is_sent_again(s
         assert near.perform_sync(ops.GetJobs(("never",))) == [None]
 
 
+def test_a_start_that_never_arrived_finds_what_was_there_when_it_is_sent_again(server: RedisServer) -> None:
+    with by_proxy(server) as (proxy, far, near, clock):
+        near.perform_sync(ops.Start((new_job(id="there"),)))
+        clock.advance(1000)
+
+        proxy.cut_before(sha_of(far, "start"))
+        started = far.perform_sync(ops.Start((new_job(id="there"), new_job(id="new"))))
+
+        assert [(each.chain.first.id, each.deduplicated) for each in started] == [("there", True), ("new", False)]
+        assert not proxy.swallowed
+
+
 def test_a_key_stays_with_one_chain_though_what_a_start_had_found_is_gone_when_it_is_sent_again(
     server: RedisServer,
 ) -> None:
@@ -199,6 +211,19 @@ def test_a_key_stays_with_one_chain_though_what_a_start_had_found_is_gone_when_i
 
         assert [(each.chain.first.id, each.deduplicated) for each in started] == [("new", False), ("another", True)]
         assert near.perform_sync(ops.GetJobs(("never",))) == [None]
+
+
+def test_a_settlement_is_known_when_its_worker_sends_it_anew_though_its_job_is_pruned(store: RedisStore) -> None:
+    store.perform_sync(ops.Start((new_job(id="one", keep=0),)))
+    (job,) = store.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
+    store.perform_sync(ops.Settle((completed(job),)))
+    assert store.perform_sync(ops.Prune(10)) == ["one"]
+
+    (again,) = store.perform_sync(ops.Settle((completed(job),)))
+    (other,) = store.perform_sync(ops.Settle((failed(job),)))
+
+    assert again.written
+    assert other.lost == "not_found"
 
 
 @pytest.mark.parametrize("verb", [ops.RunNow, ops.RetryJobs])

@@ -70,10 +70,11 @@ local function settle(job, token, status, outcome, error, due)
   end
 end
 
--- written: whether this settlement stands written, where it is sent again, or did until its job was removed.
+-- written: whether this settlement stands written, or did until its job was removed: it may be sent again, also as a
+-- request of its own by a worker that was told nothing of the first.
 local function written(id, job, token, status)
-  if job or not resent then
-    return job and job.token == token and job.status == status
+  if job then
+    return job.token == token and job.status == status
   end
   local word = redis.call('GET', prefix .. 'gone:' .. id)
   return word and string.match(word, '^%d+ %d+ (.*)$') == status .. ' ' .. token

@@ -6,6 +6,8 @@
 -- made_before: what each job's chain is now, and the word for it ({ 'gone', made at, number } where it is deleted already).
 -- Nil where nothing came of it the first time.
 local function made_before(jobs)
+  -- What is older than any request that is still sent was there before this one: it never arrived the first time.
+  local recent = now - tonumber(ARGV[4]) * 1000
   local told, found, words, any, all = recall(), {}, {}, false, true
   for n, job in ipairs(jobs) do
     local other = told and told[n] ~= '' and told[n]
@@ -14,7 +16,9 @@ local function made_before(jobs)
       local seq, created_at = string.match(left, '^(%d+) (%d+)')
       found[n], words[n] = job.id, { 'gone', created_at, seq }
     else
-      found[n], words[n] = is_chain(other or job.id) and (other or job.id), { other and 'found' or 'made before' }
+      found[n] = is_chain(other or job.id) and (other or job.id)
+      local older = found[n] and load(found[n]).created_at <= recent
+      words[n] = { (other or older) and 'found' or 'made before' }
     end
     any, all = any or found[n], all and found[n]
   end
