@@ -66,7 +66,7 @@ class SyncAttempt:
 
     @property
     def claim(self) -> Claim:
-        """Proof of holding the job. Its token, new for each attempt, serves as an idempotency key outside."""
+        """Proof of holding the job: its id and a token, new for each attempt, though jobs claimed together share one."""
         return self.job.record.claim
 
     def keep(self, time: Seconds) -> None:
