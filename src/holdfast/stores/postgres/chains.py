@@ -49,6 +49,7 @@ def need(ids: Sequence[str]) -> Plan[list[ChainRecord]]:
 
 
 def hold(
+    turn: Turn,
     ids: Collection[str],
     *,
     endings: Collection[Ending] = (),
@@ -69,10 +70,11 @@ def hold(
             wanted |= yield from reach([id for id in ids if id in found and found[id].awaited], ending)
         return found, wanted
 
-    return (yield from locks.hold(look, keys=keys))
+    return (yield from locks.hold(turn, look, keys=keys))
 
 
 def hold_all(
+    turn: Turn,
     ids: Sequence[str],
     *,
     endings: Collection[Ending] = (),
@@ -80,7 +82,7 @@ def hold_all(
     keys: Callable[[], Plan[None]] | None = None,
 ) -> Plan[dict[str, Tail]]:
     """The same; the first that is missing raises ChainNotFound."""
-    found = yield from hold(ids, endings=endings, beside=beside, keys=keys)
+    found = yield from hold(turn, ids, endings=endings, beside=beside, keys=keys)
     _check(ids, found)
     return found
 

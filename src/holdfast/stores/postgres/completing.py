@@ -16,7 +16,7 @@ _COMPLETE = SQL["complete"]
 
 def lock(turn: Turn, op: LockChain) -> Plan[Record]:
     yield BEGIN
-    tails = yield from chains.hold_all([op.chain_id])
+    tails = yield from chains.hold_all(turn, [op.chain_id])
     (row,) = yield Statement(_RECORDS, {"seqs": [tails[op.chain_id].seq]})
     return record(row)
 
@@ -28,6 +28,7 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     if len(following) < len(op.steps):
         endings.append("completed")
     tails = yield from chains.hold_all(
+        turn,
         [op.chain_id],
         endings=endings,
         beside=creating.blockers_of([*op.starts, *following]),

@@ -232,7 +232,7 @@ def _hold(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
         tails = yield from chains.tails(blockers_of(new))
         return found, [tail.seq for tail in tails.values()]
 
-    return (yield from locks.hold(look, keys=keys))
+    return (yield from locks.hold(turn, look, keys=keys))
 
 
 def _find(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:

@@ -41,7 +41,7 @@ class _Doomed(NamedTuple):
 
 def delete(turn: Turn, op: Delete) -> Plan[list[str]]:
     yield from turn.begin()
-    doomed = yield from locks.hold(lambda: _look(list(dict.fromkeys(op.chain_ids)), op.cascade))
+    doomed = yield from locks.hold(turn, lambda: _look(list(dict.fromkeys(op.chain_ids)), op.cascade))
     if doomed.stranded:
         raise StillReferenced(doomed.stranded)
     if doomed.chain_ids:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import select
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
@@ -42,6 +43,12 @@ class _State:
         self._deadline = address.deadline
         self._late = f"no answer within {address.deadline:g} s"
         self._render = render
+        self._until = math.inf
+
+    def _check_time(self) -> None:
+        """DeadlinePassed for a plan that has begun anew, since others were busy, for as long as it has altogether."""
+        if time.monotonic() > self._until:
+            raise DeadlinePassed(self._late)
 
 
 class Link(_State):
@@ -53,6 +60,7 @@ class Link(_State):
 
     def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
+        self._until = time.monotonic() + self._deadline
         answer = run(plan, self.execute)
         self.commit()
         return answer
@@ -66,6 +74,7 @@ class Link(_State):
             self.commit()
             return []
         if step is LET_GO:
+            self._check_time()
             self.rollback()
             self.begin()
             return []
@@ -121,6 +130,7 @@ class AsyncLink(_State):
 
     async def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
+        self._until = time.monotonic() + self._deadline
         answer = await run_async(plan, self.execute)
         await self.commit()
         return answer
@@ -134,6 +144,7 @@ class AsyncLink(_State):
             await self.commit()
             return []
         if step is LET_GO:
+            self._check_time()
             await self.rollback()
             await self.begin()
             return []

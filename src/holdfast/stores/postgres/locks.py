@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from holdfast.sql.plan import Plan, Statement
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.postgres.turn import HELD, LET_GO, TRY
+from holdfast.stores.postgres.turn import HELD, LET_GO, TRY, Turn
 
 _LOCK = SQL["lock_jobs"]
 
@@ -21,11 +21,12 @@ Look = Callable[[], Plan[tuple[T, Collection[int]]]]
 """Answers something, and the jobs that must be held for it to stay true."""
 
 
-def hold(look: Look[T], *, keys: Callable[[], Plan[None]] | None = None) -> Plan[T]:
+def hold(turn: Turn, look: Look[T], *, keys: Callable[[], Plan[None]] | None = None) -> Plan[T]:
     """Lock what a look names, until the transaction ends; answers what the look found under the locks.
 
     Whoever is busy with one of the jobs is waited for, and then it is looked again, as often as the look names a job
     that is not held. `keys` holds what comes before any job: keys are waited for, in their order, while no job is held.
+    After a wait the turn's time is asked for again.
     """
     yield TRY
     if keys is not None:
@@ -34,8 +35,16 @@ def hold(look: Look[T], *, keys: Callable[[], Plan[None]] | None = None) -> Plan
     first: int | None = None
     while wanted:
         held = yield from _lock(wanted, first)
+        if first is not None:
+            yield from turn.ask_again()
         found, wanted = yield from look()
-        busy = set(wanted) - held
+        # A job may only be new, and free: for that, what was waited for is not let go. In a crowd it would never end.
+        while busy := set(wanted) - held:
+            held |= yield from hold_free(busy)
+            busy -= held
+            if busy:
+                break
+            found, wanted = yield from look()
         if not busy:
             break
         first = min(busy)
@@ -45,6 +54,7 @@ def hold(look: Look[T], *, keys: Callable[[], Plan[None]] | None = None) -> Plan
             yield from _lock([first], first)
             first = None
             yield LET_GO
+            yield from turn.ask_again()
             yield from keys()
     yield HELD
     return found

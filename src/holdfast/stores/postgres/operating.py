@@ -46,7 +46,7 @@ class _Held(NamedTuple):
 
 def cancel(turn: Turn, op: Cancel) -> Plan[list[ChainRecord]]:
     yield from turn.begin()
-    tails = yield from chains.hold_all(op.chain_ids, endings=["failing"])
+    tails = yield from chains.hold_all(turn, op.chain_ids, endings=["failing"])
     spared = {*FINISHED, "running"} if op.spare_running else FINISHED
     ended = [tail for chain_id in dict.fromkeys(op.chain_ids) if (tail := tails[chain_id]).status not in spared]
     if ended:
@@ -64,7 +64,9 @@ def retry(turn: Turn, op: RetryJobs) -> Plan[list[Record]]:
     yield from turn.begin()
     keyed = yield from _keyed(op.job_ids)
     keys = (lambda: _hold_keys(turn, keyed)) if keyed else None
-    jobs = yield from _hold(op.job_ids, ("failed", "cancelled"), wanted="failed or cancelled", blockers=True, keys=keys)
+    jobs = yield from _hold(
+        turn, op.job_ids, ("failed", "cancelled"), wanted="failed or cancelled", blockers=True, keys=keys
+    )
     waiting = [job.id for job in jobs.values() if job.open_blockers]
     counted: dict[str, int] = dict((yield Statement(_OPEN_BLOCKERS, {"ids": waiting}))) if waiting else {}
     for job in jobs.values():
@@ -114,7 +116,7 @@ def _check_keys(
 def run_now(turn: Turn, op: RunNow, *, since: Micros | None = None) -> Plan[list[Record]]:
     """With `since`, the time of a try whose answer was lost, a job that began to run after it has been hurried."""
     yield from turn.begin()
-    jobs = yield from _hold(op.job_ids, ("pending",), wanted="pending", blockers=False, since=since)
+    jobs = yield from _hold(turn, op.job_ids, ("pending",), wanted="pending", blockers=False, since=since)
     pending = [job for job in jobs.values() if job.status == "pending"]
     yield Statement(_RUN_NOW, {"seqs": [job.seq for job in pending], "now": turn.now})
     for job in pending:
@@ -136,7 +138,7 @@ def resume(turn: Turn, op: Resume) -> Plan[None]:
 
 def keep(turn: Turn, op: Keep) -> Plan[list[bool | None]]:
     yield from turn.begin()
-    tails = yield from chains.hold(list(dict.fromkeys(op.chain_ids)))
+    tails = yield from chains.hold(turn, list(dict.fromkeys(op.chain_ids)))
     seqs = [tail.seq for tail in tails.values()]
     expired = {seq for (seq,) in (yield Statement(_EXPIRED, {"seqs": seqs, "now": turn.now}))}
     kept = {seq for (seq,) in (yield Statement(_KEEP, {"seqs": seqs, "keep": op.keep, "now": turn.now}))}
@@ -152,6 +154,7 @@ def keep(turn: Turn, op: Keep) -> Plan[list[bool | None]]:
 
 
 def _hold(
+    turn: Turn,
     ids: Sequence[str],
     statuses: tuple[str, ...],
     *,
@@ -170,7 +173,7 @@ def _hold(
         jobs = [_Held(*row) for row in (yield Statement(_FIND, {"ids": list(ids), "blockers": blockers}))]
         return jobs, [job.seq for job in jobs]
 
-    rows = yield from locks.hold(look, keys=keys)
+    rows = yield from locks.hold(turn, look, keys=keys)
     if named := [job.seq for job in rows if job.id not in ids]:
         yield Statement(_AWAIT, {"seqs": named})
     found = {job.id: job for job in rows if job.id in ids}

@@ -15,7 +15,7 @@ from holdfast.record import Status
 from holdfast.sql.plan import Plan, Statement
 from holdfast.stores.postgres import chains, creating, locks
 from holdfast.stores.postgres.rows import SQL, lost
-from holdfast.stores.postgres.turn import COMMIT, Turn
+from holdfast.stores.postgres.turn import BEGIN, COMMIT, Turn
 
 _COMPLETED = SQL["settle_completed"]
 _CONTINUED = SQL["settle_continued"]
@@ -96,11 +96,14 @@ def _write(turn: Turn, write: _Write, settlements: Collection[Settlement]) -> Pl
         if not left:
             return stood
         awaited = next(iter(left))
+        # One transaction: given back in between, the job would be the next one's who waits for it, and so on for ever.
+        yield BEGIN
         if (yield Statement(_WAIT_FOR, {"id": awaited})):
             rows = yield write(turn, list(left.values()))
         else:
             del left[awaited]  # there is no such job any more
             rows = []
+        yield COMMIT
 
 
 def _is_left(write: _Write, settlement: Settlement, found: _Stood) -> bool:
@@ -111,7 +114,7 @@ def _is_left(write: _Write, settlement: Settlement, found: _Stood) -> bool:
 def _complete_awaited(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled | None]) -> Plan[None]:
     """Complete chains that others wait for, all in one transaction, under the locks of everything it touches."""
     yield from turn.begin()
-    stood = yield from _hold([settlement.claim.job_id for settlement in settlements.values()], ["completed"])
+    stood = yield from _hold(turn, [settlement.claim.job_id for settlement in settlements.values()], ["completed"])
     places: dict[str, int] = {}
     """By chain, of those that are written."""
     for place, settlement in settlements.items():
@@ -147,6 +150,7 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
     else:
         endings = []
     stood = yield from _hold(
+        turn,
         [settlement.claim.job_id],
         endings,
         beside=creating.blockers_of([*settlement.starts, *([] if following is None else [following])]),
@@ -187,6 +191,7 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
 
 
 def _hold(
+    turn: Turn,
     ids: Sequence[str],
     endings: Collection[chains.Ending],
     *,
@@ -202,7 +207,7 @@ def _hold(
         stood = {row[1]: _Stood(*row[2:]) for row in rows}
         return stood, {row[0] for row in rows} | {tail.seq for tail in tails.values()}
 
-    return (yield from locks.hold(look, keys=keys))
+    return (yield from locks.hold(turn, look, keys=keys))
 
 
 def _standing(turn: Turn, settlement: Settlement, found: _Stood | None) -> Settled | None:

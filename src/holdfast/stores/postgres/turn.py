@@ -51,6 +51,14 @@ class Turn(plan.Turn):
     def begin(self) -> Plan[None]:
         """Make the rest of the plan one transaction, and learn its time."""
         yield BEGIN
+        yield from self._ask()
+
+    def ask_again(self) -> Plan[None]:
+        """Learn the time anew after a wait, where the plan goes by it."""
+        if self.now:
+            yield from self._ask()
+
+    def _ask(self) -> Plan[None]:
         ((self.now, self.listening),) = yield Statement(_MOMENT, {"now": self.clock})
 
     def recorded(self) -> Plan[None]:

@@ -1,0 +1,112 @@
+"""Who has waited for a job that many want gets it written, however many come meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from holdfast.errors import StoreUnavailable
+from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.sql.plan import Many, Plan, Row, Statement, run
+from holdfast.stores.postgres import PostgresStore, link, locks
+from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.postgres.turn import HELD, LET_GO, TRY, Turn
+from holdfast.testing.builders import completed, new_job
+from tests.servers.postgres import Postgres
+from tests.stores.postgres.watching import wait_until
+
+TERMS = (TypeTerms("resize", 60_000_000, 25),)
+
+
+def wait_until_waiting(connection: psycopg.Connection, store: PostgresStore, sessions: int) -> None:
+    """Come back when this many sessions wait for somebody's lock on this store's jobs."""
+    sql = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and position(%s in query) > 0"
+    wait_until(lambda: connection.execute(sql, [store.schema]).fetchone() == (sessions,))
+
+
+def test_a_settlement_that_waited_for_its_job_is_written_before_the_next_one_who_waits(
+    store: PostgresStore, server: Postgres, connection: psycopg.Connection
+) -> None:
+    store.perform_sync(Start((new_job(),)))
+    (job,) = store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
+    lock = f'select from "{store.schema}".job where id = %s for update'.encode()
+    over = threading.Event()
+
+    def hold_on() -> None:
+        with server.connect() as next_one, next_one.transaction():
+            next_one.execute(lock, [job.id])
+            over.wait(60)
+
+    with ThreadPoolExecutor(2) as pool, server.connect() as other:
+        try:
+            with other.transaction():
+                other.execute(lock, [job.id])
+                settling = pool.submit(store.perform_sync, Settle((completed(job),)))
+                wait_until_waiting(connection, store, 1)
+                holding = pool.submit(hold_on)
+                wait_until_waiting(connection, store, 2)
+
+            (settled,) = settling.result(20)
+        finally:
+            over.set()
+        holding.result(20)
+    assert settled.written
+
+
+def test_what_was_waited_for_is_kept_when_a_job_is_only_new() -> None:
+    """Somebody begins to wait for the chain of job 1 each time that it is looked, also once more just before job 1 is held."""
+    jobs, held, busy = {1}, set[int](), {1}
+    steps: list[Statement] = []
+
+    def look() -> Plan[tuple[None, set[int]]]:
+        yield Statement("look")
+        return None, set(jobs)
+
+    def execute(step: Statement | Many) -> list[Row]:
+        assert isinstance(step, Statement)
+        assert not isinstance(step.parameters, tuple)
+        steps.append(step)
+        assert len(steps) < 100, "it never ends"
+        if step is LET_GO:
+            held.clear()
+        elif step.sql == SQL["lock_jobs"]:
+            if step.parameters["first"] == 1:
+                busy.clear()
+            if 1 not in held:
+                jobs.add(max(jobs) + 1)
+            got = set(step.parameters["seqs"]) - busy
+            held.update(got)
+            return [(seq,) for seq in got]
+        return []
+
+    run(locks.hold(Turn(), look), execute)
+
+    assert held == jobs
+    assert steps.count(LET_GO) == 1
+    assert (steps[0], steps[-1]) == (TRY, HELD)
+
+
+def test_a_step_that_finds_somebody_busy_each_time_ends_with_its_deadline(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.perform_sync(Start((blocker := new_job(),)))
+    send, rounds = link.Link.send, 0
+
+    def busy(self: link.Link, step: Statement | Many) -> list[Row]:
+        nonlocal rounds
+        rows = send(self, step)
+        if isinstance(step, Statement) and step.sql == SQL["lock_jobs"]:
+            rounds += 1
+            self._until = min(self._until, 0.0 if rounds > 3 else self._until)  # pyright: ignore[reportPrivateUsage]
+            return []
+        return rows
+
+    monkeypatch.setattr(link.Link, "send", busy)
+
+    with pytest.raises(StoreUnavailable, match="no answer within"):
+        store.perform_sync(Start((new_job(after=(blocker.id,)),)))
+
+    assert rounds < 10
