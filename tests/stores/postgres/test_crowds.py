@@ -57,7 +57,7 @@ def test_a_settlement_that_waited_for_its_job_is_written_before_the_next_one_who
 
 
 def test_what_was_waited_for_is_kept_when_a_job_is_only_new() -> None:
-    """Somebody begins to wait for the chain of job 1 each time that it is looked, also once more just before job 1 is held."""
+    """Somebody begins to wait for the chain of job 1 whenever its lock is tried, until it is held."""
     jobs, held, busy = {1}, set[int](), {1}
     steps: list[Statement] = []
 

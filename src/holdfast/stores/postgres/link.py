@@ -26,6 +26,12 @@ CONNECT_SECONDS: Final = 10
 _COMMIT: Final = "commit"
 _ROLLBACK: Final = "rollback"
 
+_FAILED: Final = (
+    "nothing of this transaction is written: one of its statements failed, its error was caught, and after that "
+    "PostgreSQL can only roll back. Let the error through, or run a statement that may fail in a savepoint: "
+    "`with connection.transaction():`"
+)
+
 
 class _State:
     """What blocking and async links have in common."""
@@ -37,6 +43,7 @@ class _State:
         render: Renderer,
     ) -> None:
         self.session = Session(connection)
+        self._connection = connection
         self.in_transaction = False
         self.idle_since = 0.0
         """When it was last given back to its pool."""
@@ -45,7 +52,16 @@ class _State:
         self._render = render
         self._until = math.inf
 
-    def _check_time(self) -> None:
+    def start_clock(self) -> None:
+        """A plan begins, which has the deadline for all its tries together to hold what it needs."""
+        self._until = time.monotonic() + self._deadline
+
+    def check_intact(self) -> None:
+        """RuntimeError for a transaction that can only be rolled back: to a commit, the server would do just that."""
+        if self._connection.pgconn.transaction_status == pq.TransactionStatus.INERROR:
+            raise RuntimeError(_FAILED)
+
+    def check_time(self) -> None:
         """DeadlinePassed for a plan that has begun anew, since others were busy, for as long as it has altogether."""
         if time.monotonic() > self._until:
             raise DeadlinePassed(self._late)
@@ -60,7 +76,7 @@ class Link(_State):
 
     def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
-        self._until = time.monotonic() + self._deadline
+        self.start_clock()
         answer = run(plan, self.execute)
         self.commit()
         return answer
@@ -74,7 +90,7 @@ class Link(_State):
             self.commit()
             return []
         if step is LET_GO:
-            self._check_time()
+            self.check_time()
             self.rollback()
             self.begin()
             return []
@@ -92,6 +108,7 @@ class Link(_State):
 
     def commit(self) -> None:
         if self.in_transaction:
+            self.check_intact()
             self._send(_COMMIT)
             self.in_transaction = False
 
@@ -130,7 +147,7 @@ class AsyncLink(_State):
 
     async def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
-        self._until = time.monotonic() + self._deadline
+        self.start_clock()
         answer = await run_async(plan, self.execute)
         await self.commit()
         return answer
@@ -144,7 +161,7 @@ class AsyncLink(_State):
             await self.commit()
             return []
         if step is LET_GO:
-            self._check_time()
+            self.check_time()
             await self.rollback()
             await self.begin()
             return []
@@ -162,6 +179,7 @@ class AsyncLink(_State):
 
     async def commit(self) -> None:
         if self.in_transaction:
+            self.check_intact()
             await self._send(_COMMIT)
             self.in_transaction = False
 

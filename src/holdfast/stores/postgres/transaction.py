@@ -14,7 +14,7 @@ from holdfast.stores.postgres.deadline import shut_down
 from holdfast.stores.postgres.link import AsyncLink, Link
 from holdfast.stores.postgres.outage import is_outage, translated
 from holdfast.stores.postgres.pool import AsyncPool, Pool
-from holdfast.stores.postgres.turn import BEGIN, COMMIT, Turn
+from holdfast.stores.postgres.turn import BEGIN, COMMIT, LET_GO, Turn
 from holdfast.stores.postgres.verbs import plan
 from holdfast.wakeups import Hints
 
@@ -43,6 +43,7 @@ class PostgresTransaction:
 
     async def perform(self, operation: Operation[R], /) -> R:
         link, telling = self._open(), self._telling
+        link.check_intact()
         turn = telling.turn()
         try:
             answer = await run_async(plan(turn, operation), _within_async(link))
@@ -59,12 +60,12 @@ class PostgresTransaction:
             await link.commit()
         except BaseException as error:
             self._pool.discard(link)
+            self._telling.send(self._telling.hints)  # it may have committed all the same
             if isinstance(error, Exception):
                 raise translated(error, self._telling.name, self._telling.schema) from error
             raise
         await self._pool.give_back(link)
-        if self._telling.hints:
-            self._telling.send(self._telling.hints)
+        self._telling.send(self._telling.hints)
 
     async def rollback(self) -> None:
         if self._link is None:
@@ -97,6 +98,7 @@ class SyncPostgresTransaction:
 
     def perform(self, operation: Operation[R], /) -> R:
         link, telling = self._open(), self._telling
+        link.check_intact()
         turn = telling.turn()
         try:
             answer = run(plan(turn, operation), _within(link))
@@ -114,12 +116,12 @@ class SyncPostgresTransaction:
             link.commit()
         except BaseException as error:
             self._pool.discard(link)
+            self._telling.send(self._telling.hints)  # it may have committed all the same
             if isinstance(error, Exception):
                 raise translated(error, self._telling.name, self._telling.schema) from error
             raise
         self._pool.give_back(link)
-        if self._telling.hints:
-            self._telling.send(self._telling.hints)
+        self._telling.send(self._telling.hints)
 
     def rollback(self) -> None:
         with self._ending:
@@ -149,14 +151,22 @@ class SyncPostgresTransaction:
 def _within(link: Link) -> Callable[[Statement | Many], list[Row]]:
     """Runs statements in the transaction that is open, which no plan begins or commits."""
 
+    link.start_clock()
+
     def execute(step: Statement | Many) -> list[Row]:
+        if step is LET_GO:
+            link.check_time()
         return [] if step is BEGIN or step is COMMIT else link.send(step)
 
     return execute
 
 
 def _within_async(link: AsyncLink) -> Callable[[Statement | Many], Awaitable[list[Row]]]:
+    link.start_clock()
+
     async def execute(step: Statement | Many) -> list[Row]:
+        if step is LET_GO:
+            link.check_time()
         return [] if step is BEGIN or step is COMMIT else await link.send(step)
 
     return execute

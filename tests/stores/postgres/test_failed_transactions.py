@@ -1,0 +1,127 @@
+"""After an error of a statement, a transaction can only be rolled back. Who swallowed it is told so at the commit."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+import pytest
+
+from holdfast import Attempt, Client, Jobs, Retry, SyncAttempt, SyncClient
+from holdfast.operations import GetChains, Start
+from holdfast.stores.postgres import PostgresStore
+from holdfast.testing import drain
+from holdfast.testing.builders import new_job
+
+TOLD = "nothing of this transaction is written"
+
+
+def fail_quietly(connection: psycopg.Connection) -> None:
+    with suppress(psycopg.errors.DivisionByZero):
+        connection.execute("select 1 / 0")
+
+
+async def fail_quietly_async(connection: psycopg.AsyncConnection) -> None:
+    with suppress(psycopg.errors.DivisionByZero):
+        await connection.execute("select 1 / 0")
+
+
+def test_a_commit_that_would_be_a_rollback_raises(store: PostgresStore) -> None:
+    job = new_job()
+    tx = store.begin_sync()
+    tx.perform(Start((job,)))
+    fail_quietly(tx.native)
+
+    with pytest.raises(RuntimeError, match=TOLD):
+        tx.commit()
+
+    assert store.perform_sync(GetChains((job.id,))) == [None]
+
+
+async def test_a_commit_that_would_be_a_rollback_raises_in_async_code_too(store: PostgresStore) -> None:
+    job = new_job()
+    tx = await store.begin()
+    await tx.perform(Start((job,)))
+    await fail_quietly_async(tx.native)
+
+    with pytest.raises(RuntimeError, match=TOLD):
+        await tx.commit()
+
+    assert await store.perform(GetChains((job.id,))) == [None]
+    await store.close()
+
+
+def test_an_error_within_a_savepoint_does_no_harm(store: PostgresStore) -> None:
+    job = new_job()
+    tx = store.begin_sync()
+    tx.perform(Start((job,)))
+    with suppress(psycopg.errors.DivisionByZero), tx.native.transaction():
+        tx.native.execute("select 1 / 0")
+
+    tx.commit()
+
+    assert store.perform_sync(GetChains((job.id,))) != [None]
+
+
+def declared() -> Jobs:
+    jobs = Jobs()
+    once = Retry(max_attempts=1)
+
+    @jobs.job(retry=once)
+    async def stage(attempt: Attempt) -> str:
+        async with attempt.prepare(mode="staged") as tx:
+            await fail_quietly_async(tx)
+        return "done"
+
+    @jobs.job(retry=once)
+    def stage_in_thread(attempt: SyncAttempt) -> str:
+        with attempt.prepare(mode="staged") as tx:
+            fail_quietly(tx)
+        return "done"
+
+    @jobs.job(retry=once)
+    async def finish(attempt: Attempt) -> str:
+        async with attempt.complete() as done:
+            await fail_quietly_async(done.tx)
+            return done.output("done")
+
+    return jobs
+
+
+@pytest.mark.parametrize("name", ["stage", "stage_in_thread", "finish"])
+async def test_an_attempt_whose_writes_are_gone_fails(name: str, address: str) -> None:
+    jobs = declared()
+    async with Client(address, jobs) as client:
+        await client.start(jobs[name].bind())
+
+        (ended,) = await drain(client)
+
+    assert ended.kind == "failed"
+    assert TOLD in str(ended.error)
+
+
+async def complete(client: Client, chain: Any, *, output: bool) -> None:
+    async with client.completing(chain) as current:
+        await fail_quietly_async(current.tx)
+        if output:
+            await current.output("done")
+
+
+@pytest.mark.parametrize("output", [True, False], ids=["an output", "no output"])
+async def test_a_completion_whose_writes_are_gone_raises(address: str, output: bool) -> None:
+    jobs = declared()
+    async with Client(address, jobs) as client:
+        chain: Any = await client.start(jobs["stage"].bind())
+
+        with pytest.raises(RuntimeError, match=TOLD):
+            await complete(client, chain, output=output)
+
+
+def test_a_blocking_completion_whose_writes_are_gone_raises(address: str) -> None:
+    jobs = declared()
+    with SyncClient(address, jobs) as client:
+        chain: Any = client.start(jobs["stage"].bind())
+
+        with pytest.raises(RuntimeError, match=TOLD), client.completing(chain) as current:
+            fail_quietly(current.tx)
