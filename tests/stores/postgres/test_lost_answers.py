@@ -137,6 +137,7 @@ def test_a_migration_on_a_silent_connection_is_given_up_at_the_deadline(
         proxy.fall_silent()
         return {"9999_later": "select 1", **steps()}
 
+    monkeypatch.setattr(migrating, "STEP_SECONDS", 1.0)
     monkeypatch.setattr(migrating, "steps", silent_by_then)
     with ThreadPoolExecutor(1) as pool:
         migration = pool.submit(remote.migrate_sync)

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -36,7 +37,7 @@ from holdfast.operations import (
     TypeTerms,
 )
 from holdfast.stores.address import open_store
-from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres import PostgresStore, migrating
 from holdfast.stores.postgres.migrating import script, steps
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
@@ -83,6 +84,36 @@ def test_of_many_who_migrate_at_once_one_does(server: Postgres, schema: str) -> 
         thread.join()
 
     assert sorted(answers, key=len) == [[]] * 5 + [list(steps())]
+
+
+def test_a_step_may_take_longer_than_a_call_and_than_the_role_allows(
+    server: Postgres, schema: str, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection.execute("create role hasty superuser login")
+    try:
+        connection.execute("alter role hasty set statement_timeout = '500ms'")
+        store = PostgresStore(server.address(user="hasty", schema=schema, deadline="1"))
+        slow = {**steps(), "9999_slow": "select pg_sleep(2)"}
+        monkeypatch.setattr(migrating, "steps", lambda: slow)
+
+        assert store.migrate_sync() == list(slow)
+    finally:
+        connection.execute(f'drop schema if exists "{schema}" cascade'.encode())
+        connection.execute("drop role hasty")
+
+
+def test_who_finds_another_migrating_waits_for_it_longer_than_for_a_table(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrating, "LOCK_TIMEOUT", "1ms")
+    monkeypatch.setattr(migrating, "TRIES", 1)
+    slow = {**steps(), "9999_slow": "select pg_sleep(1)"}
+    monkeypatch.setattr(migrating, "steps", lambda: slow)
+
+    with ThreadPoolExecutor(2) as pool:
+        applied = list(pool.map(lambda _: store.migrate_sync(), range(2)))
+
+    assert sorted(applied) == [[], ["9999_slow"]]
 
 
 def test_the_script_makes_the_same_tables_and_may_be_run_again(

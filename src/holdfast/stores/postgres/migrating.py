@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Final
 
 import psycopg
@@ -15,6 +17,8 @@ from holdfast.stores.postgres.rendering import in_schema
 LOCK_TIMEOUT: Final = "2s"
 """How long a step waits for a table that is in use. Everybody else waits behind it, so it gives up and comes again."""
 TRIES: Final = 15
+STEP_SECONDS: Final = 3600.0
+"""How long the steps may take together, whatever the address and the role say: a large table may have to be read."""
 
 _APPLIED: Final = "insert into holdfast.migration (number, name) values (%s, %s)"
 _NUMBERS: Final = "select number from holdfast.migration"
@@ -57,36 +61,54 @@ def script(schema: str) -> str:
 def migrate(connection: psycopg.Connection, schema: str, *, deadline: float) -> list[str]:
     """Apply the steps that are missing, on a connection in autocommit; answers their names.
 
-    Each try has this many seconds for all of them. What a server did that fell silent is undone.
+    The steps have STEP_SECONDS, and so has the wait for somebody who is migrating the schema just now; everything else
+    has this many. What a server did that fell silent is undone.
     """
     for attempt in range(1, TRIES + 1):
         try:
             with deadlines.within(connection.pgconn.socket, deadline):
-                return _apply(connection, schema)
+                return _apply(connection, schema, deadline)
         except psycopg.errors.LockNotAvailable:
+            # Its transaction is over, so the connection can be used again.
             if attempt == TRIES:
                 raise
             time.sleep(0.2)
     raise AssertionError("unreachable")
 
 
-def _apply(connection: psycopg.Connection, schema: str) -> list[str]:
+def _apply(connection: psycopg.Connection, schema: str, deadline: float) -> list[str]:
     """All missing steps in one transaction: a step that fails leaves nothing behind."""
+    descriptor = connection.pgconn.socket
     quoted = f'"{schema}"'
     applied: list[str] = []
     with connection.transaction():
+        connection.execute(f"set local statement_timeout = {round(STEP_SECONDS * 1000)}".encode())
+        with _longer(descriptor, deadline):
+            # Nobody but those who migrate waits behind this lock, so there is no need to come again.
+            connection.execute("set local lock_timeout = 0")
+            connection.execute("select pg_advisory_xact_lock(%s)", [_lock(schema)])
         connection.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'".encode())
-        connection.execute("select pg_advisory_xact_lock(%s)", [_lock(schema)])
         found = connection.execute("select 1 from pg_namespace where nspname = %s", [schema]).fetchone()
         if found is None:
             connection.execute(f"create schema {quoted}".encode())
         done = _done(connection, schema)
-        for name, text in steps().items():
-            if int(name[:4]) not in done:
-                connection.execute(in_schema(text, f"{quoted}.").encode(), prepare=False)
-                connection.execute(in_schema(_APPLIED, f"{quoted}.").encode(), [int(name[:4]), name])
-                applied.append(name)
+        with _longer(descriptor, deadline):
+            for name, text in steps().items():
+                if int(name[:4]) not in done:
+                    connection.execute(in_schema(text, f"{quoted}.").encode(), prepare=False)
+                    connection.execute(in_schema(_APPLIED, f"{quoted}.").encode(), [int(name[:4]), name])
+                    applied.append(name)
     return applied
+
+
+@contextmanager
+def _longer(descriptor: int, deadline: float) -> Generator[None]:
+    """Within a deadline, the block has STEP_SECONDS instead, and what follows it the deadline again."""
+    try:
+        with deadlines.within(descriptor, STEP_SECONDS):
+            yield
+    finally:
+        deadlines.watch(descriptor, deadline)
 
 
 def _done(connection: psycopg.Connection, schema: str) -> set[int]:
