@@ -66,7 +66,7 @@ class SyncAttempt:
 
     @property
     def claim(self) -> Claim:
-        """Proof of holding the job: its id and a token, new for each attempt, though jobs claimed together share one."""
+        """Proof of holding the job: its id and a token, new for each attempt. Jobs claimed together share the token."""
         return self.job.record.claim
 
     def keep(self, time: Seconds) -> None:
