@@ -138,14 +138,17 @@ class PostgresStore(Store):
 
     def _tell(self, turn: Turn) -> None:
         """Wake whoever has something to do after a turn that has committed, unless it did so itself."""
-        if turn.told and self._notifies is not None and not turn.hints.recorded:
-            self._notifies.told(turn.hints)
-        else:
-            self.send(turn.hints)
+        if turn.voice is not None and self._notifies is not None:
+            self._notifies.silent(spoke=turn.told)
+            if turn.told and not turn.hints.recorded:
+                self._notifies.told(turn.hints)
+                return
+        self.send(turn.hints)
 
     def _tell_unsure(self, turn: Turn) -> None:
         """Wake them after a turn that failed: part of it may be written, and another try would not tell of that."""
-        self.send(turn.hints)
+        turn.told = False
+        self._tell(turn)
 
     def send(self, hints: Hints, /) -> None:
         """Wake whoever has something to do after a commit."""
