@@ -172,6 +172,9 @@ class WatchedSyncTransaction:
         self._watch.meet("rollback", "after")
         _note_losses(self._watch, self._answers)
 
+    def abandon(self) -> None:
+        self._inner.abandon()
+
 
 def _note_losses(watch: Watch, answers: list[tuple[Operation[Any], Any, int]]) -> None:
     """What was refused counts although it was rolled back; what was written does not."""
