@@ -11,7 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from holdfast import Attempt, Retry, Store, SyncAttempt, SyncClient
+from holdfast import Attempt, ClaimLost, Retry, Store, SyncAttempt, SyncClient
+from holdfast.store import SyncTransaction
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.clock import ManualClock
@@ -158,3 +159,34 @@ async def test_a_plain_handler_that_hangs_in_its_transaction_holds_its_job_no_lo
 
     assert not errors
     assert (await stage.job(chain)).output == 2
+
+
+async def test_a_transaction_that_is_cut_off_as_it_begins_says_why(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
+    begin = stage.store.begin_sync
+    said: list[str] = []
+
+    def begin_and_cut() -> SyncTransaction:
+        tx = begin()
+        tx.abandon()
+        return tx
+
+    @stage.jobs.job(timeout=0.2, retry=Retry(max_attempts=1))
+    def late(attempt: SyncAttempt) -> None:
+        attempt.signal.wait_sync(PATIENCE)
+        try:
+            with attempt.prepare():
+                said.append("prepared")
+        except ClaimLost as lost:
+            said.append(lost.reason)
+        finally:
+            over.set()
+
+    monkeypatch.setattr(stage.store, "begin_sync", begin_and_cut)
+    await stage.start(late.bind())
+    async with stage.worker(lease=LONG):
+        await asyncio.to_thread(over.wait, PATIENCE)
+
+    assert said == ["timeout"]

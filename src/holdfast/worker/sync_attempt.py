@@ -125,9 +125,12 @@ class SyncAttempt:
         self._work.tx = tx
         try:
             tx.perform(Guard(self.claim))
-        except BaseException:
+        except BaseException as error:
             self._work.tx = None
             tx.rollback()
+            if (reason := self.signal.reason) is not None and not isinstance(error, ClaimLost):
+                # Cut off since the attempt is over: that is the news, not what became of the transaction.
+                raise ClaimLost(self.job.id, reason) from error
             raise
         return tx
 
