@@ -58,6 +58,7 @@ def multiply(place: Place, count: int) -> None:
                 )
                 connection.execute(statement.encode())
                 connection.execute("vacuum analyze holdfast.job")
+                connection.execute("checkpoint")  # what was loaded is on disk before the clock begins
         case "sqlite":
             with closing(sqlite3.connect(place.url)) as connection:
                 columns = connection.execute("select name from pragma_table_info('holdfast_job') where pk = 0")
