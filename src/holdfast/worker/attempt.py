@@ -102,6 +102,9 @@ class Attempt:
                     await stack.enter_async_context(around(middleware, "prepare", self, tx.native))
                 with self._work.preparing():
                     yield tx.native
+            if mode == "staged" and session is not None:
+                # After a statement's error that was swallowed, a session's commit is a rollback, without a word.
+                await tx.perform(Guard(self.claim))
         except BaseException as error:
             self._work.tx = None
             if mode == "atomic":

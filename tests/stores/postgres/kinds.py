@@ -55,7 +55,7 @@ def psycopg_connection(isolation: str) -> Generator[Sync]:
 
 @contextmanager
 def alchemy_session(isolation: str) -> Generator[Sync]:
-    engine = sqlalchemy.create_engine(_url("psycopg"), isolation_level=isolation)
+    engine = sqlalchemy.create_engine(url("psycopg"), isolation_level=isolation)
     try:
         with Session(engine) as session:
             yield _alchemy(session)
@@ -65,7 +65,7 @@ def alchemy_session(isolation: str) -> Generator[Sync]:
 
 @contextmanager
 def alchemy_connection(isolation: str) -> Generator[Sync]:
-    engine = sqlalchemy.create_engine(_url("psycopg"), isolation_level=isolation)
+    engine = sqlalchemy.create_engine(url("psycopg"), isolation_level=isolation)
     try:
         with engine.connect() as connection:
             yield _alchemy(connection)
@@ -214,14 +214,14 @@ def _async_alchemy(tx: AsyncSession | AsyncConnection) -> Async:
 
 @asynccontextmanager
 async def _engine(driver: str, isolation: str) -> AsyncGenerator[AsyncEngine]:
-    engine = create_async_engine(_url(driver), isolation_level=isolation)
+    engine = create_async_engine(url(driver), isolation_level=isolation)
     try:
         yield engine
     finally:
         await engine.dispose()
 
 
-def _url(driver: str) -> str:
+def url(driver: str) -> str:
     server = shared_postgres()
     return f"postgresql+{driver}://postgres@/postgres?host={server.home}&port={server.port}"
 

@@ -7,12 +7,17 @@ from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import DataError
+from sqlalchemy.ext.asyncio import async_sessionmaker, create_async_engine
+from sqlalchemy.orm import sessionmaker
 
 from holdfast import Attempt, Client, Jobs, Retry, SyncAttempt, SyncClient
 from holdfast.operations import GetChains, Start
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing import drain
 from holdfast.testing.builders import new_job
+from tests.stores.postgres.kinds import url
 
 TOLD = "nothing of this transaction is written"
 
@@ -125,3 +130,40 @@ def test_a_blocking_completion_whose_writes_are_gone_raises(address: str) -> Non
 
         with pytest.raises(RuntimeError, match=TOLD), client.completing(chain) as current:
             fail_quietly(current.tx)
+
+
+async def test_a_staged_session_whose_writes_are_gone_fails_its_attempt(address: str) -> None:
+    jobs = Jobs()
+    engine = create_async_engine(url("psycopg"))
+
+    @jobs.job(retry=Retry(max_attempts=1))
+    async def stage(attempt: Attempt) -> str:
+        async with attempt.prepare(session=async_sessionmaker(engine)) as session:
+            with suppress(DataError):
+                await session.execute(text("select 1 / 0"))
+        return "done"
+
+    async with Client(address, jobs) as client:
+        await client.start(stage.bind())
+        (ended,) = await drain(client)
+    await engine.dispose()
+
+    assert ended.kind == "failed"
+
+
+async def test_a_staged_blocking_session_whose_writes_are_gone_fails_its_attempt(address: str) -> None:
+    jobs = Jobs()
+    engine = create_engine(url("psycopg"))
+
+    @jobs.job(retry=Retry(max_attempts=1))
+    def stage(attempt: SyncAttempt) -> str:
+        with attempt.prepare(session=sessionmaker(engine)) as session, suppress(DataError):
+            session.execute(text("select 1 / 0"))
+        return "done"
+
+    async with Client(address, jobs) as client:
+        await client.start(stage.bind())
+        (ended,) = await drain(client)
+    engine.dispose()
+
+    assert ended.kind == "failed"
