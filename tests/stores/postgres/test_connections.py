@@ -111,3 +111,14 @@ def test_who_outlives_a_closed_store_leaves_no_connection_behind(
     counted.open_sync()
     counted.perform_sync(GetStats())
     assert sessions(connection, role) == 2, "one for verbs, one that listens"
+
+
+def test_a_transaction_that_was_cut_off_is_rolled_back_without_a_word(store: PostgresStore) -> None:
+    """Its thread may have had its answer just before, and believe that the connection is well."""
+    tx = store.begin_sync()
+    tx.native.execute("select 1")
+    tx.abandon()
+
+    tx.rollback()
+
+    assert tx.native.closed

@@ -95,6 +95,7 @@ class SyncPostgresTransaction:
         self._link: Link | None = link
         self._telling = telling
         self._ending = threading.Lock()
+        self._cut = False
 
     def perform(self, operation: Operation[R], /) -> R:
         link, telling = self._open(), self._telling
@@ -128,7 +129,7 @@ class SyncPostgresTransaction:
             link, self._link = self._link, None
         if link is None:
             return
-        if link.connection.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS:
+        if self._cut or link.connection.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS:
             self._pool.discard(link)
             return
         try:
@@ -140,6 +141,7 @@ class SyncPostgresTransaction:
         """The socket is shut down: whatever its thread is doing, the server rolls back and lets every lock go."""
         with self._ending:  # its number is not another connection's yet
             if self._link is not None:
+                self._cut = True
                 shut_down(self._link.connection.pgconn.socket)
 
     def _open(self) -> Link:
