@@ -78,7 +78,7 @@ class QueueCalls:
         chain = yield from self._newest(id)
         if chain is None or chain.last.status is Status.CANCELLED:
             return "not_found"
-        # It is stored with the job and names this call: whose reason is found there, it was that cancelled it.
+        # It is stored with the job and names this call, so that of several callers each knows whether it was the one.
         reason = write_error("Cancelled", "cancelled by a client", f"by call {new_token()}")
         if not chain.last.status.finished:
             try:

@@ -131,7 +131,8 @@ class SyncAttempt:
         except BaseException as error:
             self._work.tx = None
             tx.rollback()
-            if (reason := self.signal.reason) is not None and not isinstance(error, ClaimLost):
+            reason = self.signal.reason
+            if reason is not None and isinstance(error, Exception) and not isinstance(error, ClaimLost):
                 # Cut off since the attempt is over: that is the news, not what became of the transaction.
                 raise ClaimLost(self.job.id, reason) from error
             raise
