@@ -4,7 +4,8 @@ SQLite's own waiting is unfair: with sixteen processes that write without pause,
 in four seconds. So only one process at a time tries for SQLite's write lock: the one that holds a `flock` on
 the wake file. Whoever has just committed finds that taken and comes after it; the longest wait fell from all four
 seconds to a tenth of one. It is a matter of order only: correctness rests on SQLite's lock, which the application's
-own connections and other programs take as ever.
+own connections and other programs take as ever. The one at the front may be frozen there, or its interpreter held by
+one of its threads; so nobody trusts the order for long, and then tries for SQLite's lock beside it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ _LONGEST = 0.004
 _AT_THE_FRONT = 0.0002
 """The pause of the one process that tries for SQLite's lock, in seconds."""
 
+_TRUST = 0.25
+"""For how long the others leave SQLite's lock to the one at the front, in seconds: longer than a line of many takes."""
+
 
 class Gate:
     """Runs what needs the write lock, when it is this process's turn. For one thread at a time."""
@@ -40,6 +44,7 @@ class Gate:
     def __init__(self, path: Path) -> None:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
         self._fd = os.open(wake_file(path), flags, 0o600)
+        self._trust = _TRUST if sys.platform != "win32" else 0.0
 
     def close(self) -> None:
         os.close(self._fd)
@@ -50,34 +55,32 @@ class Gate:
 
     def patiently(self, action: Callable[[], R], timeout: float) -> R:
         """Do what fails while others hold the write lock, again and again until it works or the time is over."""
-        deadline = time.monotonic() + timeout
-        first = self._line_up(deadline)
+        begun = time.monotonic()
+        first, pause = False, _SHORTEST
         try:
             while True:
-                try:
-                    return action()
-                except sqlite3.OperationalError as error:
-                    if not is_busy(error) or time.monotonic() > deadline:
-                        raise
-                # One that is not first after all that time tries as well: the first may have been stopped.
-                time.sleep(_AT_THE_FRONT if first else _LONGEST)
+                first = first or self._is_first()
+                waited = time.monotonic() - begun
+                if first or waited >= min(self._trust, timeout):
+                    try:
+                        return action()
+                    except sqlite3.OperationalError as error:
+                        if not is_busy(error) or waited > timeout:
+                            raise
+                time.sleep(_AT_THE_FRONT if first else pause * random.uniform(0.5, 1.5))
+                pause = min(pause * 1.3, _LONGEST)
         finally:
             if first and sys.platform != "win32":
                 fcntl.flock(self._fd, fcntl.LOCK_UN)
 
-    def _line_up(self, deadline: float) -> bool:
-        """Wait to be the first of those that wait; False if that never came."""
-        if sys.platform == "win32":
-            return False
-        pause = _SHORTEST
-        while True:
+    def _is_first(self) -> bool:
+        """Whether this process is at the front now. Where nobody can be, nobody waits for it either."""
+        if sys.platform != "win32":
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
             except BlockingIOError:
-                if time.monotonic() > deadline:
-                    return False
-            except OSError:  # a file system without such locks
                 return False
-            time.sleep(pause * random.uniform(0.5, 1.5))
-            pause = min(pause * 1.3, _LONGEST)
+            except OSError:  # a file system without such locks
+                self._trust = 0.0
+        return False

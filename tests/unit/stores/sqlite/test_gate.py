@@ -1,0 +1,77 @@
+"""Who writes next, between processes. A lock of another opening of the file stands for another process."""
+
+from __future__ import annotations
+
+import fcntl
+import sqlite3
+import threading
+import time
+from collections.abc import Generator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from holdfast.stores.sqlite.gate import Gate
+from holdfast.stores.sqlite.watch import wake_file
+
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Generator[Gate]:
+    with closing(Gate(tmp_path / "jobs.db")) as gate:
+        yield gate
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Generator[sqlite3.Connection]:
+    with closing(sqlite3.connect(tmp_path / "jobs.db", timeout=0, isolation_level=None)) as connection:
+        yield connection
+
+
+def test_a_process_that_is_frozen_at_the_front_holds_nobody_up(
+    tmp_path: Path, gate: Gate, connection: sqlite3.Connection
+) -> None:
+    with wake_file(tmp_path / "jobs.db").open("r+b") as frozen:
+        fcntl.flock(frozen, fcntl.LOCK_EX)
+        before = time.monotonic()
+
+        gate.begin(connection, PATIENCE)
+
+        assert time.monotonic() - before < PATIENCE / 2
+        assert connection.in_transaction
+
+
+def test_the_others_leave_the_lock_to_the_one_at_the_front_for_a_while(
+    tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asleep, released, tries = threading.Event(), threading.Event(), list[bool]()
+    monkeypatch.setattr("holdfast.stores.sqlite.gate.time.sleep", lambda _: asleep.set())
+    monkeypatch.setattr(gate, "_trust", PATIENCE)
+    with wake_file(tmp_path / "jobs.db").open("r+b") as front:
+        fcntl.flock(front, fcntl.LOCK_EX)
+        waiting = threading.Thread(
+            target=gate.patiently, args=(lambda: tries.append(released.is_set()), PATIENCE), daemon=True
+        )
+        waiting.start()
+        assert asleep.wait(PATIENCE)
+        released.set()
+        fcntl.flock(front, fcntl.LOCK_UN)
+        waiting.join(PATIENCE)
+
+    assert tries == [True]
+
+
+def test_a_lock_that_is_held_for_too_long_is_reported_though_the_front_was_never_reached(
+    tmp_path: Path, gate: Gate, connection: sqlite3.Connection
+) -> None:
+    with (
+        closing(sqlite3.connect(tmp_path / "jobs.db", isolation_level=None)) as holder,
+        wake_file(tmp_path / "jobs.db").open("r+b") as frozen,
+    ):
+        holder.execute("begin immediate")
+        fcntl.flock(frozen, fcntl.LOCK_EX)
+
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            gate.begin(connection, 0.01)
