@@ -47,7 +47,11 @@ def test_the_others_leave_the_lock_to_the_one_at_the_front_for_a_while(
     tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asleep, released, tries = threading.Event(), threading.Event(), list[bool]()
-    monkeypatch.setattr("holdfast.stores.sqlite.gate.time.sleep", lambda _: asleep.set())
+
+    def fall_asleep(_: float) -> None:
+        asleep.set()
+
+    monkeypatch.setattr(time, "sleep", fall_asleep)
     monkeypatch.setattr(gate, "_trust", PATIENCE)
     with wake_file(tmp_path / "jobs.db").open("r+b") as front:
         fcntl.flock(front, fcntl.LOCK_EX)
