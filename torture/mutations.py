@@ -197,7 +197,7 @@ MUTANTS: dict[str, Mutant] = {
         "the reaper",
         (10, 11, 30),
         everywhere=(
-            Edit("holdfast.worker.worker", "if ticks() >= self._reaped + REAP_EVERY:", "if self._reaped < 0:"),
+            Edit("holdfast.worker.reaper", "return ticks() >= self._reaped + REAP_EVERY", "return self._reaped < 0"),
         ),
     ),
     "impatient reaper": Mutant(
@@ -396,7 +396,7 @@ MUTANTS: dict[str, Mutant] = {
         (10, 23, 30),
         everywhere=(
             Edit(
-                "holdfast.worker.worker", "return await self._alarm.wait(poll)", "return await self._alarm.wait(3600)"
+                "holdfast.worker.feeder", "return await self._alarm.wait(poll)", "return await self._alarm.wait(3600)"
             ),
         ),
     ),

@@ -16,9 +16,9 @@ def prepare(settings: Settings) -> None:
     if settings.url.startswith("redis"):
         lua_audit.install()
     import holdfast.worker.pruner as pruner
-    import holdfast.worker.worker as worker
+    import holdfast.worker.reaper as reaper
 
-    changes: list[tuple[Any, str, float]] = [(worker, "REAP_EVERY", settings.reap), (pruner, "EVERY", 2.0)]
+    changes: list[tuple[Any, str, float]] = [(reaper, "REAP_EVERY", settings.reap), (pruner, "EVERY", 2.0)]
     for module, name, value in changes:
         setattr(module, name, value)
 

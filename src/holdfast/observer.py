@@ -79,16 +79,8 @@ class Observers:
             return
         if record is not None:
             details.setdefault("worker", record.worker)
-            event = Event(
-                kind,
-                job_id=record.id,
-                chain_id=record.chain_id,
-                type=record.type,
-                attempt=record.attempt,
-                trace=record.trace,
-                key=record.key,
-                **details,
-            )
+            about = (None, record.id, record.chain_id, record.type, record.attempt)
+            event = Event(kind, *about, trace=record.trace, key=record.key, **details)
         else:
             event = Event(kind, **details)
         if logged and (kind != "store_error" or self._repetition.is_news(event.worker, event.job_id, event.detail)):

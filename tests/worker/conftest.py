@@ -18,7 +18,7 @@ from tests.worker.stage import Stage
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """Look for lost jobs, for a blocked loop and for idle connections more often than otherwise."""
-    monkeypatch.setattr("holdfast.worker.worker.REAP_EVERY", 0.1)
+    monkeypatch.setattr("holdfast.worker.reaper.REAP_EVERY", 0.1)
     monkeypatch.setattr("holdfast.worker.watchdog.BEAT", 0.05)
     monkeypatch.setattr("holdfast.stores.postgres.deadline.TICK", 0.02)
 

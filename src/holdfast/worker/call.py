@@ -25,13 +25,13 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Call(Protocol):
-    """What the runner needs of a call, whatever runs it."""
+    """What the runner needs of a call that an attempt belongs to, whatever runs it."""
 
     attempt: Any
 
     @property
-    def work(self) -> Work[Any] | None:
-        """What the handler does with its transactions; None where it cannot have any."""
+    def work(self) -> Work[Any]:
+        """What the handler does with its transactions."""
         ...
 
     def run(self) -> Awaitable[Any]:
@@ -45,22 +45,6 @@ class Call(Protocol):
     async def roll_back(self) -> None:
         """Undo the attempt's open transaction, if there is one."""
         ...
-
-
-class BareCall:
-    """An async handler that takes no attempt, and no middleware around it sees one: its value is all there is to it."""
-
-    work = None
-    attempt = None
-
-    def __init__(self, holding: Holding, arguments: Arguments) -> None:
-        self.run = partial(holding.terms.type.call, None, arguments)
-
-    async def commit(self, settlement: Settlement) -> Settled:
-        raise AssertionError("a handler without an attempt opens no transaction")
-
-    async def roll_back(self) -> None:
-        """There is none."""
 
 
 class AsyncCall:

@@ -18,16 +18,18 @@ from holdfast.observer import Observers
 from holdfast.operations import GetBlockers, LostReason, Settled
 from holdfast.record import Record, Status
 from holdfast.store import Store
-from holdfast.worker.call import AsyncCall, BareCall, Call, ThreadCall
+from holdfast.worker.call import AsyncCall, Call, ThreadCall
 from holdfast.worker.holdings import Holding, Holdings, ticks
 from holdfast.worker.middleware import Middleware, onion
 from holdfast.worker.process_call import ProcessCall
 from holdfast.worker.processes import Processes
 from holdfast.worker.settler import Settler
-from holdfast.worker.telling import tell_end
+from holdfast.worker.telling import tell_claimed, tell_end
 from holdfast.worker.terms import RunTerms
 from holdfast.worker.threads import Threads
 from holdfast.worker.work import blocker_outputs, outcome_of
+
+_RELEASED = Released()
 
 
 class AttemptTimeout(Exception):
@@ -63,9 +65,19 @@ class Runner:
         self._processes = processes
         self._observers = observers
         self._middlewares = middlewares
+        self._bare = frozenset(
+            name
+            for name, each in terms.items()
+            if each.type.is_async and not each.type.takes_attempt and not middlewares
+        )
+        """Types whose handlers take no attempt, and no middleware sees one: their value is all there is to a call."""
+        self._tells_starts = False
 
     def hold(self, records: Sequence[Record], sent: float) -> list[Holding]:
         """Take note of jobs, claimed by a request sent at that time, so that their leases are renewed from now on."""
+        tell_claimed(self._observers, records)
+        # Asked once for all of them, and not again as each begins.
+        self._tells_starts = self._observers.wants("started")
         now, terms = ticks(), self._terms
         holdings = [Holding(record, terms[record.type], now, sent) for record in records]
         self._holdings.add(holdings)
@@ -74,44 +86,67 @@ class Runner:
     def give_back(self, holding: Holding) -> None:
         """Release a job whose handler was not even called."""
         holding.ended = True
-        self._submit(holding, self._settle(holding, Released()))
+        self._submit(holding, self._settle(holding, _RELEASED))
 
     async def run(self, holding: Holding, task: asyncio.Task[None]) -> None:
         """Run the handler in this task, the current one; when this returns its slot is free.
 
         The claim is held on until the outcome is written.
         """
-        if self._observers.wants("started"):
+        if self._tells_starts:
             self._observers.tell("started", holding.record)
+        record, terms = holding.record, holding.terms
         call: Call | None = None
-        outcome: Outcome | None
+        timeout: float | None = None
+        timer: asyncio.TimerHandle | None = None
+        outcome: Outcome | None = _RELEASED
         try:
-            blockers = (await self._blockers(holding)) if holding.record.blockers else ()
-            call = self._call(holding, blockers)
-            outcome = await self._outcome(holding, call, task)
-        except Exception as error:
+            if holding.enter(task):
+                timeout = terms.timeout(record)
+                if timeout is not None:
+                    timer = task.get_loop().call_later(timeout, holding.abort, "timeout")
+                if record.type in self._bare:
+                    value = await terms.type.call(None, terms.type.arguments(record.input))
+                    outcome = outcome_of(value, record, terms.type)
+                else:
+                    call = await self._call(holding)
+                    value = await onion(self._middlewares, call.attempt, call.run)()
+                    outcome = call.work.outcome(value)
+        except asyncio.CancelledError as error:
+            # Unless we did it, the handler awaited something that was cancelled: an error like any other.
+            outcome = _RELEASED if holding.signal.aborted else Raised(error)
+        except ClaimLost as error:
+            holding.signal.fire(cast("LostReason", error.reason))
+            outcome = None
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # SystemExit too: a handler does not end its worker
             outcome = Raised(error)
         finally:
             holding.ended = True
+            if timer is not None:
+                timer.cancel()
+        if task.cancelling():
+            await _take_back_cancels(task)
+        if outcome is not None and holding.signal.reason is not None:
+            outcome = self._aborted(holding, outcome, timeout)
         settlement = None if outcome is None else self._settle(holding, outcome, call)
-        conclude = holding.terms.type.conclude
+        conclude = terms.type.conclude
         if conclude is not None and outcome is not None and settlement is not None and _is_final(settlement):
-            settlement = await conclude(holding.record, outcome, settlement)
-        if call is not None and call.work is not None and call.work.tx is not None:
+            settlement = await conclude(record, outcome, settlement)
+        if call is not None and call.work.tx is not None:
             await self._end_transaction(holding, call, settlement, call.work.started)
         elif settlement is None:  # the claim is gone, and with it the right to write
             self._lose(holding)
         else:
             self._submit(holding, settlement)
 
-    async def _blockers(self, holding: Holding) -> tuple[Any, ...]:
-        return blocker_outputs(await self._store.perform(GetBlockers(holding.record.id)), self._jobs)
-
-    def _call(self, holding: Holding, blockers: tuple[Any, ...]) -> Call:
-        job_type = holding.terms.type
-        arguments = job_type.arguments(holding.record.input)
-        if job_type.is_async and not job_type.takes_attempt and not self._middlewares:
-            return BareCall(holding, arguments)
+    async def _call(self, holding: Holding) -> Call:
+        record, job_type = holding.record, holding.terms.type
+        blockers: tuple[Any, ...] = ()
+        if record.blockers:
+            blockers = blocker_outputs(await self._store.perform(GetBlockers(record.id)), self._jobs)
+        arguments = job_type.arguments(record.input)
         if job_type.is_async:
             return AsyncCall(
                 holding, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares
@@ -125,36 +160,6 @@ class Runner:
             holding, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares,
             threads=self._threads,
         )  # fmt: skip
-
-    async def _outcome(self, holding: Holding, call: Call, task: asyncio.Task[None]) -> Outcome | None:
-        """What the attempt came to; None if its claim was lost on the way."""
-        if not holding.enter(task):
-            return self._aborted(holding, Released(), None)
-        timeout = holding.terms.timeout(holding.record)
-        timer = None if timeout is None else task.get_loop().call_later(timeout, holding.abort, "timeout")
-        outcome: Outcome
-        try:
-            run = onion(self._middlewares, call.attempt, call.run) if self._middlewares else call.run
-            value = await run()
-            work = call.work
-            outcome = outcome_of(value, holding.record, holding.terms.type) if work is None else work.outcome(value)
-        except asyncio.CancelledError as error:
-            # Unless we did it, the handler awaited something that was cancelled: an error like any other.
-            outcome = Released() if holding.signal.aborted else Raised(error)
-        except ClaimLost as error:
-            holding.signal.fire(cast("LostReason", error.reason))
-            return None
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
-        except BaseException as error:  # SystemExit too: a handler does not end its worker
-            outcome = Raised(error)
-        finally:
-            holding.ended = True
-            if timer is not None:
-                timer.cancel()
-        if task.cancelling():
-            await _take_back_cancels(task)
-        return outcome if holding.signal.reason is None else self._aborted(holding, outcome, timeout)
 
     def _aborted(self, holding: Holding, outcome: Outcome, timeout: float | None) -> Outcome | None:
         """What an attempt came to whose signal fired meanwhile."""
@@ -192,12 +197,12 @@ class Runner:
 
     def _settle(self, holding: Holding, outcome: Outcome, call: Call | None = None) -> Settlement:
         settlement = settle(holding.record, outcome, holding.terms.retry)
-        if call is not None and call.work is not None and call.work.keep is not None:
+        if call is not None and call.work.keep is not None:
             settlement = replace(settlement, keep=call.work.keep)
         return settlement
 
     def _submit(self, holding: Holding, settlement: Settlement) -> None:
-        self._settler.submit(settlement, partial(self._answered, holding, settlement))
+        self._settler.submit(holding, settlement, self._answered)
 
     def _settle_in_doubt(
         self, holding: Holding, hoped: Settlement, error: Exception, started: list[Chain[Any]]
@@ -207,15 +212,14 @@ class Runner:
         That it failed, written under the same token, changes nothing after a commit. Where the job turns out to be
         completed, what we hoped for is sent once more, since the store tells whether that is how it was.
         """
-        failed = self._settle(holding, Raised(error))
 
-        def answered(answer: Settled) -> None:
+        def answered(holding: Holding, failed: Settlement, answer: Settled) -> None:
             if answer.lost == "already_completed":
-                self._settler.submit(hoped, partial(self._answered, holding, hoped, started=started))
+                self._settler.submit(holding, hoped, partial(self._answered, started=started))
             else:
                 self._answered(holding, failed, answer)
 
-        self._settler.submit(failed, answered)
+        self._settler.submit(holding, self._settle(holding, Raised(error)), answered)
 
     def _answered(
         self, holding: Holding, settlement: Settlement, answer: Settled, *, started: Sequence[Chain[Any]] = ()

@@ -15,6 +15,7 @@ from holdfast.observer import Observers, log
 from holdfast.operations import Settle, Settled
 from holdfast.retry import Retry
 from holdfast.store import Store
+from holdfast.worker.holdings import Holding
 
 BATCH = 500
 PATIENCE = 10
@@ -26,7 +27,8 @@ ASIDE = 4
 """Writes aside that are under way at once: each may keep a connection until the store gives up."""
 
 
-Unsettled = tuple[Settlement, Callable[[Settled], None]]
+Answered = Callable[[Holding, Settlement, Settled], None]
+Unsettled = tuple[Holding, Settlement, Answered]
 """An outcome waiting to be written, and whom to tell."""
 
 
@@ -53,13 +55,13 @@ class Settler:
         self._idle.set()
         self._places = asyncio.Semaphore(ASIDE)
 
-    def submit(self, settlement: Settlement, done: Callable[[Settled], None]) -> None:
-        """Have a settlement written; `done` hears what became of it."""
+    def submit(self, holding: Holding, settlement: Settlement, answered: Answered) -> None:
+        """Have the settlement of a claim written; `answered` hears what became of it."""
         if not self._waiting:
             self._idle.clear()
             self._more.set()
         self._unanswered += 1
-        self._waiting.append((settlement, done))
+        self._waiting.append((holding, settlement, answered))
 
     async def flush(self) -> None:
         """Wait until everything submitted is written."""
@@ -95,8 +97,8 @@ class Settler:
                 answers = await self._write(batch)
         except TimeoutError:
             return False
-        for (_, done), answer in zip(batch, answers, strict=True):
-            done(answer)
+        for (holding, settlement, answered), answer in zip(batch, answers, strict=True):
+            answered(holding, settlement, answer)
         self._unanswered -= len(batch)
         self._written()
         if not self._unanswered:
@@ -107,7 +109,7 @@ class Settler:
         failures = 0
         while True:
             try:
-                return await self._store.perform(Settle(tuple([settlement for settlement, _ in batch])))
+                return await self._store.perform(Settle(tuple([settlement for _, settlement, _ in batch])))
             except StoreUnavailable as error:
                 failures += 1
                 self._observers.tell("store_error", worker=self._worker_id, detail=f"settling: {error}")

@@ -18,11 +18,9 @@ _lock = threading.Lock()
 class Signal:
     """Tells a handler that its attempt is over before it ended. Async handlers are cancelled as well."""
 
-    __slots__ = ("_callbacks", "_reason")
-
-    def __init__(self) -> None:
-        self._reason: AbortReason | None = None
-        self._callbacks: tuple[Callable[[], object], ...] = ()
+    # On the class: an instance is made for every attempt, and nearly always ends as it began.
+    _reason: AbortReason | None = None
+    _callbacks: tuple[Callable[[], object], ...] = ()
 
     @property
     def aborted(self) -> bool:

@@ -1,4 +1,4 @@
-"""Tells observers how an attempt ended."""
+"""Tells observers how an attempt began, and how it ended."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ from holdfast.job import Chain
 from holdfast.lifecycle import Settlement
 from holdfast.observer import Observers
 from holdfast.operations import Settled
-from holdfast.record import Status
+from holdfast.record import Record, Status
 from holdfast.worker.holdings import Holding, ticks
+
+
+def tell_claimed(observers: Observers, records: Sequence[Record]) -> None:
+    """Tell which jobs were claimed, and how long they had been due."""
+    if observers.wants("claimed"):
+        for record in records:
+            observers.tell("claimed", record, waited=((record.started_at or 0) - record.scheduled_at) / SECOND)
 
 
 def tell_end(

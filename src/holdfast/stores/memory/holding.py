@@ -41,7 +41,8 @@ def claim(state: State, op: ClaimJobs) -> list[Record]:
     heads = [(heap[0], name) for name in terms if (heap := state.due_heap(name))]
     heapq.heapify(heads)
     while heads and len(claimed) < op.limit:
-        (*_, job_id), name = heads[0]
+        (_, _, _, job_id), name = heads[0]
+        heapq.heappop(state.due[name])
         job = state.jobs[job_id]
         limit = terms[name].max_attempts if job.max_attempts is None else job.max_attempts
         job = replace(
@@ -84,7 +85,8 @@ def renew(state: State, op: Renew) -> dict[Claim, LostReason]:
 
 
 def settle(state: State, op: Settle) -> list[Settled]:
-    return [_settle(state, settlement) for settlement in op.settlements]
+    now = state.now()
+    return [_settle(state, settlement, now) for settlement in op.settlements]
 
 
 def guard(state: State, op: Guard) -> None:
@@ -125,13 +127,13 @@ def _take_back(state: State, job: Record, now: Micros) -> Reaped:
     return Reaped(taken, job.worker)
 
 
-def _settle(state: State, settlement: Settlement) -> Settled:
-    job = state.jobs.get(settlement.claim.job_id)
-    if reason := state.lost(job, settlement.claim.token):
-        written = job is not None and (job.token, job.status) == (settlement.claim.token, settlement.status)
+def _settle(state: State, settlement: Settlement, now: Micros) -> Settled:
+    job_id, settled_by = settlement.claim
+    job = state.jobs.get(job_id)
+    if reason := state.lost(job, settled_by):
+        written = job is not None and (job.token, job.status) == (settled_by, settlement.status)
         return _WRITTEN if written else Settled(lost=reason)
     assert job is not None
-    settled_by = settlement.claim.token
     if settlement.keep is not None:
         job = replace(job, keep=settlement.keep)
     next_job = settlement.continuation
@@ -142,7 +144,6 @@ def _settle(state: State, settlement: Settlement) -> Settled:
         return Settled(refused=refused)
     if settlement.starts:
         creating.start(state, Start(settlement.starts))
-    now = state.now()
     match settlement.status:
         case Status.COMPLETED:
             if next_job is not None:
