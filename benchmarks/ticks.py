@@ -79,6 +79,11 @@ def tick() -> None:
         slot.words[slot.at] += 1
 
 
+def ticked() -> int:
+    """How many handlers of this process have run."""
+    return 0 if _slot is None else _slot.words[_slot.at]
+
+
 def lap(sent: int) -> None:
     """Tell how long ago, by the monotonic clock in nanoseconds, this handler's job was sent; counts it too."""
     took = time.monotonic_ns() - sent
