@@ -13,12 +13,17 @@ from holdfast.stores.redis.address import Address, Node
 from holdfast.stores.redis.exchange import Command, Cut, Refused
 from holdfast.stores.redis.protocol import check_greeting, greeting, packed, tls_context
 
+CHUNK = 1 << 16
 
-class Stream(asyncio.Protocol):
+
+class Stream(asyncio.BufferedProtocol):
     """One connection of one task at a time. Once it failed, or an answer was not waited for, it is of no more use."""
 
     def __init__(self) -> None:
-        self._reader = hiredis.Reader(replyError=Refused)
+        # It reads from any buffer; its types know of bytes alone.
+        self._reader: Any = hiredis.Reader(replyError=Refused)
+        # A view: TLS reads on behind what it read, in a slice.
+        self._buffer = memoryview(bytearray(CHUNK))
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._replies: list[Any] = []
@@ -64,8 +69,12 @@ class Stream(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
-    def data_received(self, data: bytes) -> None:
-        self._reader.feed(data)
+    # A buffer of our own: the event loop would make one of 256 KB for each answer, which is three calls to the system.
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._reader.feed(self._buffer, 0, nbytes)
         replies = self._replies
         try:
             # The protocol that is spoken has no false, so False is "not yet".

@@ -1,4 +1,5 @@
 -- start: create chains, in order, all or none; what a key or an id finds is answered instead.
+-- include: single
 -- include: create
 -- lazy: chain
 -- lazy: again
