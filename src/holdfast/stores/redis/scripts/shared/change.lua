@@ -23,13 +23,16 @@ local function leave(job)
 end
 
 -- A job that finishes is the last of its chain, unless it handed over to the next.
-local function enter_finished(job)
+local function enter_finished(job, bytes)
   local chain = chain_of(job)
+  local first = load(chain)
+  if first and job.status == COMPLETED and bytes and not next(finished) then
+    tell_output(first, job, bytes)
+  end
   finished[chain] = true
   if job.keep then
     place(prefix .. 'expiring', chain, plus(job.finished_at, job.keep))
   end
-  local first = load(chain)
   if first and first.key then
     redis.call('ZREM', keyed(OPEN, first), chain)
     if job.status == COMPLETED then
@@ -53,7 +56,7 @@ local function enter(job, kind, field, bytes, handed_over)
       stop_waiting(job)
     end
     if not handed_over then
-      enter_finished(job)
+      enter_finished(job, bytes)
     end
   end
   note(job, kind)
