@@ -167,6 +167,38 @@ async def test_a_begin_that_is_cancelled_holds_nobody_up(open_store: SqliteStore
     await tx.rollback()
 
 
+def test_one_that_begins_for_a_loop_that_is_closed_holds_nobody_up(store: SqliteStore) -> None:
+    hold = store.begin_sync()
+
+    async def abandon() -> None:
+        asyncio.ensure_future(store.begin())  # noqa: RUF006 - abandoned on purpose
+        await asyncio.sleep(0)
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(abandon())
+    pending = asyncio.all_tasks(loop)
+    loop.close()
+    hold.rollback()
+
+    store.begin_sync().rollback()
+    for task in pending:
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+async def test_a_task_cancelled_while_it_waits_for_its_turn_is_passed_over(open_store: SqliteStore) -> None:
+    hold = await open_store.begin()
+    waiting = [asyncio.ensure_future(open_store.begin()) for _ in range(3)]
+    await asyncio.sleep(0)
+
+    waiting[0].cancel()
+    await hold.rollback()
+    waiting[1].cancel()
+
+    tx = await asyncio.wait_for(waiting[2], 10)
+    await tx.rollback()
+    await asyncio.gather(*waiting, return_exceptions=True)
+
+
 async def test_listeners_hear_of_it_after_the_commit_and_not_before(open_store: SqliteStore) -> None:
     heard: list[Hints] = []
     open_store.wakeups.subscribe(lambda hints: None if hints.anything else heard.append(hints))

@@ -29,23 +29,18 @@ class Checkpointer:
         self._pages = 0
         self._rows = 0
 
-    def committed(self, writer: sqlite3.Connection) -> None:
-        """A transaction of `writer` was committed; it may be time for a checkpoint."""
+    def is_due(self, writer: sqlite3.Connection) -> bool:
+        """Whether it is time for a checkpoint, now that a transaction of `writer` was committed."""
         if SAFE_WAL:
-            return
+            return False
         changes = writer.total_changes
         self._pages += _PAGES_PER_COMMIT + max(0, changes - self._rows) // _ROWS_PER_PAGE
         self._rows = changes
-        if self._pages >= PAGES:
-            self._pages = 0
-            self._checkpoint(writer)
+        return self._pages >= PAGES
 
-    def close(self) -> None:
-        if self._copier is not None:
-            self._copier.close()
-            self._copier = None
-
-    def _checkpoint(self, writer: sqlite3.Connection) -> None:
+    def checkpoint(self, writer: sqlite3.Connection) -> None:
+        """Fold the log into the file, unless somebody else keeps the write lock."""
+        self._pages = 0
         try:
             if self._copier is None:
                 self._copier = self._file.connect()
@@ -54,3 +49,8 @@ class Checkpointer:
         except sqlite3.Error as error:
             # The commit stands, and a later one tries again.
             _log.warning("no checkpoint of %s: %s", self._file.name, error)
+
+    def close(self) -> None:
+        if self._copier is not None:
+            self._copier.close()
+            self._copier = None

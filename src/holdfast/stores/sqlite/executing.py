@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 from holdfast.sql.plan import Many, Row, Statement
 
+Execute = Callable[[Statement | Many], list[Row]]
 
-def executor(connection: sqlite3.Connection) -> Callable[[Statement | Many], list[Row]]:
+
+def executor(connection: sqlite3.Connection) -> Execute:
     """What `run` asks to execute each statement."""
     # A cursor for each statement: one for all would outlive an error, in its traceback, and keep the lock of the
     # connection that was closed for it.

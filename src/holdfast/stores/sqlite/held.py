@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     import aiosqlite
+
+    from holdfast.stores.sqlite.threads import Threads
 
 REFUSAL = (
     "this transaction is Holdfast's: it commits when the handler has returned and rolls back when it raises; "
@@ -27,6 +28,8 @@ class HeldConnection(sqlite3.Connection):
     """A connection on which only we end transactions. We do it by statement; the methods are refused."""
 
     lent = False
+    facade: Any = None
+    """The same connection for async code, once that used it."""
 
     def cursor(self, factory: Callable[[sqlite3.Connection], sqlite3.Cursor] | None = None) -> Any:
         return super().cursor(HeldCursor if factory is None else factory)
@@ -46,36 +49,39 @@ class HeldConnection(sqlite3.Connection):
     def close(self) -> None:
         if self.lent:
             raise RuntimeError(REFUSAL)
+        if self.facade is not None:
+            self.facade.let_go()
         super().close()
 
 
-async def facade(connection: HeldConnection) -> aiosqlite.Connection:
-    """The same connection for async code."""
-    made = _facade_class()(lambda: connection, 64)
-    # Ours to stop, not the interpreter's to wait for. Up to 0.21 the connection itself was the thread.
-    thread: Any = getattr(made, "_thread", made)
-    thread.daemon = True
-    return await made
-
-
-async def quiet(native: Any) -> None:
-    """Wait for every statement that was given to a facade, also by a handler that was cancelled while it waited."""
-    await native.quiet()
+def facade(connection: HeldConnection, lane: Threads) -> aiosqlite.Connection:
+    """The same connection for async code. What it is asked for runs in `lane`, one after the other."""
+    if connection.facade is None:
+        connection.facade = _facade_class()(connection, lane)
+    made: aiosqlite.Connection = connection.facade
+    return made
 
 
 @cache
-def _facade_class() -> type[aiosqlite.Connection]:
+def _facade_class() -> type[Any]:
     import aiosqlite  # costs time, and blocking programs never need it
 
     class HeldFacade(aiosqlite.Connection):
-        async def quiet(self) -> None:
-            with suppress(ValueError):  # closed, so nothing more comes
-                await self._execute(lambda: None)  # type: ignore[no-untyped-call]
+        """Without a thread of its own, so never awaited: our statements and the application's stand in one line."""
 
-        async def close(self) -> None:
-            held = self._conn
-            if isinstance(held, HeldConnection) and held.lent:
-                raise RuntimeError(REFUSAL)
-            await super().close()
+        def __init__(self, connection: HeldConnection, lane: Threads) -> None:
+            super().__init__(lambda: connection, 64)
+            self._connection = connection
+            self._tx: Any = lane
+
+        def let_go(self) -> None:
+            self._running = False
+            self._connection = None
+
+        async def close(self) -> NoReturn:
+            raise RuntimeError(REFUSAL)
+
+        def stop(self) -> None:
+            """There is no thread to stop."""
 
     return HeldFacade

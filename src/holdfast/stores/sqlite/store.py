@@ -47,12 +47,16 @@ class _Parts:
         self.threads = Threads(_THREADS, "holdfast-sqlite")
         self.writer = Writer(self.file, clock=store.now, tell=store.tell, send=store.send)
         self.reader = Reader(self.file, clock=store.now)
-        self.lender = Lender(self.file, clock=store.now, tell=store.tell, send=store.send, threads=self.threads)
+        self.lane = Threads(1, "holdfast-sqlite-transactions")
+        self.lender = Lender(
+            self.file, clock=store.now, tell=store.tell, send=store.send, threads=self.threads, lane=self.lane
+        )
 
     def close(self) -> None:
         # The writing connections last: the last one of all folds the log into the file.
         self.reader.close()
         self.threads.close()
+        self.lane.close()
         self.lender.close()
         self.writer.close()
         self.file.close()
@@ -95,13 +99,11 @@ class SqliteStore(Store):
     async def close(self) -> None:
         parts = self._let_go()
         if parts is not None:
-            await parts.lender.close_facades()
             await asyncio.to_thread(self._close_parts, parts)
 
     def close_sync(self) -> None:
         parts = self._let_go()
         if parts is not None:
-            _run_apart(parts)
             self._close_parts(parts)
 
     def check_open(self) -> None:
@@ -194,13 +196,6 @@ class SqliteStore(Store):
         self._echo.close()
         if self._made is not None:
             self._made.close()
-
-
-def _run_apart(parts: _Parts) -> None:
-    """Close what async code used, from blocking code, whether or not a loop runs in this thread."""
-    thread = threading.Thread(target=lambda: asyncio.run(parts.lender.close_facades()))
-    thread.start()
-    thread.join()
 
 
 _stores: WeakSet[SqliteStore] = WeakSet()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -43,19 +44,13 @@ class Threads:
 
     def start(self, work: Callable[[], R]) -> asyncio.Future[R]:
         """Begin the work in a thread; its outcome is the future's."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[R] = loop.create_future()
-
-        def do() -> None:
-            try:
-                answer = work()
-            except BaseException as error:
-                _call(loop, _fail, future, error)
-            else:
-                _call(loop, _finish, future, answer)
-
-        self.submit(do)
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self.submit(partial(_do, future, work))
         return future
+
+    def put_nowait(self, asked: tuple[asyncio.Future[Any], Callable[[], Any]]) -> None:
+        """Begin the work in a thread, asked for as aiosqlite asks its own."""
+        self.submit(partial(_do, *asked))
 
     def submit(self, work: Callable[[], None]) -> None:
         """Do the work in a thread, and tell nobody. It must not raise."""
@@ -79,6 +74,15 @@ class Threads:
         while (work := self._queue.get()) is not None:
             work()
             del work  # it may hold on to an answer
+
+
+def _do(future: asyncio.Future[R], work: Callable[[], R]) -> None:
+    try:
+        answer = work()
+    except BaseException as error:
+        _call(future.get_loop(), _fail, future, error)
+    else:
+        _call(future.get_loop(), _finish, future, answer)
 
 
 def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *args: Any) -> None:

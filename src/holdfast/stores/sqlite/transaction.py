@@ -10,7 +10,7 @@ import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from holdfast.clock import Micros
 from holdfast.operations import Operation
@@ -18,9 +18,10 @@ from holdfast.sql.plan import Plan, Turn, gather, run
 from holdfast.stores.sqlite.checkpointer import Checkpointer
 from holdfast.stores.sqlite.executing import executor
 from holdfast.stores.sqlite.file import File
-from holdfast.stores.sqlite.held import HeldConnection, facade, quiet
+from holdfast.stores.sqlite.held import HeldConnection, facade
 from holdfast.stores.sqlite.threads import Threads
 from holdfast.stores.sqlite.translating import translated
+from holdfast.stores.sqlite.turnstile import Waiter
 from holdfast.stores.sqlite.verbs import plan
 from holdfast.wakeups import Hints
 
@@ -45,15 +46,19 @@ class Lender:
         tell: Callable[[Hints], Plan[None]],
         send: Callable[[Hints], None],
         threads: Threads,
+        lane: Threads,
     ) -> None:
         self.file = file
         self.clock = clock
         self.tell = tell
         self.send = send
         self.threads = threads
+        self.lane = lane
+        """The one thread in which transactions of async code run: there is one at a time, and so they need not wait for
+        each other's threads to wake up."""
         self._checkpointer = Checkpointer(file)
         self._idle: list[HeldConnection] = []
-        self._facades: dict[HeldConnection, aiosqlite.Connection] = {}
+        self._closed = False
 
     def begin_sync(self) -> SyncStoreTransaction:
         if not self.file.turnstile.enter_sync(self.file.timeout):
@@ -61,22 +66,21 @@ class Lender:
         return SyncStoreTransaction(self, self._lend())
 
     async def begin(self) -> StoreTransaction:
-        if not await self.file.turnstile.enter(self.file.timeout):
-            raise self.file.blocked()
-        lending = self.threads.start(self._lend)
+        loop, turnstile = asyncio.get_running_loop(), self.file.turnstile
+        lent: asyncio.Future[HeldConnection] = loop.create_future()
+        # Begun in the lane by whoever leaves, mostly in the lane itself: the loop need not wake up for it.
+        waiter = turnstile.line_up(lambda: self.lane.submit(lambda: self._lend_to(lent)))
+        timer = loop.call_later(self.file.timeout, self._turn_away, waiter, lent)
         try:
-            connection = await asyncio.shield(lending)
+            connection = await lent
         except asyncio.CancelledError:
-            lending.add_done_callback(self._give_back)
+            turnstile.step_out(waiter)
+            if not lent.cancelled() and lent.exception() is None:  # it came at the same moment
+                self._take_back(lent.result())
             raise
-        try:
-            native = self._facades.get(connection)
-            if native is None:
-                native = self._facades[connection] = await facade(connection)
-        except BaseException:
-            await self.threads.finish(lambda: self.end(connection, "rollback"))
-            raise
-        return StoreTransaction(self, connection, native)
+        finally:
+            timer.cancel()
+        return StoreTransaction(self, connection)
 
     def end(self, connection: HeldConnection, how: str, hints: Hints = _NONE) -> None:
         """Commit or roll back, and let the next one in, whatever happens."""
@@ -87,13 +91,18 @@ class Lender:
                 if connection.in_transaction:
                     run(self.tell(hints), executor(connection))
                     connection.execute(how)
-            self._checkpointer.committed(connection)
-            self._idle.append(connection)
+            if self._checkpointer.is_due(connection):
+                self._checkpointer.checkpoint(connection)
+            connection.lent = False
+            if self._closed:
+                connection.close()
+            else:
+                self._idle.append(connection)
         except BaseException:
-            self._discard(connection)
+            connection.lent = False
+            connection.close()
             raise
         finally:
-            connection.lent = False
             self.file.turnstile.leave()
 
     def take_away(self, connection: HeldConnection) -> None:
@@ -109,23 +118,42 @@ class Lender:
         self.file.turnstile.leave()
 
     def close(self) -> None:
-        """Let go of the connections; those that async code used are closed by `close_facades`."""
+        """Let go of the connections. One that is still lent goes when its transaction ends."""
+        self._closed = True
         self._checkpointer.close()
         while self._idle:
-            connection = self._idle.pop()
-            if connection not in self._facades:
-                connection.close()
+            self._idle.pop().close()
 
-    async def close_facades(self) -> None:
-        while self._facades:
-            _, native = self._facades.popitem()
-            await native.close()
+    def _turn_away(self, waiter: Waiter, lent: asyncio.Future[HeldConnection]) -> None:
+        if self.file.turnstile.step_out(waiter):
+            lent.set_exception(self.file.blocked())
 
-    def _give_back(self, lending: asyncio.Future[HeldConnection]) -> None:
+    def _lend_to(self, lent: asyncio.Future[HeldConnection]) -> None:
+        loop = lent.get_loop()
+        try:
+            connection = self._lend()
+        except BaseException as error:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, so nobody waits there any more
+                loop.call_soon_threadsafe(_fail, lent, error)
+            return
+        try:
+            loop.call_soon_threadsafe(self._hand_over, lent, connection)
+        except RuntimeError:
+            self._undo(connection)
+
+    def _hand_over(self, lent: asyncio.Future[HeldConnection], connection: HeldConnection) -> None:
+        if lent.done():
+            self._take_back(connection)
+        else:
+            lent.set_result(connection)
+
+    def _take_back(self, connection: HeldConnection) -> None:
         """Nobody waits for this connection any more."""
-        if not lending.cancelled() and lending.exception() is None:
-            connection = lending.result()
-            self.threads.submit(lambda: self.end(connection, "rollback"))
+        self.lane.submit(lambda: self._undo(connection))
+
+    def _undo(self, connection: HeldConnection) -> None:
+        with contextlib.suppress(Exception):  # the connection is discarded then
+            self.end(connection, "rollback")
 
     def _lend(self) -> HeldConnection:
         """A connection in a new transaction. The turnstile is ours already, and left again on any error."""
@@ -135,7 +163,7 @@ class Lender:
                 try:
                     self.file.gate.begin(connection, self.file.timeout)
                 except BaseException:
-                    self._discard(connection)
+                    connection.close()
                     raise
             connection.lent = True
             self.file.turnstile.in_transaction = True
@@ -143,15 +171,6 @@ class Lender:
         except BaseException:
             self.file.turnstile.leave()
             raise
-
-    def _discard(self, connection: HeldConnection) -> None:
-        connection.lent = False
-        # An async user's thread closes it with its facade.
-        if connection not in self._facades:
-            connection.close()
-        elif connection.in_transaction:
-            with contextlib.suppress(sqlite3.Error):
-                connection.execute("rollback")
 
 
 class _Open:
@@ -229,29 +248,27 @@ class SyncStoreTransaction(_Open):
 
 
 class StoreTransaction(_Open):
-    """A transaction for async code. `native` is an aiosqlite connection."""
+    """A transaction for async code. `native` is an aiosqlite connection.
 
-    def __init__(self, lender: Lender, connection: HeldConnection, native: Any) -> None:
+    Everything in it runs in one thread, in the order in which it was asked for. So it ends behind the application's
+    last statement, also one of a handler that was cancelled while it waited.
+    """
+
+    def __init__(self, lender: Lender, connection: HeldConnection) -> None:
         super().__init__(lender, connection)
-        self.native: aiosqlite.Connection = native
+        self.native: aiosqlite.Connection = facade(connection, lender.lane)
 
     async def perform(self, operation: Operation[R], /) -> R:
-        return await self._lender.threads.finish(lambda: self._perform(operation))
+        return await self._lender.lane.finish(lambda: self._perform(operation))
 
     async def commit(self) -> None:
-        await self._end(self._commit)
+        await self._lender.lane.finish(self._commit)
 
     async def rollback(self) -> None:
         """Undo it all. Of a transaction that is over, nothing is left to undo."""
-        await self._end(self._rollback)
+        await self._lender.lane.finish(self._rollback)
 
-    async def _end(self, end: Callable[[], None]) -> None:
-        """End it behind the application's last statement: one that came after would commit by itself."""
-        last = asyncio.ensure_future(quiet(self.native))
-        try:
-            await asyncio.shield(last)
-        except asyncio.CancelledError:
-            await asyncio.wait([last])
-            await self._lender.threads.finish(end)
-            raise
-        await self._lender.threads.finish(end)
+
+def _fail(lent: asyncio.Future[HeldConnection], error: BaseException) -> None:
+    if not lent.done():
+        lent.set_exception(error)

@@ -6,7 +6,6 @@ process we know better.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 from collections import deque
@@ -15,7 +14,9 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 
-class _Waiter:
+class Waiter:
+    """One in the line, and how to tell it that its turn has come."""
+
     def __init__(self, admit: Callable[[], object]) -> None:
         self.admit = admit
         self.admitted = False
@@ -27,88 +28,60 @@ class Turnstile:
     def __init__(self) -> None:
         self._mutex = threading.Lock()
         self._taken = False
-        self._waiting: deque[_Waiter] = deque()
+        self._waiting: deque[Waiter] = deque()
         self.in_transaction = False
         """Whether the one inside is a transaction that the application keeps open."""
 
     def enter_sync(self, timeout: float) -> bool:
         """Wait for one's turn; False if it did not come in time."""
-        if self._enter():
-            return True
+        with self._mutex:
+            if not self._taken:
+                self._taken = True
+                return True
         turn = threading.Lock()
         turn.acquire()
-        waiter = _Waiter(turn.release)
-        if self._line_up(waiter):
-            return True
+        waiter = self.line_up(turn.release)
         try:
             if turn.acquire(timeout=timeout):
                 return True
         except BaseException:  # an interrupt by the user
-            self._give_up(waiter)
+            if not self.step_out(waiter):
+                self.leave()
             raise
-        return not self._step_out(waiter)
+        return not self.step_out(waiter)
 
-    async def enter(self, timeout: float) -> bool:
-        """Wait for one's turn without blocking the loop; False if it did not come in time."""
-        if self._enter():
-            return True
-        loop = asyncio.get_running_loop()
-        turn: asyncio.Future[None] = loop.create_future()
-        waiter = _Waiter(lambda: loop.call_soon_threadsafe(_finish, turn))
-        if self._line_up(waiter):
-            return True
-        try:
-            await asyncio.wait_for(turn, timeout)
-        except TimeoutError:
-            return not self._step_out(waiter)
-        except BaseException:
-            self._give_up(waiter)
-            raise
-        return True
+    def line_up(self, admit: Callable[[], object]) -> Waiter:
+        """Have `admit` called once the turn has come: here if nobody is inside, else in the thread of whoever leaves.
 
-    def leave(self) -> None:
-        """Let the next one in."""
-        while True:
-            with self._mutex:
-                self.in_transaction = False
-                if not self._waiting:
-                    self._taken = False
-                    return
-                waiter = self._waiting.popleft()
-                waiter.admitted = True
-            try:
-                waiter.admit()
-            except RuntimeError:  # its event loop is closed, so nobody waits there any more
-                continue
-            return
-
-    def _enter(self) -> bool:
-        """Enter if nobody is inside."""
+        It must not block or raise: what it begins is inside, and leaves.
+        """
+        waiter = Waiter(admit)
         with self._mutex:
             if self._taken:
-                return False
-            self._taken = True
-            return True
+                self._waiting.append(waiter)
+                return waiter
+            self._taken = waiter.admitted = True
+        admit()
+        return waiter
 
-    def _line_up(self, waiter: _Waiter) -> bool:
-        with self._mutex:
-            if not self._taken:
-                self._taken = waiter.admitted = True
-                return True
-            self._waiting.append(waiter)
-            return False
-
-    def _give_up(self, waiter: _Waiter) -> None:
-        if not self._step_out(waiter):
-            self.leave()
-
-    def _step_out(self, waiter: _Waiter) -> bool:
-        """Stop waiting; False if the turn came at the last moment."""
+    def step_out(self, waiter: Waiter) -> bool:
+        """Stop waiting; False if the turn has come already."""
         with self._mutex:
             if waiter.admitted:
                 return False
             self._waiting.remove(waiter)
             return True
+
+    def leave(self) -> None:
+        """Let the next one in."""
+        with self._mutex:
+            self.in_transaction = False
+            if not self._waiting:
+                self._taken = False
+                return
+            waiter = self._waiting.popleft()
+            waiter.admitted = True
+        waiter.admit()
 
 
 _turnstiles: WeakValueDictionary[Path, Turnstile] = WeakValueDictionary()
@@ -122,11 +95,6 @@ def turnstile(path: Path) -> Turnstile:
         if found is None:
             found = _turnstiles[path] = Turnstile()
         return found
-
-
-def _finish(turn: asyncio.Future[None]) -> None:
-    if not turn.done():
-        turn.set_result(None)
 
 
 def _forget_parent() -> None:

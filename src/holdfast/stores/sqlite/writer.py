@@ -20,7 +20,7 @@ from holdfast.errors import StoreUnavailable
 from holdfast.operations import Operation
 from holdfast.sql.plan import Plan, Turn, gather, run
 from holdfast.stores.sqlite.checkpointer import Checkpointer
-from holdfast.stores.sqlite.executing import executor
+from holdfast.stores.sqlite.executing import Execute, executor
 from holdfast.stores.sqlite.file import File
 from holdfast.stores.sqlite.translating import is_busy, translate
 from holdfast.stores.sqlite.verbs import plan
@@ -28,12 +28,16 @@ from holdfast.wakeups import Hints
 
 R = TypeVar("R")
 
+_NOTHING = Hints()
+
 _TOGETHER = 64
 """Operations in one transaction at most, so that nobody else waits too long."""
 
 
 class _Asked:
     """An operation that somebody waits for."""
+
+    __slots__ = ("answer", "done", "error", "future", "given_up", "operation", "since")
 
     def __init__(self, operation: Operation[Any], future: asyncio.Future[None] | None = None) -> None:
         self.operation = operation
@@ -137,11 +141,14 @@ class Writer:
         if not self._file.turnstile.enter_sync(self._file.timeout):
             self._give_up(asked)
             return
+        together: list[_Asked] = []
         try:
             if not asked.done:
-                self._perform_waiting()
+                self._perform_waiting(together)
         finally:
             self._file.turnstile.leave()
+            # Last of all: a loop that wakes up while this thread still runs has to wait for the interpreter's lock.
+            _tell(together)
 
     def _give_up(self, asked: _Asked) -> None:
         """The turn did not come: this one is told so, and whoever has waited as long as it."""
@@ -155,8 +162,8 @@ class Writer:
                 other.fail(self._file.blocked())
                 _tell([other])
 
-    def _perform_waiting(self) -> None:
-        together: list[_Asked] = []
+    def _perform_waiting(self, together: list[_Asked]) -> None:
+        """Perform what is waiting, as far as it fits into `together`; who that is has to be told afterwards."""
         while self._asked and len(together) < _TOGETHER:
             asked = self._asked.popleft()
             if not asked.given_up:
@@ -180,22 +187,26 @@ class Writer:
                 asked.done = True
             if hints:
                 self._send(hints)
-        finally:
+        if self._connection is not None and self._checkpointer.is_due(self._connection):
             _tell(together)
-        if self._connection is not None:
-            self._checkpointer.committed(self._connection)
+            together.clear()
+            self._checkpointer.checkpoint(self._connection)
 
     def _perform_together(self, together: list[_Asked]) -> Hints:
         if self._connection is None:
             self._connection = self._file.connect()
         connection = self._connection
-        told = Hints()
+        execute = executor(connection)
         try:
             self._file.gate.begin(connection, self._file.timeout)
-            for asked in together:
-                self._perform_one(connection, asked, told, alone=len(together) == 1)
+            if len(together) == 1:
+                told = self._perform_one(connection, execute, together[0], alone=True)
+            else:
+                told = Hints()
+                for asked in together:
+                    gather(told, self._perform_one(connection, execute, asked, alone=False))
             if connection.in_transaction:
-                run(self._tell(told), executor(connection))
+                run(self._tell(told), execute)
                 connection.execute("commit")
         except BaseException as error:
             if isinstance(error, sqlite3.Error) and is_busy(error):
@@ -206,22 +217,22 @@ class Writer:
             raise
         return told
 
-    def _perform_one(self, connection: sqlite3.Connection, asked: _Asked, told: Hints, *, alone: bool) -> None:
-        """One operation of several. An error that is its own undoes it alone."""
+    def _perform_one(self, connection: sqlite3.Connection, execute: Execute, asked: _Asked, *, alone: bool) -> Hints:
+        """One operation of several, and what it tells others. An error that is its own undoes it alone."""
         turn = Turn(self._clock())
         if not alone:
             connection.execute("savepoint one")
         try:
-            asked.answer = run(plan(asked.operation, turn), executor(connection))
+            asked.answer = run(plan(asked.operation, turn), execute)
         except Exception as error:
             if not connection.in_transaction or translate(error, self._file.name) is not None:
                 raise  # the store's error is everyone's
             connection.execute("rollback" if alone else "rollback to one")
             asked.error = error
-        else:
-            gather(told, turn.hints)
+            turn.hints = _NOTHING
         if not alone:
             connection.execute("release one")
+        return turn.hints
 
     def _translated(self, error: sqlite3.Error) -> BaseException:
         ours = translate(error, self._file.name)

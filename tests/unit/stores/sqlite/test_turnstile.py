@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import asyncio
+import queue
 import threading
 from pathlib import Path
 
@@ -43,10 +43,9 @@ def test_one_who_waits_too_long_is_not_admitted_later() -> None:
     assert gate.enter_sync(0)
 
 
-async def test_tasks_and_threads_share_it() -> None:
-    gate = Turnstile()
-    inside = 0
-    most = 0
+def test_one_who_lines_up_is_admitted_by_whoever_leaves_and_never_two_at_once() -> None:
+    gate, admitted = Turnstile(), queue.SimpleQueue[None]()
+    inside = most = 0
 
     def visit() -> None:
         nonlocal inside, most
@@ -55,67 +54,39 @@ async def test_tasks_and_threads_share_it() -> None:
         inside -= 1
         gate.leave()
 
-    def in_thread() -> None:
+    def admit_and_visit() -> None:
+        for _ in range(200):
+            gate.line_up(lambda: admitted.put(None))
+            admitted.get(timeout=PATIENCE)
+            visit()
+
+    def wait_and_visit() -> None:
         for _ in range(200):
             assert gate.enter_sync(PATIENCE)
             visit()
 
-    async def in_task() -> None:
-        for _ in range(100):
-            assert await gate.enter(PATIENCE)
-            visit()
-
-    threads = [threading.Thread(target=in_thread) for _ in range(3)]
+    threads = [threading.Thread(target=visits) for visits in (admit_and_visit, *[wait_and_visit] * 3)]
     for thread in threads:
         thread.start()
-    await asyncio.gather(*[in_task() for _ in range(3)])
     for thread in threads:
-        await asyncio.to_thread(thread.join)
+        thread.join()
 
     assert most == 1
-
-
-async def test_a_cancelled_task_passes_its_turn_on() -> None:
-    gate = Turnstile()
-    assert await gate.enter(0)
-    waiting = [asyncio.ensure_future(gate.enter(PATIENCE)) for _ in range(3)]
-    await asyncio.sleep(0)
-
-    waiting[0].cancel()
-    gate.leave()
-    waiting[1].cancel()
-
-    assert await waiting[2]
-    await asyncio.gather(*waiting, return_exceptions=True)
-
-
-async def test_a_task_too_late_gives_up() -> None:
-    gate = Turnstile()
-    assert await gate.enter(0)
-
-    assert not await gate.enter(0.01)
-
-    gate.leave()
-    assert await gate.enter(0)
-
-
-def test_one_whose_loop_is_closed_is_passed_over() -> None:
-    gate = Turnstile()
     assert gate.enter_sync(0)
 
-    async def abandon() -> None:
-        asyncio.ensure_future(gate.enter(PATIENCE))  # noqa: RUF006 - abandoned on purpose
-        await asyncio.sleep(0)
 
-    loop = asyncio.new_event_loop()
-    loop.run_until_complete(abandon())
-    pending = asyncio.all_tasks(loop)
-    loop.close()
+def test_one_who_steps_out_is_passed_over() -> None:
+    gate, came = Turnstile(), list[str]()
+    first = gate.line_up(lambda: came.append("first"))
+    second = gate.line_up(lambda: came.append("second"))
+    third = gate.line_up(lambda: came.append("third"))
+
+    assert not gate.step_out(first)
+    assert gate.step_out(second)
     gate.leave()
 
-    assert gate.enter_sync(PATIENCE)
-    for task in pending:
-        task._log_destroy_pending = False  # type: ignore[attr-defined]
+    assert came == ["first", "third"]
+    assert not gate.step_out(third)
 
 
 def test_there_is_one_per_file() -> None:
