@@ -60,6 +60,7 @@ BARS = (
     Bar("sqlite", "one start at a time", 0.7, "limit"),
     Bar("sqlite", "one start at a time", 0.7, "limit", ours="Holdfast, SyncClient"),
     Bar("sqlite", "one start at a time", 1, "FlexiQ", ours="Holdfast, synchronous=normal"),
+    Bar("sqlite", "one start at a time", 1, "FlexiQ async", ours="Holdfast, synchronous=normal"),
     Bar("sqlite", "one start at a time", 1, "FlexiQ", ours="Holdfast, SyncClient, synchronous=normal"),
     Bar("sqlite", "bulk start", 1.2, "best peer"),
     Bar("sqlite", "pick-up p50", 0.5, "best peer"),

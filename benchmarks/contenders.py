@@ -23,6 +23,7 @@ _CLASSES = {
     "DBOS": "benchmarks.peers.dbos:Dbos",
     "awa-pg": "benchmarks.peers.awa:Awa",
     "FlexiQ": "benchmarks.peers.flexiq:FlexiQ",
+    "FlexiQ async": "benchmarks.peers.flexiq:FlexiQAsync",
     "Dramatiq": "benchmarks.peers.dramatiq:Dramatiq",
     "taskiq": "benchmarks.peers.taskiq:Taskiq",
     "Huey": "benchmarks.peers.huey:Huey",

@@ -68,7 +68,9 @@ def versions(contender: type[Contender]) -> dict[str, str]:
 
 
 def _folder(contender: type[Contender]) -> Path:
-    return FOLDER / contender.__name__.lower()
+    # One that is measured in two ways is installed once.
+    peer = next(each for each in contender.__mro__ if Contender in each.__bases__)
+    return FOLDER / peer.__name__.lower()
 
 
 def _stamp(contender: type[Contender]) -> dict[str, str]:
@@ -80,7 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.environments", description=__doc__)
     parser.add_argument("names", nargs="*", help="peers; all of them by default")
     names = set(parser.parse_args().names)
-    wanted = [each for each in peers() if not names or each.name in names]
+    wanted = list({_folder(each): each for each in peers() if not names or each.name in names}.values())
     with ThreadPoolExecutor(2) as pool:
         for contender, reason in zip(wanted, pool.map(install, wanted), strict=True):
             print(f"{contender.name}: {reason or 'ready'}", flush=True)

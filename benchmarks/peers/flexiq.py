@@ -77,3 +77,18 @@ class FlexiQ(Contender):
         self._queue = queue
         self._add = queue.task(name="add")(add)
         self._touch = queue.task(name="touch")(touch)
+
+
+class FlexiQAsync(FlexiQ):
+    """The same starts from async code: to a thread and back, as ours are."""
+
+    name = "FlexiQ async"
+    about = {"sqlite": FlexiQ.about["sqlite"]}  # noqa: RUF012
+    blocking = False
+    only = frozenset({"starting"})
+
+    async def start(self, number: int) -> None:  # type: ignore[override]
+        await self._queue.aenqueue(task_name="add", args=(number,))
+
+    async def start_many(self, numbers: Sequence[int]) -> None:  # type: ignore[override]
+        await self._queue.aenqueue_many(task_name="add", args_list=[(number,) for number in numbers])
