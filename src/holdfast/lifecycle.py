@@ -44,6 +44,8 @@ class NewJob(msgspec.Struct, frozen=True, gc=False):
     after: tuple[str, ...] = ()
     on_blocker_failure: str = "wait"
     trace: str | None = None
+    chosen: bool = True
+    """Whether the application gave the id, and so may give it again. One that was generated is used once."""
 
 
 class Settlement(msgspec.Struct, frozen=True, gc=False):
@@ -125,12 +127,16 @@ def settle(job: Record, outcome: Outcome, retry: Retry) -> Settlement:
     """Decide where an attempt leaves its job."""
     claim = job.claim
     match outcome:
-        case Returned(output, starts, expected):
-            return Settlement(claim, Status.COMPLETED, "completed", output=output, starts=starts, expected=expected)
-        case Continued(next_job, starts, expected):
+        # The first two take their fields by name: a pattern that binds them takes as long as the rest of this.
+        case Returned():
             return Settlement(
-                claim, Status.COMPLETED, "completed", continuation=next_job, starts=starts, expected=expected
+                claim, Status.COMPLETED, "completed", outcome.output, starts=outcome.starts, expected=outcome.expected
             )
+        case Continued():
+            return Settlement(
+                claim, Status.COMPLETED, "completed", continuation=outcome.job, starts=outcome.starts,
+                expected=outcome.expected,
+            )  # fmt: skip
         case Released():
             return Settlement(claim, Status.PENDING, "released")
         case Raised(Cancel() as error):

@@ -59,6 +59,7 @@ def _new_job(
         after=options.after,
         on_blocker_failure=options.on_blocker_failure or declared.on_blocker_failure,
         trace=trace,
+        chosen=options.id is not None,
     )
 
 

@@ -30,7 +30,7 @@ def new_job(
     trace: str | None = None,
 ) -> NewJob:
     """The first job of a chain."""
-    id = new_id() if id is None else id
+    given, id = id, new_id() if id is None else id
     return NewJob(
         id=id,
         type=type,
@@ -49,6 +49,7 @@ def new_job(
         after=after,
         on_blocker_failure=on_blocker_failure,
         trace=trace,
+        chosen=given is not None,
     )
 
 

@@ -7,6 +7,14 @@ import socket
 import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
+
+from holdfast.operations import Operation
+from holdfast.stores.redis import RedisStore
+from holdfast.stores.redis.library import script
+from holdfast.stores.redis.verbs import STEPS, VERBS
+from holdfast.testing.clock import ManualClock
+from tests.servers.redis import RedisServer, new_namespace
 
 
 def nothing() -> None:
@@ -22,8 +30,10 @@ class Proxy:
         self.port: int = self._listener.getsockname()[1]
         self.swallowed: list[bytes] = []
         """The answers that nobody got."""
+        self.unheard = 0
+        """How many requests never arrived."""
         self._word: bytes | None = None
-        self._unheard: bytes | None = None
+        self._withheld: bytes | None = None
         self._meanwhile: Callable[[], object] = nothing
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -37,7 +47,7 @@ class Proxy:
 
     def cut_before(self, word: str) -> None:
         """Hang up instead of passing the next request with this word: the server never hears of it."""
-        self._unheard = word.encode()
+        self._withheld = word.encode()
 
     def close(self) -> None:
         self._listener.close()
@@ -58,8 +68,9 @@ class Proxy:
     def _requests(self, client: socket.socket, server: socket.socket, cutting: threading.Event) -> None:
         with contextlib.suppress(OSError):
             while data := client.recv(1 << 20):
-                if self._unheard is not None and self._unheard in data:
-                    self._unheard = None
+                if self._withheld is not None and self._withheld in data:
+                    self._withheld = None
+                    self.unheard += 1
                     break
                 if self._word is not None and self._word in data:
                     self._word = None
@@ -93,3 +104,36 @@ def proxy_to(server: Path) -> Generator[Proxy]:
         yield proxy
     finally:
         proxy.close()
+
+
+@contextlib.contextmanager
+def by_proxy(server: RedisServer) -> Generator[tuple[Proxy, RedisStore, RedisStore, ManualClock]]:
+    """A proxy, a store that reaches the server through it, and another of the same namespace that does without."""
+    namespace, clock = new_namespace(), ManualClock()
+    with proxy_to(server.socket) as proxy:
+        far = RedisStore(server.tcp_address(namespace, port=proxy.port), clock=clock)
+        near = RedisStore(server.address(namespace), clock=clock)
+        far.open_sync()
+        near.open_sync()
+        with server.connect() as client:
+            # The server knows every script, so that the request that is cut off is one that was carried out.
+            for verb in (*VERBS, *STEPS):
+                client.script_load(script(verb, flagged=far._dialect.flagged).source)  # pyright: ignore[reportPrivateUsage]
+        yield proxy, far, near, clock
+        far.close_sync()
+        near.close_sync()
+
+
+def cut_off(
+    proxy: Proxy, store: RedisStore, operation: Operation[Any], *, at: str, meanwhile: Callable[[], object] = nothing
+) -> Any:
+    """The answer to an operation whose script ran and whose first answer nobody got."""
+    proxy.cut_at(sha_of(store, at), meanwhile)
+    answer = store.perform_sync(operation)
+    (swallowed,) = proxy.swallowed
+    assert not swallowed.startswith(b"-"), "the script did not run"
+    return answer
+
+
+def sha_of(store: RedisStore, verb: str) -> str:
+    return script(verb, flagged=store._dialect.flagged).sha  # pyright: ignore[reportPrivateUsage]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from importlib.resources import files
 from typing import Any
 
@@ -12,49 +10,15 @@ import pytest
 
 from holdfast import operations as ops
 from holdfast.errors import JobNotFound
-from holdfast.operations import Operation
-from holdfast.record import Status
+from holdfast.lifecycle import Settlement
+from holdfast.record import Record, Status
 from holdfast.stores.redis import RedisStore
-from holdfast.stores.redis.library import script
 from holdfast.stores.redis.verbs import STEPS, VERBS
-from holdfast.testing.builders import completed, continued, failed, new_job, next_job
+from holdfast.testing.builders import completed, continued, failed, new_job, next_job, rescheduled
 from holdfast.testing.clock import ManualClock
 from tests.servers.redis import RedisServer, new_namespace
 from tests.stores.redis.every_verb import NAMES, TERMS, WRITING, prepared
-from tests.stores.redis.proxy import Proxy, nothing, proxy_to
-
-
-def sha_of(store: RedisStore, verb: str) -> str:
-    return script(verb, flagged=store._dialect.flagged).sha  # pyright: ignore[reportPrivateUsage]
-
-
-@contextmanager
-def by_proxy(server: RedisServer) -> Generator[tuple[Proxy, RedisStore, RedisStore, ManualClock]]:
-    """A proxy, a store that reaches the server through it, and another of the same namespace that does without."""
-    namespace, clock = new_namespace(), ManualClock()
-    with proxy_to(server.socket) as proxy:
-        far = RedisStore(server.tcp_address(namespace, port=proxy.port), clock=clock)
-        near = RedisStore(server.address(namespace), clock=clock)
-        far.open_sync()
-        near.open_sync()
-        with server.connect() as client:
-            # The server knows every script, so that the request that is cut off is one that was carried out.
-            for verb in (*VERBS, *STEPS):
-                client.script_load(script(verb, flagged=far._dialect.flagged).source)  # pyright: ignore[reportPrivateUsage]
-        yield proxy, far, near, clock
-        far.close_sync()
-        near.close_sync()
-
-
-def cut_off(
-    proxy: Proxy, store: RedisStore, operation: Operation[Any], *, at: str, meanwhile: Callable[[], object] = nothing
-) -> Any:
-    """The answer to an operation whose script ran and whose first answer nobody got."""
-    proxy.cut_at(sha_of(store, at), meanwhile)
-    answer = store.perform_sync(operation)
-    (swallowed,) = proxy.swallowed
-    assert not swallowed.startswith(b"-"), "the script did not run"
-    return answer
+from tests.stores.redis.proxy import by_proxy, cut_off, sha_of
 
 
 def test_every_script_that_writes_is_cut_off_here() -> None:
@@ -111,25 +75,6 @@ def test_a_cancellation_is_not_made_again_after_somebody_retried_the_job(server:
         assert job.status is Status.PENDING
 
 
-def test_a_chain_that_ran_and_was_pruned_before_its_start_was_answered_is_not_started_again(
-    server: RedisServer,
-) -> None:
-    with by_proxy(server) as (proxy, far, near, _):
-
-        def run_and_prune() -> None:
-            jobs = near.perform_sync(ops.ClaimJobs(TERMS, 10, "worker", "token"))
-            near.perform_sync(ops.Settle(tuple(completed(job) for job in jobs)))
-            pruned = near.perform_sync(ops.Prune(10))
-            assert sorted(pruned) == ["one", "two"]
-
-        start = ops.Start((new_job(id="one", keep=0), new_job(id="two", keep=0)))
-        started = cut_off(proxy, far, start, at="start", meanwhile=run_and_prune)
-
-        assert [(each.chain.first.id, each.deduplicated) for each in started] == [("one", False), ("two", False)]
-        assert near.perform_sync(ops.GetJobs(("one", "two"))) == [None, None]
-        assert near.perform_sync(ops.GetStats()) == []
-
-
 @pytest.mark.parametrize("steps", [1, 2])
 def test_a_settlement_is_not_lost_because_its_job_was_pruned_before_it_was_answered(
     server: RedisServer, steps: int
@@ -162,57 +107,6 @@ async def test_async_code_asks_again_too(server: RedisServer) -> None:
         await store.close()
 
 
-def test_a_start_that_found_a_chain_is_not_a_start_of_its_own_when_that_has_ended(server: RedisServer) -> None:
-    with by_proxy(server) as (proxy, far, near, _):
-        far.perform_sync(ops.Start((new_job(id="there", key="k"),)))
-
-        start = ops.Start((new_job(id="new"), new_job(id="never", key="k")))
-        started = cut_off(proxy, far, start, at="start", meanwhile=lambda: near.perform_sync(ops.Cancel(("there",))))
-
-        assert [(each.chain.first.id, each.deduplicated) for each in started] == [("new", False), ("there", True)]
-        assert near.perform_sync(ops.GetJobs(("never",))) == [None]
-
-
-def test_a_start_that_finds_all_of_its_chains_makes_none_when_it_is_sent_again(server: RedisServer) -> None:
-    with by_proxy(server) as (proxy, far, near, _):
-        near.perform_sync(ops.Start((new_job(id="there"), new_job(id="other", key="k"))))
-
-        start = ops.Start((new_job(id="there"), new_job(id="never", key="k")))
-        started = cut_off(proxy, far, start, at="start")
-
-        assert [(each.chain.first.id, each.deduplicated) for each in started] == [("there", True), ("other", True)]
-        assert near.perform_sync(ops.GetJobs(("never",))) == [None]
-
-
-def test_a_start_that_never_arrived_finds_what_was_there_when_it_is_sent_again(server: RedisServer) -> None:
-    with by_proxy(server) as (proxy, far, near, clock):
-        near.perform_sync(ops.Start((new_job(id="there"),)))
-        clock.advance(1000)
-
-        proxy.cut_before(sha_of(far, "start"))
-        started = far.perform_sync(ops.Start((new_job(id="there"), new_job(id="new"))))
-
-        assert [(each.chain.first.id, each.deduplicated) for each in started] == [("there", True), ("new", False)]
-        assert not proxy.swallowed
-
-
-def test_a_key_stays_with_one_chain_though_what_a_start_had_found_is_gone_when_it_is_sent_again(
-    server: RedisServer,
-) -> None:
-    with by_proxy(server) as (proxy, far, near, _):
-        near.perform_sync(ops.Start((new_job(id="there", key="k"),)))
-
-        def replace() -> None:
-            near.perform_sync(ops.Delete(("there",)))
-            near.perform_sync(ops.Start((new_job(id="another", key="k"),)))
-
-        start = ops.Start((new_job(id="new"), new_job(id="never", key="k")))
-        started = cut_off(proxy, far, start, at="start", meanwhile=replace)
-
-        assert [(each.chain.first.id, each.deduplicated) for each in started] == [("new", False), ("another", True)]
-        assert near.perform_sync(ops.GetJobs(("never",))) == [None]
-
-
 def test_a_settlement_is_known_when_its_worker_sends_it_anew_though_its_job_is_pruned(store: RedisStore) -> None:
     store.perform_sync(ops.Start((new_job(id="one", keep=0),)))
     (job,) = store.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
@@ -224,6 +118,35 @@ def test_a_settlement_is_known_when_its_worker_sends_it_anew_though_its_job_is_p
 
     assert again.written
     assert other.lost == "not_found"
+
+
+def test_a_settlement_is_not_lost_because_another_took_the_job_before_it_was_answered(server: RedisServer) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+        near.perform_sync(ops.Start((new_job(id="one"),)))
+        (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
+        taken: list[Record] = []
+
+        def take() -> None:
+            (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "another", "other"))
+            taken.append(job)
+
+        (settled,) = cut_off(proxy, far, ops.Settle((rescheduled(job),)), at="settle", meanwhile=take)
+
+        assert settled.written
+        (own,) = near.perform_sync(ops.Settle((completed(taken[0]),)))
+        assert own.written
+
+
+def test_an_attempt_that_an_operator_ended_is_not_one_that_its_worker_settled(server: RedisServer) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+        near.perform_sync(ops.Start((new_job(id="one"),)))
+        (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
+        near.perform_sync(ops.Cancel(("one",)))
+
+        proxy.cut_before(sha_of(far, "settle"))
+        (settled,) = far.perform_sync(ops.Settle((Settlement(job.claim, Status.CANCELLED, "cancelled"),)))
+
+        assert settled.lost == "cancelled"
 
 
 @pytest.mark.parametrize("verb", [ops.RunNow, ops.RetryJobs])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast import operations as ops
 from holdfast.errors import HoldfastError
+from holdfast.ids import new_token
 from holdfast.lifecycle import NewJob, create
 from holdfast.operations import Started
 from holdfast.record import ChainRecord, Status
@@ -67,8 +68,9 @@ def _names(job: NewJob) -> Iterator[object]:
 
 
 def _creating(script: str, jobs: Sequence[NewJob]) -> Call:
-    payloads = Payloads()
-    return Call(script, [requests.new_job(job, payloads) for job in jobs], [job.id for job in jobs], payloads)
+    payloads, request = Payloads(), new_token()
+    body = [requests.new_job(job, payloads, by=request) for job in jobs]
+    return Call(script, body, [job.id for job in jobs], payloads, request)
 
 
 def _started(jobs: Sequence[NewJob], answer: Answer) -> list[Started]:

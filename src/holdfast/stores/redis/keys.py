@@ -1,7 +1,8 @@
 """The keys of a namespace. All begin with its name in braces, so that a cluster keeps them in one slot.
 
 {name}                  hash: `layout`, the last job's and the last event's number, until when anybody listens;
-                        `l:PRIORITY:TYPE` for each line of pending jobs that is or was, `p:TYPE` for each paused type
+                        `l:PRIORITY:TYPE` for each line of pending jobs that is or lately was, `p:TYPE` for each paused
+                        type
 {name}:j:ID             hash: one job. `s` its state, `i` input, `o` output, `e` error
 {name}:all              sorted set: every job id by its number
 {name}:lj:S, {name}:lc:S   sorted sets: blocked, failed and cancelled jobs by their number, and their chains by theirs
@@ -30,7 +31,7 @@ import re
 from binascii import crc_hqx
 from collections.abc import Sequence
 
-LAYOUT = "1"
+LAYOUT = "2"
 """Of what is written under these keys. Whoever changes what they hold so that others could not read it counts up."""
 SLOTS = 16384
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,100}")

@@ -29,10 +29,11 @@ class Payloads(list[bytes]):
         return len(self)
 
 
-def new_job(job: NewJob, payloads: Payloads) -> tuple[Any, ...]:
-    """A job to be created, in the order of `scripts/shared/create.lua`."""
+def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[Any, ...]:
+    """A job to be created, in the order of `scripts/shared/create.lua`; `by` is the request that starts it."""
     first = len(payloads) + 1
-    payloads.append(_rest(job))
+    rest = _rest(job)
+    payloads.append(rest if by is None or not job.chosen else rest[:-1] + encode(by))
     payloads.append(job.input)
     if job.index == 0 and job.key is None and not (job.after or job.priority or job.delay) and job.at is None:
         return job.id, job.type, first
@@ -87,7 +88,8 @@ def _written_rest(
 ) -> bytes:
     held = (0, number(max_attempts), key, *_NOBODY)
     kept = (number(timeout), number(keep), trace, blockers)
-    values = (type, chain, index, number(priority), *held, *kept, _unless_waiting(on_blocker_failure))
+    # The last is who started it: nobody in particular, unless `new_job` says otherwise.
+    values = (type, chain, index, number(priority), *held, *kept, _unless_waiting(on_blocker_failure), None)
     return encode(values)[_HEADED:]
 
 

@@ -53,6 +53,7 @@ class State(msgspec.Struct, array_like=True, frozen=True):
     trace: str | None
     blockers: int
     on_blocker_failure: str | None
+    by: str | None
 
 
 class Hinted(msgspec.Struct):
@@ -76,6 +77,7 @@ class _Past(NamedTuple):
     outcome: str
     next_at: Number | None
     has_error: bool
+    token: str | None
 
 
 class _Event(NamedTuple):
@@ -94,8 +96,8 @@ _event = msgspec.msgpack.Decoder(_Event).decode
 hinted = msgspec.msgpack.Decoder(Hinted).decode
 
 
-_HEAD = b"\xdc\x00\x19"
-"""Makes an array of the values that a state is: twenty-five, one after another."""
+_HEAD = b"\xdc\x00\x1a"
+"""Makes an array of the values that a state is: twenty-six, one after another."""
 
 
 def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None, error: bytes | None = None) -> Record:

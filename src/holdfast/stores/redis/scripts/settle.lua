@@ -3,6 +3,7 @@
 -- include: change
 -- include: ending
 -- lazy: create
+-- lazy: gone
 -- op: a list of { job id, token, status, outcome, output, error, delay, at, keep, continuation, starts, expected },
 -- without what is nil at the end. The answer: whether there is more to release, then a word or a list for each.
 redis.call('DEL', KEYS[2])
@@ -46,14 +47,14 @@ end
 
 local function settle(job, token, status, outcome, error, due)
   if outcome == 'released' and status == PENDING then
-    end_attempt(job, 'released', nil, job.scheduled_at)
+    end_attempt(job, 'released', nil, job.scheduled_at, token)
     leave(job)
     let_go(job, token)
     job.status, job.attempt = PENDING, job.attempt - 1
     enter(job, 'released')
     return
   end
-  end_attempt(job, outcome, error, status == PENDING and due or nil)
+  end_attempt(job, outcome, error, status == PENDING and due or nil, token)
   leave(job)
   let_go(job, token)
   job.status = status
@@ -70,14 +71,33 @@ local function settle(job, token, status, outcome, error, due)
   end
 end
 
+-- among_the_past: whether this is how the worker settled one of the last attempts, whoever has the job by now.
+local LOOKED_AT = 20
+
+local function among_the_past(id, token, outcome)
+  local past = redis.call('LRANGE', prefix .. 'h:' .. id, -2 * LOOKED_AT, -1)
+  for n = 1, #past, 2 do
+    local attempt = cmsgpack.unpack(past[n])
+    if attempt[8] == token and attempt[5] == outcome then
+      return true
+    end
+  end
+  return false
+end
+
 -- written: whether this settlement stands written, or did until its job was removed: it may be sent again, also as a
 -- request of its own by a worker that was told nothing of the first.
-local function written(id, job, token, status)
+local function written(id, job, token, status, outcome)
   if job then
-    return job.token == token and job.status == status
+    return job.token == token and job.status == status or resent and among_the_past(id, token, outcome)
   end
-  local word = redis.call('GET', prefix .. 'gone:' .. id)
-  return word and string.match(word, '^%d+ %d+ (.*)$') == status .. ' ' .. token
+  need_gone()
+  for _, word in ipairs(words_of(id)) do
+    if word[3] == status and word[4] == token then
+      return true
+    end
+  end
+  return false
 end
 
 local function perform(settlement)
@@ -85,7 +105,7 @@ local function perform(settlement)
   local job = load_held(id)
   local reason = lost(job, token)
   if reason then
-    return written(id, job, token, status) and 'ok' or { 'lost', reason }
+    return written(id, job, token, status, settlement[4]) and 'ok' or { 'lost', reason }
   end
   local starts, continuation = {}, nil
   if settlement[10] or settlement[11] then

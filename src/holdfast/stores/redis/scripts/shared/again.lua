@@ -1,49 +1,64 @@
 -- include: chain
 -- include: find
 -- include: recall
--- again: a start that is sent again. It made all of its chains the first time, or none; where it found some of them
--- instead, which ones is remembered.
--- made_before: what each job's chain is now, and the word for it ({ 'gone', made at, number } where it is deleted already).
--- Nil where nothing came of it the first time.
-local function made_before(jobs)
-  -- What is older than any request that is still sent was there before this one: it never arrived the first time.
-  local recent = now - tonumber(ARGV[4]) * 1000
-  local told, found, words, any, all = recall(), {}, {}, false, true
-  for n, job in ipairs(jobs) do
-    local other = told and told[n] ~= '' and told[n]
-    local left = not other and not load(job.id) and redis.call('GET', prefix .. 'gone:' .. job.id)
-    if left then
-      local seq, created_at = string.match(left, '^(%d+) (%d+)')
-      found[n], words[n] = job.id, { 'gone', created_at, seq }
-    else
-      found[n] = is_chain(other or job.id) and (other or job.id)
-      local older = found[n] and load(found[n]).created_at <= recent
-      words[n] = { (other or older) and 'found' or 'made before' }
-    end
-    any, all = any or found[n], all and found[n]
+-- include: gone
+-- again: a start that is sent again. The first time it made all of its chains, or found some of them (which is then
+-- remembered), or it never arrived.
+-- A row tells who made it: under an id that the application chose, the request (`by`); an id that was generated is used
+-- by one start alone.
+local BY = 21
+
+-- made_by: what came of a job under this id and by this request: the word for it, with { 'gone', made at, number }
+-- where it is deleted already. Nil where this request did not make it. Others may have made one of that id since.
+local function made_by(id, by)
+  local row = load(id)
+  if row and row.by == by then
+    return { 'made before' }
   end
-  if not any then
+  for _, word in ipairs(words_of(id)) do
+    if word[5] == (by or '') then
+      return { 'gone', int(word[2]), int(word[1]) }
+    end
+  end
+end
+
+-- made_before: what each job's chain is now, and the word for it. Nil where nothing was made the first time.
+local function made_before(jobs)
+  local told, found, words, left, places = recall(), {}, {}, {}, {}
+  local arrived = told and true or false
+  for n, job in ipairs(jobs) do
+    local word
+    if told and told[n] ~= '' and is_chain(told[n]) then
+      found[n], word = told[n], { 'found' }
+    else
+      -- The last value of the row as the caller wrote it.
+      word = made_by(job.id, (select(BY, cmsgpack.unpack(job.rest))))
+      arrived = arrived or word ~= nil
+      found[n] = word and job.id
+    end
+    words[n] = word
+    if not word then
+      left[#left + 1], places[#places + 1] = job, n
+    end
+  end
+  if not arrived then
     return nil
   end
-  -- What it did not make then, it may make now, unless a key finds it.
-  local fresh = all and {} or preview(jobs)
-  for n in ipairs(jobs) do
-    if not found[n] then
-      found[n], words[n] = fresh[n], { 'found' }
-    end
+  -- What it did not make then, it may make now, unless there is one by now.
+  local fresh = preview(left)
+  for n, place in ipairs(places) do
+    found[place], words[place] = fresh[n], { 'found' }
   end
   return found, words
 end
 
--- remember_found: keep which chains a start found, for when it is sent again. Where it made none, and none has the id that
--- a start would have given it, there is nothing to mistake.
+-- remember_found: keep which chains a start found, for when it is sent again. Where it made none, it may as well look anew.
 local function remember_found(jobs, found, made)
-  local told, mistakable = {}, made > 0
-  for n, job in ipairs(jobs) do
+  local told = {}
+  for n in ipairs(jobs) do
     told[n] = found[n] or ''
-    mistakable = mistakable or found[n] == job.id
   end
-  if mistakable then
+  if made > 0 then
     remember(told)
   end
 end

@@ -67,10 +67,11 @@ local function let_go(job, token)
   job.worker, job.token, job.leased_until, job.renewed_at = nil, token, nil, nil
 end
 
--- end_attempt: keep what the job's row will forget, an attempt that did not complete it.
-local function end_attempt(job, outcome, error, next_at)
-  local past = '\151'
-    .. cmsgpack.pack(job.attempt, job.worker, job.started_at, now, outcome, next_at, error and true or false)
+-- end_attempt: keep what the job's row will forget, an attempt that did not complete it; with its token where its own
+-- worker settled it.
+local function end_attempt(job, outcome, error, next_at, token)
+  local past = '\152'
+    .. cmsgpack.pack(job.attempt, job.worker, job.started_at, now, outcome, next_at, error and true or false, token)
   redis.call('RPUSH', prefix .. 'h:' .. job.id, past, error or '')
 end
 

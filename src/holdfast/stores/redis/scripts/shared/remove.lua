@@ -2,6 +2,7 @@
 -- include: chain
 -- include: references
 -- include: ended
+-- include: gone
 -- remove: forget a chain and all that belongs to its jobs.
 -- Jobs that one script removes, unless one chain has more.
 local MOST_REMOVED = 100
@@ -19,17 +20,6 @@ local function job_ids(chain)
   local ids = redis.call('LRANGE', prefix .. 'c:' .. chain, 0, -1)
   table.insert(ids, 1, chain)
   return ids
-end
-
--- leave_word: a start or a settlement that is sent again must know what came of it, though the job is gone already.
-local function leave_word(job)
-  local recent = now - tonumber(ARGV[4]) * 1000
-  local made = not job.chain and job.created_at > recent
-  local settled = job.token and job.finished_at and job.finished_at > recent
-  if made or settled then
-    local word = int(job.seq) .. ' ' .. int(job.created_at) .. ' ' .. job.status .. ' ' .. (job.token or '')
-    redis.call('SET', prefix .. 'gone:' .. job.id, word, 'PX', ARGV[4])
-  end
 end
 
 local function remove_job(job)
