@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast import operations as ops
 from holdfast.operations import Operation, Step, TypeTerms
-from holdfast.record import Claim, Record
+from holdfast.record import Claim, Record, Status
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.clock import ManualClock
@@ -66,6 +66,8 @@ READING: tuple[Operation[Any], ...] = (
     ops.GetHistory("failed"),
     ops.ListJobs(ops.Filter(types=("none",)), 10),
     ops.ListJobs(ops.Filter(chain_id="pending"), 10),
+    ops.ListJobs(ops.Filter(statuses=(Status.RUNNING,)), 10),
+    ops.ListChains(ops.Filter(statuses=(Status.RUNNING,)), 10),
     ops.ListChains(ops.Filter(types=("resize",), key="taken"), 10),
     ops.GetStats(),
     ops.NextDue(("resize",)),

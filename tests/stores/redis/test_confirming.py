@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import Start
+from holdfast.operations import ClaimJobs, Settle, Start
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.address import read_address
 from holdfast.stores.redis.call import Call
 from holdfast.stores.redis.checks import WAITAOF_SINCE
 from holdfast.stores.redis.exchange import Dialect, Refused, Scripts
 from holdfast.stores.redis.keys import Keys
-from holdfast.testing.builders import new_job
+from holdfast.testing.builders import completed, new_job
 from tests.servers.redis import RedisServer, run_redis, until
+from tests.stores.redis.every_verb import TERMS
 from tests.stores.redis.proxy import proxy_to
 
 
@@ -84,6 +85,25 @@ def test_what_was_written_before_its_answer_was_lost_is_confirmed_too(pair: tupl
         # Where a connection waits for its own writes alone, the second one needs one.
         with primary.connect() as asking:
             assert asking.info("commandstats")["cmdstat_set"]["calls"] == 1
+        store.close_sync()
+
+
+def test_a_full_server_confirms_what_was_written_before_its_answer_was_lost(
+    pair: tuple[RedisServer, RedisServer],
+) -> None:
+    primary, _ = pair
+    with proxy_to(primary.socket) as proxy, primary.connect() as client:
+        store = RedisStore(primary.tcp_address(port=proxy.port, wait="1"))
+        store.open_sync()
+        store.perform_sync(Start((new_job(),)))
+        (job,) = store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
+        client.config_set("maxmemory", client.info("memory")["used_memory"] // 2)
+        proxy.cut_at("EVALSHA")
+
+        (settled,) = store.perform_sync(Settle((completed(job),)))
+
+        assert len(proxy.swallowed) == 1
+        assert settled.written
         store.close_sync()
 
 

@@ -17,6 +17,7 @@ from holdfast.operations import (
     ReadEvents,
     Settle,
     Start,
+    TypeTerms,
 )
 from holdfast.record import Status
 from holdfast.stores.memory import MemoryStore
@@ -41,6 +42,29 @@ def test_what_people_look_for_is_found_at_once_among_very_many(store: RedisStore
 
         assert client.info("commandstats")["cmdstat_evalsha"]["calls"] == 4
     assert [job.id for job in jobs] == [chain.first.id for chain in chains] == ["one", "two"]
+
+
+def test_what_runs_is_found_among_very_many_without_looking_at_them(store: RedisStore, server: RedisServer) -> None:
+    store.perform_sync(Start(tuple(new_job(id=id) for id in ids("job"))))
+    store.perform_sync(Start((new_job("other", id="other"),)))
+    store.perform_sync(ClaimJobs((*TERMS, TypeTerms("other", 30_000_000, 1)), MANY + 1, "worker", new_token()))
+    store.perform_sync(Start(tuple(new_job(delay=60) for _ in range(3000))))
+    running, narrow = Filter(statuses=(Status.RUNNING,)), Filter(statuses=(Status.RUNNING,), types=("other",))
+    with server.connect() as client:
+        client.config_resetstat()
+
+        chains = [chain.first.id for chain in store.perform_sync(ListChains(running, MANY * 2))]
+        listed: list[str] = []
+        before = None
+        while page := store.perform_sync(ListJobs(running, 60, before)):
+            listed += [job.id for job in page]
+            before = page[-1].seq
+
+        assert client.info("commandstats")["cmdstat_hget"]["calls"] < 20 * MANY
+    assert listed == chains == ["other", *reversed(ids("job"))]
+    assert [job.id for job in store.perform_sync(ListJobs(narrow, 10))] == ["other"]
+    assert [chain.first.id for chain in store.perform_sync(ListChains(narrow, 10))] == ["other"]
+    assert store.perform_sync(ListJobs(running, 0)) == []
 
 
 def test_a_script_looks_at_no_more_than_a_hundred_rows(store: RedisStore, server: RedisServer) -> None:

@@ -14,7 +14,9 @@ from holdfast.operations import (
     ClaimJobs,
     GetHistory,
     GetJobs,
+    GetStats,
     Keep,
+    Preview,
     Prune,
     ReportProgress,
     Settle,
@@ -55,6 +57,52 @@ def test_a_script_compiles_and_says_what_it_does(verb: str, server: RedisServer)
 @pytest.mark.parametrize("verb", sorted({*VERBS, *STEPS}))
 def test_no_script_looks_into_payloads(verb: str) -> None:
     assert "cjson" not in script(verb, flagged=False).source
+
+
+def test_completed_chains_past_their_keep_time_are_passed_by_once(server: RedisServer) -> None:
+    clock = ManualClock()
+    store = RedisStore(server.address("passed"), clock=clock)
+    store.open_sync()
+    kept = new_job(id="kept", key="k", keep=1000)
+    for job in (kept, *(new_job(key="k", keep=0) for _ in range(120))):
+        store.perform_sync(Start((job,)))
+        (claimed,) = store.perform_sync(ClaimJobs(TERMS, 1, "worker", new_token()))
+        store.perform_sync(Settle((completed(claimed),)))
+    clock.advance(1)
+    again = new_job(key="k", dedup="successful")
+
+    (previewed,) = store.perform_sync(Preview((again,)))
+    with server.connect() as client:
+        assert client.zcard("{passed}:w:6:resizek") == 121
+        (started,) = store.perform_sync(Start((again,)))
+        assert client.zrange("{passed}:w:6:resizek", 0, -1) == [b"kept"]
+
+    assert previewed is not None
+    assert previewed.first.id == started.chain.first.id == "kept"
+    store.close_sync()
+
+
+def test_a_type_that_nobody_uses_any_more_leaves_no_line(server: RedisServer) -> None:
+    store = RedisStore(server.address("lines"))
+    store.open_sync()
+
+    def lines() -> set[bytes]:
+        with server.connect() as client:
+            return {field for field in client.hkeys("{lines}") if field.startswith(b"l:")}
+
+    store.perform_sync(Start((new_job(), new_job("low", priority=-5), new_job("other"), new_job("running"))))
+    terms = tuple(TypeTerms(type, 30_000_000, 1) for type in ("resize", "low", "running"))
+    jobs = store.perform_sync(ClaimJobs(terms, 3, "worker", new_token()))
+    store.perform_sync(Settle(tuple(completed(job) for job in jobs if job.type != "running")))
+    assert lines() == {b"l:0:resize", b"l:-5:low", b"l:0:other", b"l:0:running"}
+
+    store.perform_sync(Prune(10))
+
+    assert lines() == {b"l:0:other", b"l:0:running"}
+    assert {each.type for each in store.perform_sync(GetStats())} == {"resize", "low", "other", "running"}
+    store.perform_sync(Start((new_job(),)))
+    assert len(store.perform_sync(ClaimJobs(TERMS, 1, "worker", new_token()))) == 1
+    store.close_sync()
 
 
 def test_a_server_that_takes_no_scripts_is_not_asked_for_ever() -> None:

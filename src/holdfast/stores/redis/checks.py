@@ -108,6 +108,15 @@ def layout_refusal(layout: str, address: Address) -> StoreUnavailable | None:
     return StoreUnavailable(address.shown, flaw)
 
 
+def layout_finding(reply: Any, address: Address) -> Finding:
+    """Which layout the namespace is written in, as the server answers."""
+    layout = reply.decode() if isinstance(reply, bytes) else "unknown"
+    detail = f"namespace {address.namespace!r} is written in layout {layout}"
+    if layout == LAYOUT:
+        return Finding("ok", "layout", detail)
+    return Finding("error", "layout", f"{detail}, and this version of Holdfast knows layout {LAYOUT}")
+
+
 def announce(server: Server, address: Address) -> None:
     """Say in the log what jobs are trusted to; as a warning where a restart of the server would lose all of them."""
     kept = _durability(server)

@@ -29,6 +29,9 @@ TRANSIENT = {"TRYAGAIN", "ASK", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "LOADIN
 """The server is there but cannot serve this just now: a slot moves, a primary is being replaced, data is loading."""
 
 
+_WRITE = "redis.call('DEL', KEYS[1]) return redis.call('SET', KEYS[1], '', 'PX', 1)"
+
+
 class Refused(Exception):
     """An error as an answer. Its first word says which."""
 
@@ -184,7 +187,9 @@ class Scripts:
         commands: list[Command] = []
         if self._resent:
             # Since 7.2 a connection waits for its own writes alone, and scripts that ran before write nothing now.
-            commands.append(("SET", self._keys.again, "", "PX", 1))
+            # A script, since a full server refuses a plain one; what is deleted first makes an older one take it too.
+            flags = "#!lua flags=allow-oom\n" if self._dialect.flagged else ""
+            commands.append(("EVAL", f"{flags}{_WRITE}", 1, self._keys.again))
         if self._address.wait > 0:
             commands.append(("WAIT", self._address.wait, milliseconds))
         if self._address.waitaof >= 0:
@@ -195,7 +200,7 @@ class Scripts:
         for (name, *counts, _), reply in zip(confirmations, replies, strict=True):
             if isinstance(reply, Refused):
                 raise StoreUnavailable(self._address.shown, f"written, but not confirmed: {reply}") from reply
-            if name == "SET":
+            if name == "EVAL":
                 continue
             # WAIT answers a number, WAITAOF one for the server's own file and one for its replicas'.
             confirmed: list[int] = [reply] if isinstance(reply, int) else reply

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from holdfast import operations as ops
 from holdfast.operations import TypeStats
-from holdfast.record import ChainRecord, Record
+from holdfast.record import ChainRecord, Record, Status
 from holdfast.stores.redis import requests, wire
-from holdfast.stores.redis.answers import existing
-from holdfast.stores.redis.call import STEP, Asking, Call, bursts
+from holdfast.stores.redis.answers import existing, pairs
+from holdfast.stores.redis.call import PIPELINED, STEP, Asking, Call, bursts, steps
 from holdfast.stores.redis.wire import Answer
 
 T = TypeVar("T")
@@ -62,14 +62,54 @@ def get_history(op: ops.GetHistory) -> Asking[tuple[Record, list[ops.PastAttempt
 
 def list_jobs(op: ops.ListJobs) -> Asking[list[Record]]:
     rows: list[Record] = []
-    yield from _listing("list_jobs", op, rows, existing)
+    yield from _listed("list_jobs", op, rows, existing)
     return rows
 
 
 def list_chains(op: ops.ListChains) -> Asking[list[ChainRecord]]:
     rows: list[ChainRecord] = []
-    yield from _listing("list_chains", op, rows, lambda answer: (answer.chain() for _ in answer))
+    yield from _listed("list_chains", op, rows, lambda answer: (answer.chain() for _ in answer))
     return rows
+
+
+def _listed(
+    verb: str, op: ops.ListJobs | ops.ListChains, rows: list[T], read: Callable[[Answer], Iterator[T]]
+) -> Asking[None]:
+    if op.filter.statuses == (Status.RUNNING,) and op.filter.chain_id is None:
+        yield from _listing_running(verb, op, rows, read)
+    else:
+        yield from _listing(verb, op, rows, read)
+
+
+def _listing_running(
+    verb: str, op: ops.ListJobs | ops.ListChains, rows: list[T], read: Callable[[Answer], Iterator[T]]
+) -> Asking[None]:
+    """They are few, whatever else there is: all of them are asked for, by type, and looked at in their order."""
+    wanted = requests.filter_(op.filter)
+    for ids in steps((yield from _running(chains=verb == "list_chains", before=op.before))):
+        if len(rows) >= op.limit:
+            return
+        (reply,) = yield [Call(verb, (wanted, op.limit - len(rows), None, STEP, ids), ids)]
+        answer = Answer(reply)
+        answer.next()
+        rows += read(answer)
+
+
+def _running(*, chains: bool, before: int | None) -> Asking[list[str]]:
+    """The running jobs, or their chains, newest first."""
+    numbers: dict[str, int] = {}
+    stats = yield from get_stats(ops.GetStats())
+    asked = {each.type: "0" for each in stats if each.counts.get(Status.RUNNING)}
+    while asked:
+        types = list(asked)[:PIPELINED]
+        replies = yield [Call("running", (type, asked[type], chains)) for type in types]
+        for type, (go_on, *found) in zip(types, replies, strict=True):
+            numbers |= {id: int(number) for number, id in pairs(found)}
+            asked[type] = go_on.decode()
+            if asked[type] == "0":
+                del asked[type]
+    below = [id for id, number in numbers.items() if before is None or number < before]
+    return sorted(below, key=numbers.__getitem__, reverse=True)
 
 
 def _listing(

@@ -75,7 +75,7 @@ class RedisStore(Store):
     async def perform(self, operation: Operation[R], /) -> R:
         links = self._loop_links()
         if operation.verb == "examine":
-            return cast(R, [*self._findings(await links.talk(Questions(*checks.QUESTIONS))), *await self._late()])
+            return cast(R, [*self._findings(await links.talk(self._examination())), *await self._late()])
         asking = VERBS[operation.verb](operation)
         try:
             calls = next(asking)
@@ -92,7 +92,7 @@ class RedisStore(Store):
     def perform_sync(self, operation: Operation[R], /) -> R:
         links = self._reserved if operation.verb == "renew" else self._links
         if operation.verb == "examine":
-            return cast(R, [*self._findings(links.talk(Questions(*checks.QUESTIONS))), *self._late_sync()])
+            return cast(R, [*self._findings(links.talk(self._examination())), *self._late_sync()])
         asking = VERBS[operation.verb](operation)
         try:
             calls = next(asking)
@@ -177,5 +177,10 @@ class RedisStore(Store):
         """Ours, unless a test has its own: to tell how long something has waited, it is near enough."""
         return (self.clock or system_clock)()
 
-    def _findings(self, replies: list[Any]) -> list[Any]:
-        return checks.findings(checks.read_server(replies), self._address)
+    def _examination(self) -> Questions:
+        return Questions(*checks.QUESTIONS, ("HGET", self._keys.root, "layout"))
+
+    def _findings(self, replies: list[Any]) -> list[Finding]:
+        *replies, layout = replies
+        found = checks.findings(checks.read_server(replies), self._address)
+        return [*found, checks.layout_finding(layout, self._address)]

@@ -40,5 +40,5 @@ VERBS: dict[str, Callable[[Any], Asking[Any]]] = {
     "read_events": reading.read_events,
 }
 
-STEPS = ("layout", "release", "blockers", "dependents", "remove")
+STEPS = ("layout", "release", "blockers", "dependents", "remove", "running")
 """Scripts that are no verb, but a step of one, or of opening the store."""

@@ -12,9 +12,10 @@ end
 
 local LOOK = 50
 
--- newest: the newest chain of a set that a job's window and exclusions leave, and its number.
+-- newest: the newest chain of a set that a job's window and exclusions leave, and its number; chains for which `spent`
+-- is true do not count, and are gathered in `passed`.
 -- Chains are older the further one looks, so one outside the window ends the look.
-local function newest(key, job, counts)
+local function newest(key, job, spent, passed)
   local from, rows = 0, nil
   repeat
     rows = redis.call('ZREVRANGE', key, from, from + LOOK - 1, 'WITHSCORES')
@@ -22,7 +23,9 @@ local function newest(key, job, counts)
       local chain = rows[n]
       if job.window and load(chain).created_at <= now - tonumber(job.window) then
         return nil
-      elseif not excluded(job, chain) and (not counts or counts(chain)) then
+      elseif spent and spent(chain) then
+        passed[#passed + 1] = chain
+      elseif not excluded(job, chain) then
         return chain, tonumber(rows[n + 1])
       end
     end
@@ -30,13 +33,24 @@ local function newest(key, job, counts)
   until #rows < LOOK * 2
 end
 
-local function still_kept(chain)
-  return not expired(last_of(chain))
+local function past_keep(chain)
+  return expired(last_of(chain))
+end
+
+-- newest_done: the newest completed chain that is still kept. Others are taken out of the set as they are met, unless
+-- nothing may be written: however many there were, each is looked at once.
+local function newest_done(job, only_looking)
+  local passed = {}
+  local chain, seq = newest(keyed(DONE, job), job, past_keep, passed)
+  if not only_looking then
+    write_some('ZREM', keyed(DONE, job), passed)
+  end
+  return chain, seq
 end
 
 -- by_key: the newest chain in the job's dedup scope.
 -- Unfinished and completed chains of a key have indexes of their own: however many failed, the look stays short.
-local function by_key(job)
+local function by_key(job, only_looking)
   if job.scope == 'any' then
     return (newest(keyed(ALL, job), job))
   end
@@ -44,7 +58,7 @@ local function by_key(job)
   if job.scope == 'incomplete' then
     return open
   end
-  local done, done_seq = newest(keyed(DONE, job), job, still_kept)
+  local done, done_seq = newest_done(job, only_looking)
   return done and (not open or done_seq > open_seq) and done or open
 end
 

@@ -1,7 +1,7 @@
 -- include: chain
 -- include: keyed
 -- listing: a window of the rows, newest first, and those of it that a filter shows.
--- op: { filter, limit, before or nil, how many rows to look at }
+-- op: { filter, limit, before or nil, how many rows to look at, which ones or nil }
 -- filter: { statuses, scheduled, types, chain, key, since, until, only what is kept }
 local wanted, limit = op[1], op[2]
 
@@ -63,7 +63,9 @@ end
 
 -- window: ids of the rows to look at next.
 local function window(of_chains)
-  if chain_wanted then
+  if op[5] then
+    return op[5]
+  elseif chain_wanted then
     return window_of_chain(of_chains)
   end
   local below = op[3] and '(' .. int(op[3]) or '+inf'
@@ -81,11 +83,12 @@ local function list(consider, of_chains)
   local answer = { '' }
   local ids, matches = window(of_chains), 0
   for n, id in ipairs(ids) do
+    -- One that was named may be gone.
     local job = load(id)
-    if consider(answer, job) then
+    if job and consider(answer, job) then
       matches = matches + 1
     end
-    if matches >= limit or (n == #ids and #ids == op[4]) then
+    if job and (matches >= limit or (n == #ids and #ids == op[4])) then
       answer[1] = int(job.seq)
       break
     end
