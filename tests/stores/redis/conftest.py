@@ -7,12 +7,12 @@ from collections.abc import Generator
 import pytest
 
 from holdfast.stores.redis import RedisStore
-from tests.servers.redis import RedisServer, shared_redis
+from tests.servers.redis import PRODUCTS, RedisServer, shared_redis
 
 
-@pytest.fixture
-def server() -> RedisServer:
-    return shared_redis()
+@pytest.fixture(params=PRODUCTS)
+def server(request: pytest.FixtureRequest) -> RedisServer:
+    return shared_redis(request.param)
 
 
 @pytest.fixture

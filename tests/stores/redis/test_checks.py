@@ -13,10 +13,10 @@ from holdfast.operations import ClaimJobs, Examine, GetJobs, Settle, Start, Type
 from holdfast.stores.redis import RedisStore, checks
 from holdfast.stores.redis.address import read_address
 from holdfast.stores.redis.exchange import Refused
-from holdfast.stores.redis.keys import Keys
+from holdfast.stores.redis.keys import LAYOUT, Keys
 from holdfast.testing import ManualClock
 from holdfast.testing.builders import completed, new_job
-from tests.servers.redis import RedisServer, run_redis, until
+from tests.servers.redis import PRODUCTS, Product, RedisServer, run_redis, shared_redis, until
 from tests.stores.redis.guide import rights_in_guide
 
 
@@ -91,6 +91,23 @@ async def test_what_jobs_are_trusted_to_is_said_at_the_start(
             assert word in said
             assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"][: 1 + (level == "WARNING")]
             await store.close()
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_a_server_is_called_by_its_own_name_and_version(product: Product, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "holdfast.redis")
+    server = shared_redis(product)
+    with server.connect() as client:
+        info = client.info("server")
+    store = RedisStore(server.address())
+
+    store.open_sync()
+    findings = {finding.subject: finding for finding in store.perform_sync(Examine())}
+
+    own = f"Valkey {info['valkey_version']}" if "valkey_version" in info else f"Redis {info['redis_version']}"
+    assert f": {own}, master, " in caplog.records[0].getMessage()
+    assert findings["server"].detail.startswith(f"{own}, master, ")
+    store.close_sync()
 
 
 def test_a_server_that_does_not_tell_its_settings_is_not_said_to_lose_everything() -> None:
@@ -207,21 +224,23 @@ def test_a_namespace_is_marked_with_its_layout_by_whoever_opens_it_first(server:
     store.open_sync()
 
     with server.connect() as client:
-        assert client.hget("{marked}", "layout") == b"1"
+        assert client.hget("{marked}", "layout") == LAYOUT.encode()
+    findings = {finding.subject: finding for finding in store.perform_sync(Examine())}
+    assert findings["layout"].detail == f"namespace 'marked' is written in layout {LAYOUT}"
     store.close_sync()
 
 
 async def test_a_namespace_of_another_layout_is_refused_and_left_alone(server: RedisServer) -> None:
     with server.connect() as client:
-        client.hset("{strange}", "layout", "2")
+        client.hset("{strange}", "layout", "99")
         store = RedisStore(server.address("strange"))
 
-        with pytest.raises(StoreUnavailable, match=r"'strange' is written in layout 2.*another namespace="):
+        with pytest.raises(StoreUnavailable, match=r"'strange' is written in layout 99.*another namespace="):
             store.open_sync()
-        with pytest.raises(StoreUnavailable, match="layout 2"):
+        with pytest.raises(StoreUnavailable, match="layout 99"):
             await store.open()
 
-        assert client.hgetall("{strange}") == {b"layout": b"2"}
+        assert client.hgetall("{strange}") == {b"layout": b"99"}
     await store.close()
 
 
