@@ -75,6 +75,7 @@ class TypeCodec:
         self.annotation = annotation
         self.limit = limit
         self._traits = survey(annotation)
+        self._simple = self._traits == Traits()
         self._sequences = has_abstract_sequence(annotation)
         self.decoder = msgspec.json.Decoder[Any](annotation, dec_hook=_read_foreign)
 
@@ -89,11 +90,11 @@ class TypeCodec:
 
     def sound(self, payload: bytes, value: Any) -> bool:
         """Whether nothing about a payload needs a closer look."""
+        if len(payload) > self.limit or suspect(payload):
+            return False
         traits = self._traits
-        return (
+        return self._simple or (
             traits.comparable
-            and len(payload) <= self.limit
-            and not suspect(payload)
             and (traits.bounded or not too_deep(payload))
             and not (traits.dated and maybe_naive(payload))
             and not (traits.foreign and flaw(value) is not None)

@@ -51,6 +51,7 @@ class Signature:
             each.name for each in self.parameters.values() if each.kind is Parameter.POSITIONAL_ONLY
         )
         self._choices = tuple(each for each, codec in self.codecs.items() if isinstance(codec, ChoiceCodec))
+        self._by_place = not self._keyword_only and not self._choices
         self._values = self._struct()
         self._input = TypeCodec(self._values, limit=limit)
         self._read = self._input.decoder.decode
@@ -76,9 +77,12 @@ class Signature:
 
     def arguments(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What to call the function with. PayloadRefused if the payload does not fit its parameters."""
+        if self._by_place:
+            try:
+                return astuple(self._read(payload)), {}
+            except (ValueError, RecursionError):
+                pass  # named by the slow way
         values = self._in_order(payload)
-        if not self._keyword_only:
-            return values, {}
         by_name = dict(zip(self._keyword_only, values[self._positional :], strict=True))
         return values[: self._positional], by_name
 

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Sequence
 
+import msgspec
+
 from holdfast.jobs import AnyJobType
 from holdfast.record import Claim, Record
 from holdfast.worker.signal import AbortReason, Signal
@@ -20,22 +22,19 @@ def ticks() -> float:
     return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
 
 
-class Holding:
+class Holding(msgspec.Struct, eq=False):
     """A claim that this worker holds, with the task that runs its handler."""
 
-    __slots__ = ("begun", "ended", "record", "renewed", "signal", "task", "terms")
-
-    def __init__(self, record: Record, terms: RunTerms, begun: float, renewed: float) -> None:
-        self.record = record
-        self.terms = terms
-        self.begun = begun
-        self.renewed = renewed
-        """When the claim, or the last renewal that succeeded, was sent: the lease may count from then."""
-        self.signal = Signal()
-        self.task: asyncio.Task[None] | None = None
-        """While the handler runs."""
-        self.ended = False
-        """The handler is done: what is left is to write its outcome."""
+    record: Record
+    terms: RunTerms
+    begun: float
+    renewed: float
+    """When the claim, or the last renewal that succeeded, was sent: the lease may count from then."""
+    signal: Signal = msgspec.field(default_factory=Signal)
+    task: asyncio.Task[None] | None = None
+    """While the handler runs."""
+    ended: bool = False
+    """The handler is done: what is left is to write its outcome."""
 
     @property
     def claim(self) -> Claim:

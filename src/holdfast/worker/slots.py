@@ -52,7 +52,7 @@ class Slots:
                 self._runner.give_back(holding)
             return
         create_task = asyncio.get_running_loop().create_task
-        tasks = [create_task(self._occupy(holding)) for holding in holdings]
+        tasks = [create_task(self._occupy(holding), name=holding.record.type) for holding in holdings]
         # One may be done already, where the application has its loop start tasks eagerly.
         self.tasks.update(task for task in tasks if not task.done())
 

@@ -34,14 +34,11 @@ def tell_end(
     if settlement is None or answer.lost is not None or answer.refused is not None:
         observers.tell("lost", record, duration=ticks() - holding.begun, detail=answer.lost or str(answer.refused))
         return
-    detail: str | None = None
-    match settlement.status:
-        case Status.COMPLETED if settlement.continuation is not None:
-            kind, detail = "continued", settlement.continuation.type
-        case Status.PENDING if settlement.outcome == "failed":
-            kind, detail = "retrying", f"again in {settlement.delay / SECOND:.1f} s"
-        case _:
-            kind = settlement.outcome
+    kind, detail = settlement.outcome, None
+    if settlement.continuation is not None:
+        kind, detail = "continued", settlement.continuation.type
+    elif kind == "failed" and settlement.status is Status.PENDING:
+        kind, detail = "retrying", f"again in {settlement.delay / SECOND:.1f} s"
     if observers.wants(kind):
         duration, error = ticks() - holding.begun, read_error(settlement.error)
         observers.tell(kind, record, duration=duration, error=error, detail=detail)
