@@ -7,12 +7,19 @@ from collections.abc import Generator
 import pytest
 
 from holdfast.stores.redis import RedisStore
-from tests.servers.redis import PRODUCTS, RedisServer, shared_redis
+from tests.servers.redis import PRODUCTS, Product, RedisServer, shared_redis
 
 
 @pytest.fixture(params=PRODUCTS)
-def server(request: pytest.FixtureRequest) -> RedisServer:
-    return shared_redis(request.param)
+def product(request: pytest.FixtureRequest) -> Product:
+    """For what is said of both."""
+    chosen: Product = request.param
+    return chosen
+
+
+@pytest.fixture
+def server(product: Product) -> RedisServer:
+    return shared_redis(product)
 
 
 @pytest.fixture

@@ -16,12 +16,12 @@ from holdfast.stores.redis.exchange import Refused
 from holdfast.stores.redis.keys import LAYOUT, Keys
 from holdfast.testing import ManualClock
 from holdfast.testing.builders import completed, new_job
-from tests.servers.redis import PRODUCTS, Product, RedisServer, run_redis, shared_redis, until
+from tests.servers.redis import Product, RedisServer, run_redis, until
 from tests.stores.redis.guide import rights_in_guide
 
 
-def test_a_server_that_evicts_is_refused() -> None:
-    with run_redis(maxmemory_policy="allkeys-lru") as server:
+def test_a_server_that_evicts_is_refused(product: Product) -> None:
+    with run_redis(product=product, maxmemory_policy="allkeys-lru") as server:
         store = RedisStore(server.address())
 
         with pytest.raises(StoreUnavailable, match="maxmemory-policy is allkeys-lru"):
@@ -41,8 +41,8 @@ def test_a_server_that_evicts_is_taken_where_the_address_says_so() -> None:
         store.close_sync()
 
 
-async def test_a_replica_is_refused() -> None:
-    with run_redis(replicaof="127.0.0.1 1") as replica:
+async def test_a_replica_is_refused(product: Product) -> None:
+    with run_redis(product=product, replicaof="127.0.0.1 1") as replica:
         store = RedisStore(replica.address())
 
         with pytest.raises(StoreUnavailable, match="it is a slave"):
@@ -93,10 +93,8 @@ async def test_what_jobs_are_trusted_to_is_said_at_the_start(
             await store.close()
 
 
-@pytest.mark.parametrize("product", PRODUCTS)
-def test_a_server_is_called_by_its_own_name_and_version(product: Product, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_server_is_called_by_its_own_name_and_version(server: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "holdfast.redis")
-    server = shared_redis(product)
     with server.connect() as client:
         info = client.info("server")
     store = RedisStore(server.address())
@@ -136,8 +134,8 @@ def test_expired_leases_and_late_jobs_are_counted() -> None:
         store.close_sync()
 
 
-def test_a_password_is_used_and_never_shown() -> None:
-    with run_redis(requirepass="s3cret") as server:
+def test_a_password_is_used_and_never_shown(product: Product) -> None:
+    with run_redis(product=product, requirepass="s3cret") as server:
         address = server.address().replace("redis://", "redis://:s3cret@")
         store = RedisStore(address)
         store.open_sync()
@@ -153,8 +151,8 @@ def test_a_password_is_used_and_never_shown() -> None:
         assert "wr0ng" not in str(raised.value)
 
 
-def test_the_rights_in_the_guide_are_enough() -> None:
-    with run_redis() as server:
+def test_the_rights_in_the_guide_are_enough(product: Product) -> None:
+    with run_redis(product=product) as server:
         with server.connect() as client:
             client.execute_command(*rights_in_guide())
         store = RedisStore(server.address("shop").replace("redis://", "redis://holdfast:secret@"))

@@ -229,7 +229,6 @@ def owner_port(client: Any, slot: int) -> int:
     return 0
 
 
-@pytest.mark.parametrize("product", PRODUCTS)
 def test_work_goes_on_while_a_primary_dies_and_nothing_acknowledged_is_lost(product: Product) -> None:
     with run_cluster(replicas=1, product=product) as cluster:
         namespace = new_namespace()

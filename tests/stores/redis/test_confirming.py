@@ -17,7 +17,7 @@ from holdfast.stores.redis.checks import WAITAOF_SINCE
 from holdfast.stores.redis.exchange import Dialect, Refused, Scripts
 from holdfast.stores.redis.keys import Keys
 from holdfast.testing.builders import completed, new_job
-from tests.servers.redis import RedisServer, run_redis, until
+from tests.servers.redis import Product, RedisServer, run_redis, until
 from tests.stores.redis.every_verb import TERMS
 from tests.stores.redis.proxy import proxy_to
 
@@ -29,10 +29,13 @@ def free_port() -> int:
 
 
 @pytest.fixture
-def pair() -> Generator[tuple[RedisServer, RedisServer]]:
+def pair(product: Product) -> Generator[tuple[RedisServer, RedisServer]]:
     """A primary and its replica, in step."""
     port = free_port()
-    with run_redis(port=port, repl_diskless_sync_delay="0") as primary, run_redis(replicaof=f"127.0.0.1 {port}") as it:
+    with (
+        run_redis(product=product, port=port, repl_diskless_sync_delay="0") as primary,
+        run_redis(product=product, replicaof=f"127.0.0.1 {port}") as it,
+    ):
         with it.connect() as client:
             until(lambda: client.info("replication")["master_link_status"] == "up")
         yield primary, it
@@ -134,8 +137,8 @@ def test_more_replicas_than_there_are_confirm_nothing(pair: tuple[RedisServer, R
     store.close_sync()
 
 
-def test_waiting_for_the_file_needs_a_server_that_can_and_a_file() -> None:
-    with run_redis(appendonly="yes") as server, run_redis() as fileless:
+def test_waiting_for_the_file_needs_a_server_that_can_and_a_file(product: Product) -> None:
+    with run_redis(product=product, appendonly="yes") as server, run_redis(product=product) as fileless:
         with server.connect() as client:
             able = tuple(map(int, client.info("server")["redis_version"].split("."))) >= WAITAOF_SINCE
         store, without_file = (RedisStore(each.address(waitaof="0")) for each in (server, fileless))

@@ -36,7 +36,7 @@ from holdfast.record import Record, Status
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, failed, new_job
 from holdfast.testing.clock import ManualClock
-from tests.servers.redis import RedisServer, run_redis, until
+from tests.servers.redis import Product, run_redis, until
 
 TERMS = (TypeTerms("resize", 30_000_000, 25),)
 
@@ -45,8 +45,8 @@ def claim(store: RedisStore, limit: int = 1) -> list[Record]:
     return store.perform_sync(ClaimJobs(TERMS, limit, "worker", new_token()))
 
 
-def test_a_killed_server_that_syncs_every_write_loses_nothing() -> None:
-    with run_redis(appendonly="yes", appendfsync="always") as server:
+def test_a_killed_server_that_syncs_every_write_loses_nothing(product: Product) -> None:
+    with run_redis(product=product, appendonly="yes", appendfsync="always") as server:
         store = RedisStore(server.address())
         store.open_sync()
         acknowledged: list[str] = []
@@ -70,8 +70,8 @@ def test_a_killed_server_that_syncs_every_write_loses_nothing() -> None:
         store.close_sync()
 
 
-def test_a_server_that_comes_back_is_met_again(server: RedisServer) -> None:
-    with run_redis(appendonly="yes", appendfsync="always") as own:
+def test_a_server_that_comes_back_is_met_again(product: Product) -> None:
+    with run_redis(product=product, appendonly="yes", appendfsync="always") as own:
         store = RedisStore(own.address())
         store.open_sync()
         store.perform_sync(Start((new_job(id="a"),)))
@@ -108,8 +108,8 @@ def test_a_forked_child_talks_over_connections_of_its_own(store: RedisStore) -> 
     assert all(job is not None for job in children)
 
 
-def test_a_full_server_refuses_new_jobs_and_lets_go_of_old_ones() -> None:
-    with run_redis() as server:
+def test_a_full_server_refuses_new_jobs_and_lets_go_of_old_ones(product: Product) -> None:
+    with run_redis(product=product) as server:
         clock = ManualClock()
         store = RedisStore(server.address(), clock=clock)
         store.open_sync()
@@ -140,8 +140,8 @@ def test_a_full_server_refuses_new_jobs_and_lets_go_of_old_ones() -> None:
         store.close_sync()
 
 
-def test_a_server_that_may_not_be_written_to_is_left_and_asked_for_anew() -> None:
-    with run_redis() as own, ThreadPoolExecutor() as pool, own.connect() as client:
+def test_a_server_that_may_not_be_written_to_is_left_and_asked_for_anew(product: Product) -> None:
+    with run_redis(product=product) as own, ThreadPoolExecutor() as pool, own.connect() as client:
         store = RedisStore(own.address(timeout="30"))
         store.open_sync()
         store.perform_sync(Start((new_job(id="before"),)))
@@ -159,8 +159,8 @@ def test_a_server_that_may_not_be_written_to_is_left_and_asked_for_anew() -> Non
         store.close_sync()
 
 
-async def test_async_code_leaves_a_server_that_may_not_be_written_to() -> None:
-    with run_redis() as own, own.connect() as client:
+async def test_async_code_leaves_a_server_that_may_not_be_written_to(product: Product) -> None:
+    with run_redis(product=product) as own, own.connect() as client:
         store = RedisStore(own.address(timeout="30"))
         await store.open()
         links = {each["id"] for each in client.client_list() if each["name"] == "holdfast"}

@@ -29,7 +29,7 @@ from holdfast.stores.redis.library import script
 from holdfast.stores.redis.verbs import STEPS, VERBS
 from holdfast.testing.builders import completed, new_job, rescheduled
 from holdfast.testing.clock import ManualClock
-from tests.servers.redis import RedisServer, run_redis
+from tests.servers.redis import Product, RedisServer, run_redis
 
 TERMS = (TypeTerms("resize", 30_000_000, 25),)
 SOURCES = files("holdfast.stores.redis.scripts")
@@ -105,8 +105,8 @@ def test_a_type_that_nobody_uses_any_more_leaves_no_line(server: RedisServer) ->
     store.close_sync()
 
 
-def test_a_server_that_takes_no_scripts_is_not_asked_for_ever() -> None:
-    with run_redis() as own, own.connect() as client:
+def test_a_server_that_takes_no_scripts_is_not_asked_for_ever(product: Product) -> None:
+    with run_redis(product=product) as own, own.connect() as client:
         client.execute_command("ACL", "SETUSER", "poor", "on", ">secret", "~*", "&*", "+@all", "-script")
         store = RedisStore(own.address().replace("redis://", "redis://poor:secret@"))
 

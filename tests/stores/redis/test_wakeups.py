@@ -9,7 +9,7 @@ from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, new_job
 from holdfast.wakeups import Hints, Output
-from tests.servers.redis import RedisServer, run_redis, until
+from tests.servers.redis import Product, RedisServer, run_redis, until
 
 PATIENCE = 10.0
 
@@ -118,8 +118,8 @@ def test_a_dropped_subscription_comes_back_and_all_look_for_themselves(server: R
     store.close_sync()
 
 
-def test_wake_ups_know_when_they_are_deaf() -> None:
-    with run_redis() as server:
+def test_wake_ups_know_when_they_are_deaf(product: Product) -> None:
+    with run_redis(product=product) as server:
         store = RedisStore(server.address())
         store.open_sync()
         heard = Heard(store)
@@ -164,8 +164,8 @@ def test_an_idle_listener_delays_nobody(server: RedisServer) -> None:
     store.close_sync()
 
 
-def test_a_closed_store_leaves_no_thread_and_no_connection(server: RedisServer) -> None:
-    with run_redis() as own:
+def test_a_closed_store_leaves_no_thread_and_no_connection(product: Product) -> None:
+    with run_redis(product=product) as own:
         store = RedisStore(own.address())
         store.open_sync()
         heard = Heard(store)
