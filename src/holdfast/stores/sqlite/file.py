@@ -38,6 +38,8 @@ class File:
         self.name = address.name
         self.timeout = address.timeout
         self._synchronous: Synchronous = address.synchronous
+        self.synced = address.synchronous == "full"
+        """Whether every commit waits for the disk."""
         self._pid = os.getpid()
         self.turnstile: Turnstile = turnstile(self.path)
         self.gate = Gate(self.path)

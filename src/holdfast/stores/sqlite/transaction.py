@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, TypeVar
 from holdfast.clock import Micros
 from holdfast.operations import Operation
 from holdfast.sql.plan import Plan, Turn, gather, run
-from holdfast.stores.sqlite.checkpointer import Checkpointer
 from holdfast.stores.sqlite.executing import executor
 from holdfast.stores.sqlite.file import File
 from holdfast.stores.sqlite.held import HeldConnection, facade
+from holdfast.stores.sqlite.log import Log
 from holdfast.stores.sqlite.threads import Threads
 from holdfast.stores.sqlite.translating import translated
 from holdfast.stores.sqlite.turnstile import Waiter
@@ -56,7 +56,7 @@ class Lender:
         self.lane = lane
         """The one thread in which transactions of async code run: there is one at a time, and so they need not wait for
         each other's threads to wake up."""
-        self._checkpointer = Checkpointer(file)
+        self._log = Log(file)
         self._idle: list[HeldConnection] = []
         self._closed = False
 
@@ -91,8 +91,8 @@ class Lender:
                 if connection.in_transaction:
                     run(self.tell(hints), executor(connection))
                     connection.execute(how)
-            if self._checkpointer.is_due(connection):
-                self._checkpointer.checkpoint(connection)
+            if self._log.wants_care(connection):
+                self._log.care(connection)
             connection.lent = False
             if self._closed:
                 connection.close()
@@ -120,7 +120,7 @@ class Lender:
     def close(self) -> None:
         """Let go of the connections. One that is still lent goes when its transaction ends."""
         self._closed = True
-        self._checkpointer.close()
+        self._log.close()
         while self._idle:
             self._idle.pop().close()
 

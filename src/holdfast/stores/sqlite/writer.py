@@ -19,9 +19,9 @@ from holdfast.clock import Micros
 from holdfast.errors import StoreUnavailable
 from holdfast.operations import Operation
 from holdfast.sql.plan import Plan, Turn, gather, run
-from holdfast.stores.sqlite.checkpointer import Checkpointer
 from holdfast.stores.sqlite.executing import Execute, executor
 from holdfast.stores.sqlite.file import File
+from holdfast.stores.sqlite.log import Log
 from holdfast.stores.sqlite.translating import is_busy, translate
 from holdfast.stores.sqlite.verbs import plan
 from holdfast.wakeups import Hints
@@ -74,7 +74,7 @@ class Writer:
         self._send = send
         self._asked: deque[_Asked] = deque()
         self._connection: sqlite3.Connection | None = None
-        self._checkpointer = Checkpointer(file)
+        self._log = Log(file)
         self._work: SimpleQueue[None] = SimpleQueue()
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -111,7 +111,7 @@ class Writer:
         if self._thread is not None:
             self._work.put(None)
             self._thread.join()
-        self._checkpointer.close()
+        self._log.close()
         self._discard()
 
     def _wake_thread(self) -> None:
@@ -187,10 +187,10 @@ class Writer:
                 asked.done = True
             if hints:
                 self._send(hints)
-        if self._connection is not None and self._checkpointer.is_due(self._connection):
+        if self._connection is not None and self._log.wants_care(self._connection):
             _tell(together)
             together.clear()
-            self._checkpointer.checkpoint(self._connection)
+            self._log.care(self._connection)
 
     def _perform_together(self, together: list[_Asked]) -> Hints:
         if self._connection is None:

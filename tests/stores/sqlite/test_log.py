@@ -1,0 +1,93 @@
+"""The write-ahead log, given its length at once."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from holdfast.operations import GetStats, Start
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.lengthening import LENGTH, lengthen
+from holdfast.stores.sqlite.log import SETTLED
+from holdfast.testing.builders import new_job
+
+
+def log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def test_a_program_that_stays_gives_the_log_its_length_and_one_that_goes_does_not(path: Path) -> None:
+    store = SqliteStore(f"sqlite:///{path}")
+    store.open_sync()
+    for _ in range(SETTLED - 1):
+        store.perform_sync(Start((new_job(),)))
+    before = log_of(path).stat().st_size
+
+    store.perform_sync(Start((new_job(),)))
+
+    assert before < LENGTH == log_of(path).stat().st_size
+    store.close_sync()
+
+
+def test_what_does_not_wait_for_the_disk_leaves_the_log_alone(path: Path) -> None:
+    store = SqliteStore(f"sqlite:///{path}?synchronous=normal")
+    store.open_sync()
+
+    for _ in range(2 * SETTLED):
+        store.perform_sync(Start((new_job(),)))
+
+    assert log_of(path).stat().st_size < LENGTH
+    store.close_sync()
+
+
+def test_after_a_crash_every_commit_is_there_and_nothing_else(path: Path, store: SqliteStore, tmp_path: Path) -> None:
+    for _ in range(3 * SETTLED):
+        store.perform_sync(Start((new_job(),)))
+    crashed = tmp_path / "crashed.db"
+    shutil.copy(path, crashed)
+    shutil.copy(log_of(path), log_of(crashed))
+
+    recovered = SqliteStore(f"sqlite:///{crashed}")
+    recovered.open_sync()
+
+    assert recovered.perform_sync(GetStats()) == store.perform_sync(GetStats())
+    recovered.perform_sync(Start((new_job(),)))
+    recovered.close_sync()
+    with closing(sqlite3.connect(crashed)) as connection:
+        assert connection.execute("pragma integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("select count(*) from holdfast_job").fetchall() == [(3 * SETTLED + 1,)]
+
+
+def test_a_log_without_a_single_commit_may_be_given_its_length_too(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("create table t (x)")
+        connection.execute("pragma wal_checkpoint(truncate)")
+
+        lengthen(connection, path)
+        shutil.copy(path, path.with_name("crashed.db"))
+        shutil.copy(log_of(path), path.with_name("crashed.db-wal"))
+
+    with closing(sqlite3.connect(path.with_name("crashed.db"))) as crashed:
+        assert crashed.execute("select * from t").fetchall() == []
+        crashed.execute("insert into t values (1)")
+        assert crashed.execute("select * from t").fetchall() == [(1,)]
+
+
+def test_nobody_lengthens_the_log_while_another_writes(path: Path, store: SqliteStore) -> None:
+    store.perform_sync(Start((new_job(),)))
+    tx = store.begin_sync()
+    tx.perform(Start((new_job(),)))
+
+    with (
+        closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as other,
+        pytest.raises(sqlite3.OperationalError, match="locked"),
+    ):
+        lengthen(other, path)
+
+    tx.rollback()
+    assert log_of(path).stat().st_size < LENGTH
