@@ -103,7 +103,7 @@ class Client:
         watcher = Watcher(self.store.wakeups, its_id)
         try:
             chain = await self.start(named)
-            watcher.follow(chain.id, chain.record.first.seq)
+            watcher.follow(chain.id)
             # A chain that is new had not ended when the watch began: nothing to look at until it is heard of.
             wait = watcher.wait(self.jobs, how_long, look=chain.deduplicated)
             output: T = await waiting.run(self.store, watcher.alarm, wait)

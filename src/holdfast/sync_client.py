@@ -102,7 +102,7 @@ class SyncClient:
         watcher = Watcher(self.store.wakeups, its_id)
         try:
             chain = self.start(named)
-            watcher.follow(chain.id, chain.record.first.seq)
+            watcher.follow(chain.id)
             # A chain that is new had not ended when the watch began: nothing to look at until it is heard of.
             wait = watcher.wait(self.jobs, how_long, look=chain.deduplicated)
             output: T = waiting.run_sync(self.store, watcher.alarm, wait)

@@ -12,7 +12,7 @@ from holdfast.job import Chain, Decoder
 from holdfast.operations import GetChains, Operation
 from holdfast.record import ChainRecord, Status
 from holdfast.store import Store
-from holdfast.wakeups import Alarm, Hints, Output, Wakeups
+from holdfast.wakeups import Alarm, Hints, Wakeups
 
 POLL = 5.0
 """Seconds between two looks while wake-ups arrive; every half second while they do not."""
@@ -35,31 +35,22 @@ class Watcher:
         self.alarm = Alarm()
         self._wakeups = wakeups
         self._chain_id = chain_id
-        self._seq: int | None = None
-        self._output: Output | None = None
         self._unsubscribe = wakeups.subscribe(self._hear)
 
     def wait(self, decoder: Decoder, timeout: float | None, *, look: bool = True) -> Waiting:
         """The chain's output. Ends also when it fails, is cancelled or deleted, or when the caller's time is up."""
-        end: ChainRecord | Output = yield from self._end(timeout, look=look, read=False)
-        return decoder.output(end.type, end.payload) if isinstance(end, Output) else outcome(Chain(end, decoder))
+        chain: ChainRecord = yield from self.finished(timeout, look=look)
+        return outcome(Chain(chain, decoder))
 
-    def follow(self, chain_id: str, seq: int | None = None) -> None:
-        """Watch for another chain's end from now on. What ended before is not heard: look first.
-
-        `seq` is the number of its first job, where only the chain of that number is meant.
-        """
-        self._chain_id, self._seq = chain_id, seq
+    def follow(self, chain_id: str) -> None:
+        """Watch for another chain's end from now on. What ended before is not heard: look first."""
+        self._chain_id = chain_id
 
     def finished(self, timeout: float | None, *, look: bool = True) -> Waiting:
         """The chain as it is when it has ended. `look=False`: it had not when the subscription began, so sleep first.
 
         Raises ChainNotFound when it is deleted, WaitTimeout when the caller's time is up.
         """
-        return self._end(timeout, look=look, read=True)
-
-    def _end(self, timeout: float | None, *, look: bool, read: bool) -> Waiting:
-        """The finished chain, or unless it has to be read, its output where that came with the wake-up."""
         deadline = None if timeout is None else monotonic() + timeout
         while True:
             if look:
@@ -74,22 +65,13 @@ class Watcher:
             if left <= 0:
                 raise WaitTimeout(self._chain_id, timeout or 0)
             yield Nap(min(left, poll))
-            if not read and (output := self._told()) is not None:
-                return output
 
     def close(self) -> None:
         self._unsubscribe()
 
     def _hear(self, hints: Hints) -> None:
         if hints.anything or self._chain_id in hints.finished:
-            self._output = hints.output
             self.alarm.ring()
-
-    def _told(self) -> Output | None:
-        output, self._output = self._output, None
-        if output is not None and output.chain_id == self._chain_id and self._seq in (None, output.seq):
-            return output
-        return None
 
 
 async def run(store: Store, alarm: Alarm, waiting: Waiting) -> Any:

@@ -7,20 +7,9 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 log = logging.getLogger("holdfast")
-
-
-class Output(NamedTuple):
-    """What a chain completed with."""
-
-    chain_id: str
-    seq: int
-    """The number of the chain's first job: one that is made anew under an old id is another chain."""
-    type: str
-    """Of its last job."""
-    payload: bytes
 
 
 @dataclass(slots=True)
@@ -37,8 +26,6 @@ class Hints:
     recorded: bool = False
     """Events were recorded for listeners."""
     anything: bool = False
-    output: Output | None = None
-    """Of one of the finished chains, where it came along: whoever waits for it need not read it."""
 
     def __bool__(self) -> bool:
         return bool(self.due or self.finished or self.lost or self.recorded or self.anything)

@@ -18,7 +18,7 @@ from holdfast.stores.redis.keys import Keys
 from holdfast.stores.redis.mouth import Mouth
 from holdfast.stores.redis.route import Route
 from holdfast.stores.redis.wire import hinted
-from holdfast.wakeups import ANYTHING, Hints, Listener, LocalWakeups, Output
+from holdfast.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 
 
 class RedisWakeups:
@@ -126,7 +126,4 @@ class RedisWakeups:
             self._local.send(ANYTHING)
             return
         if told.source != self._source:
-            output = None if told.output is None else Output(*told.output)
-            self._local.send(
-                Hints(set(told.due), set(told.finished), set(told.lost), told.recorded, told.anything, output)
-            )
+            self._local.send(Hints(set(told.due), set(told.finished), set(told.lost), told.recorded, told.anything))

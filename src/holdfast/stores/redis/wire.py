@@ -66,7 +66,6 @@ class Hinted(msgspec.Struct):
     anything: bool = False
     source: str = ""
     """Who published it, if not a script."""
-    output: tuple[str, int, str, bytes] | None = None
 
 
 class _Past(NamedTuple):

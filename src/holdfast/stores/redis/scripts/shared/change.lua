@@ -23,16 +23,13 @@ local function leave(job)
 end
 
 -- A job that finishes is the last of its chain, unless it handed over to the next.
-local function enter_finished(job, bytes)
+local function enter_finished(job)
   local chain = chain_of(job)
-  local first = load(chain)
-  if first and job.status == COMPLETED and bytes and not next(finished) then
-    tell_output(first, job, bytes)
-  end
   finished[chain] = true
   if job.keep then
     place(prefix .. 'expiring', chain, plus(job.finished_at, job.keep))
   end
+  local first = load(chain)
   if first and first.key then
     redis.call('ZREM', keyed(OPEN, first), chain)
     if job.status == COMPLETED then
@@ -56,7 +53,7 @@ local function enter(job, kind, field, bytes, handed_over)
       stop_waiting(job)
     end
     if not handed_over then
-      enter_finished(job, bytes)
+      enter_finished(job)
     end
   end
   note(job, kind)

@@ -7,7 +7,6 @@ local listening = tonumber(noted[3] or 0) > now
 local seq_before, event_before = last_seq, last_event
 local due, finished, lost_claims = {}, {}, {}
 local lines_entered = {}
-local told_output
 local EVENTS_KEPT = '10000'
 
 -- note: record an event for whoever follows the store live.
@@ -16,15 +15,6 @@ local function note(job, kind)
     last_event = last_event + 1
     local event = '\151' .. cmsgpack.pack(now, kind, job.id, chain_of(job), job.type, job.attempt, job.worker)
     redis.call('XADD', prefix .. 'events', 'MAXLEN', '~', EVENTS_KEPT, int(last_event) .. '-0', 'e', event)
-  end
-end
-
--- An output up to this size goes along with the news that its chain alone has ended: who waits for it need not read it.
-local TOLD_BYTES, NOTHING = 255, '\192'
-
-local function tell_output(first, job, bytes)
-  if #bytes <= TOLD_BYTES then
-    told_output = '\148' .. cmsgpack.pack(first.id, first.seq, job.type) .. '\196' .. string.char(#bytes) .. bytes
   end
 end
 
@@ -52,11 +42,7 @@ local function finish()
   end
   write_some('HSET', root, fields)
   if recorded or next(due) or next(finished) or next(lost_claims) then
-    local ended = names(finished)
-    -- A map of five, written by hand: the scripts' msgpack has no bytes.
-    local hints = '\133' .. cmsgpack.pack(
-      'due', names(due), 'finished', ended, 'lost', names(lost_claims), 'recorded', recorded, 'output'
-    )
-    redis.call(publish, prefix .. 'wake', hints .. (#ended == 1 and told_output or NOTHING))
+    local hints = { due = names(due), finished = names(finished), lost = names(lost_claims), recorded = recorded }
+    redis.call(publish, prefix .. 'wake', cmsgpack.pack(hints))
   end
 end
