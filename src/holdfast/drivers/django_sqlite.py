@@ -38,7 +38,7 @@ class DjangoSqliteDriver:
                     cursor.execute(sql, parameters or None)
                     return [] if cursor.description is None else cursor.fetchall()
                 case Many(sql, parameters):
-                    cursor.executemany(sql, parameters)
+                    cursor.executemany(sql, list(parameters))
                     return []
 
     def connection(self) -> Any:

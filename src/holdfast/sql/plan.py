@@ -5,7 +5,7 @@ The logic of a verb is written once. Whoever has a connection, blocking or async
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -29,13 +29,19 @@ class Statement(NamedTuple):
 
 
 class Many(NamedTuple):
-    """One statement for many sets of parameters; no rows are the answer."""
+    """One statement for many sets of parameters, in turn. On PostgreSQL all of their rows are the answer, else none."""
 
     sql: str
-    parameters: Sequence[Parameters] | Sequence[Row]
+    parameters: Iterable[Parameters] | Iterable[Row]
+    """Each is taken while the server is at the one before."""
 
 
 Plan = Generator[Statement | Many, list[Row], R]
+
+
+def sets_of(step: Statement | Many) -> Iterable[Any]:
+    """The sets of parameters that a statement is run with."""
+    return (step.parameters,) if isinstance(step, Statement) else step.parameters
 
 
 @dataclass(slots=True)

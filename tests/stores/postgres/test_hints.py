@@ -78,7 +78,7 @@ def start_along(job: Record) -> Operation[Any]:
 
 @pytest.mark.parametrize(
     ("act", "verb"),
-    [(start, "insert_jobs"), (start_with_key, "insert_jobs"), (hand_over, "settle_continued")],
+    [(start, "insert_job"), (start_with_key, "insert_jobs"), (hand_over, "settle_continued")],
 )
 def test_what_was_cut_from_its_answer_is_told_here_and_elsewhere(
     act: Act, verb: str, store: PostgresStore, other: PostgresStore, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from types import SimpleNamespace
 
 import psycopg
@@ -26,11 +27,13 @@ def listener(store: PostgresStore, connection: psycopg.Connection) -> psycopg.Co
 
 
 def heard(listener: psycopg.Connection) -> tuple[Message, str]:
-    """The next notification, and the last statement of the session that sent it."""
-    notice = next(listener.notifies(timeout=30, stop_after=1))
-    row = listener.execute("select query from pg_stat_activity where pid = %s", [notice.pid]).fetchone()
+    """The next notification that is not a listener's word to itself, and the last statement of who sent it."""
+    with closing(listener.notifies(timeout=30)) as notices:
+        said = ((notification.read(each.payload), each.pid) for each in notices)
+        message, pid = next((message, pid) for message, pid in said if message.test is None)
+    row = listener.execute("select query from pg_stat_activity where pid = %s", [pid]).fetchone()
     assert row is not None
-    return notification.read(notice.payload), row[0]
+    return message, row[0]
 
 
 def test_a_lone_start_is_told_by_its_own_commit(store: PostgresStore, listener: psycopg.Connection) -> None:

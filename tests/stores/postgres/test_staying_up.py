@@ -16,7 +16,8 @@ from holdfast.operations import ClaimJobs, GetJobs, GetStats, LockChain, Operati
 from holdfast.record import Status
 from holdfast.sql.plan import Many, Row, Statement
 from holdfast.stores.postgres import PostgresStore, outage
-from holdfast.stores.postgres.link import Link, connect
+from holdfast.stores.postgres.connecting import connect
+from holdfast.stores.postgres.link import Link
 from holdfast.stores.postgres.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, new_job

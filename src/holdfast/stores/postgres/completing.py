@@ -6,7 +6,7 @@ from holdfast.errors import AlreadyCompleted
 from holdfast.operations import Complete, LockChain, Settled
 from holdfast.record import FINISHED, Record
 from holdfast.sql.plan import Plan, Statement
-from holdfast.stores.postgres import chains, creating
+from holdfast.stores.postgres import blockers, chains, creating, finding
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.turn import BEGIN, Turn
 
@@ -24,15 +24,15 @@ def lock(turn: Turn, op: LockChain) -> Plan[Record]:
 def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     yield from turn.begin()
     following = [step.continuation for step in op.steps if step.continuation is not None]
-    endings = creating.endings_of(following)
+    endings = blockers.endings_of(following)
     if len(following) < len(op.steps):
         endings.append("completed")
     tails = yield from chains.hold_all(
         turn,
         [op.chain_id],
         endings=endings,
-        beside=creating.blockers_of([*op.starts, *following]),
-        keys=creating.keys_of(turn, op.starts),
+        beside=blockers.named([*op.starts, *following]),
+        keys=finding.keys_of(turn, op.starts),
     )
     tail = tails[op.chain_id]
     if tail.id != op.job_id or tail.status in FINISHED:
@@ -40,7 +40,7 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     found, refused = yield from creating.check_starts(turn, op.starts, op.expected)
     for step in op.steps:
         if refused is None and step.continuation is not None:
-            refused = yield from creating.missing_blocker(step.continuation, op.expected)
+            refused = yield from blockers.missing(step.continuation, op.expected)
     if refused is not None:
         raise refused
     if op.starts:
@@ -54,8 +54,7 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
         current = seq
         if step.continuation is not None:
             awaited = {op.chain_id} if tail.awaited else set[str]()
-            ((seq, _, recorded),) = yield from creating.add(turn, [step.continuation], awaited=awaited)
-            turn.hints.recorded |= recorded
+            (seq,) = (yield from creating.add(turn, [step.continuation], awaited=awaited)).seqs
         ends = step.continuation is None
         parameters = {"seq": current, "output": step.output, "ends": ends, "now": turn.now}
         ((id, type, attempt),) = yield Statement(_COMPLETE, parameters)

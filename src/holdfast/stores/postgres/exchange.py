@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import select
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any, TypeGuard, TypeVar, cast
 
 import psycopg
@@ -17,7 +17,7 @@ from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 from psycopg.pq.abc import PGresult
 
-from holdfast.sql.plan import Row
+from holdfast.sql.plan import Parameters, Row
 from holdfast.stores.postgres.arrays import literal
 from holdfast.stores.postgres.rendering import Rendered
 
@@ -43,30 +43,43 @@ class Session:
         Those without parameters, BEGIN and COMMIT above all, gain nothing by it.
         """
 
-    def ask(self, statement: Rendered, parameters: Mapping[str, Any]) -> Exchange[list[Row]]:
-        """Run a statement; its rows."""
-        values = [self._written(parameters[name]) for name in statement.names]
-        query = statement.encoded
-        if not self.prepares or not values:
-            self._server.send_query_params(query, values, result_format=pq.Format.BINARY)
-        else:
-            if query not in self._names:
-                name = b"holdfast_%d" % len(self._names)
-                self._server.send_prepare(name, query)
-                yield from self._answer()
-                self._names[query] = name
-            self._server.send_query_prepared(self._names[query], values, result_format=pq.Format.BINARY)
-        result = yield from self._answer()
-        if not result.nfields:
-            return []
-        self._rows.set_pgresult(result)
-        return self._rows.load_rows(0, result.ntuples, cast("type[Row]", tuple))
+    def ask(self, statement: Rendered, sets: Iterable[Parameters]) -> Exchange[list[Row]]:
+        """Run a statement for each set of parameters, in turn; all of their rows.
+
+        The next set is taken, and perhaps only then made, while the server is at the one before.
+        """
+        rows: list[Row] = []
+        left = iter(sets)
+        values = self._values(statement, left)
+        while values is not None:
+            if not self.prepares or not values:
+                self._server.send_query_params(statement.encoded, values, result_format=pq.Format.BINARY)
+            else:
+                name = self._names.get(statement.encoded) or (yield from self._prepare(statement.encoded))
+                self._server.send_query_prepared(name, values, result_format=pq.Format.BINARY)
+            yield from self._flush()
+            values = self._values(statement, left)
+            result = yield from self._answer()
+            if result.nfields:
+                self._rows.set_pgresult(result)
+                rows += self._rows.load_rows(0, result.ntuples, cast("type[Row]", tuple))
+        return rows
+
+    def _prepare(self, query: bytes) -> Exchange[bytes]:
+        name = b"holdfast_%d" % len(self._names)
+        self._server.send_prepare(name, query)
+        yield from self._flush()
+        yield from self._answer()
+        self._names[query] = name
+        return name
+
+    def _flush(self) -> Exchange[None]:
+        while self._server.flush():
+            yield True
+            self._server.consume_input()
 
     def _answer(self) -> Exchange[PGresult]:
         server = self._server
-        while server.flush():
-            yield True
-            server.consume_input()
         answer: PGresult | None = None
         try:
             while True:
@@ -84,6 +97,11 @@ class Session:
         if answer.status == pq.ExecStatus.FATAL_ERROR:
             raise error_from_result(answer, encoding=self._encoding)
         return answer
+
+    def _values(self, statement: Rendered, left: Iterator[Parameters]) -> list[bytes | None] | None:
+        """The next set of parameters, written; None if there are no more."""
+        parameters = next(left, None)
+        return None if parameters is None else [self._written(parameters[name]) for name in statement.names]
 
     def _written(self, value: Any) -> bytes | None:
         """A parameter as text. Each statement says what type it has."""

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from holdfast.operations import Operation
 from holdfast.sql import plan
 from holdfast.sql.driver import AsyncDriver, Driver
-from holdfast.sql.plan import Plan, Row, Statement
+from holdfast.sql.plan import Plan, Row, Statement, sets_of
 from holdfast.stores.postgres.notification import channel, payloads
 from holdfast.stores.postgres.outage import NotMigrated, is_missing
 from holdfast.stores.postgres.rendering import Renderer, Style
@@ -139,13 +139,12 @@ def _rendered(steps: Plan[R], render: Renderer, style: Style) -> Plan[R]:
     try:
         step = next(steps)
         while True:
-            assert isinstance(step, Statement)
             rows: list[Row] = []
             if step is not BEGIN and step is not COMMIT:
                 rendered = render(step.sql)
-                numbered = style is Style.NUMBERED
-                parameters: Any = rendered.values(step.parameters) if numbered else step.parameters
-                rows = yield Statement(rendered.text, parameters)
+                for parameters in sets_of(step):
+                    given = rendered.values(parameters) if style is Style.NUMBERED else parameters
+                    rows += yield Statement(rendered.text, given)
             step = steps.send(rows)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]

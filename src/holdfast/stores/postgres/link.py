@@ -5,23 +5,21 @@ from __future__ import annotations
 import math
 import select
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from collections.abc import Iterable
+from typing import Final, TypeVar
 
 import psycopg
 from psycopg import pq
 
-from holdfast.sql.plan import NOTHING, Many, Parameters, Plan, Row, Statement, run, run_async
+from holdfast.sql.plan import NOTHING, Many, Parameters, Plan, Row, Statement, run, run_async, sets_of
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.deadline import deadlines
 from holdfast.stores.postgres.exchange import Session, drive, drive_async
-from holdfast.stores.postgres.outage import DeadlinePassed, NoConnection
+from holdfast.stores.postgres.outage import DeadlinePassed
 from holdfast.stores.postgres.rendering import Renderer
 from holdfast.stores.postgres.turn import BEGIN, COMMIT, HELD, LET_GO, TRY
 
 R = TypeVar("R")
-
-CONNECT_SECONDS: Final = 10
 
 _COMMIT: Final = "commit"
 _ROLLBACK: Final = "rollback"
@@ -82,7 +80,6 @@ class Link(_State):
         return answer
 
     def execute(self, step: Statement | Many, /) -> list[Row]:
-        assert isinstance(step, Statement)
         if step is BEGIN:
             self.begin()
             return []
@@ -98,8 +95,7 @@ class Link(_State):
 
     def send(self, step: Statement | Many, /) -> list[Row]:
         """Run a statement as it stands, within a transaction that the plan did not begin."""
-        assert isinstance(step, Statement)
-        return self._send(step.sql, _by_name(step))
+        return self._send(step.sql, sets_of(step))
 
     def begin(self) -> None:
         if not self.in_transaction:
@@ -117,12 +113,12 @@ class Link(_State):
             self._send(_ROLLBACK)
             self.in_transaction = False
 
-    def _send(self, sql: str, parameters: Parameters = NOTHING) -> list[Row]:
+    def _send(self, sql: str, sets: Iterable[Parameters] = (NOTHING,)) -> list[Row]:
         descriptor = self.connection.pgconn.socket
         with self.connection.lock:
             deadlines.watch(descriptor, self._deadline)
             try:
-                rows = drive(self.session.ask(self._render(sql), parameters), descriptor)
+                rows = drive(self.session.ask(self._render(sql), sets), descriptor)
             except BaseException as error:
                 if deadlines.done(descriptor) and isinstance(error, Exception):
                     raise DeadlinePassed(self._late) from error
@@ -153,7 +149,6 @@ class AsyncLink(_State):
         return answer
 
     async def execute(self, step: Statement | Many, /) -> list[Row]:
-        assert isinstance(step, Statement)
         if step is BEGIN:
             await self.begin()
             return []
@@ -169,8 +164,7 @@ class AsyncLink(_State):
 
     async def send(self, step: Statement | Many, /) -> list[Row]:
         """The same, async."""
-        assert isinstance(step, Statement)
-        return await self._send(step.sql, _by_name(step))
+        return await self._send(step.sql, sets_of(step))
 
     async def begin(self) -> None:
         if not self.in_transaction:
@@ -188,12 +182,12 @@ class AsyncLink(_State):
             await self._send(_ROLLBACK)
             self.in_transaction = False
 
-    async def _send(self, sql: str, parameters: Parameters = NOTHING) -> list[Row]:
+    async def _send(self, sql: str, sets: Iterable[Parameters] = (NOTHING,)) -> list[Row]:
         descriptor = self.connection.pgconn.socket
         async with self.connection.lock:
             deadlines.watch(descriptor, self._deadline)
             try:
-                rows = await drive_async(self.session.ask(self._render(sql), parameters), descriptor)
+                rows = await drive_async(self.session.ask(self._render(sql), sets), descriptor)
             except BaseException as error:
                 if deadlines.done(descriptor) and isinstance(error, Exception):
                     raise DeadlinePassed(self._late) from error
@@ -208,91 +202,6 @@ class AsyncLink(_State):
     def close(self) -> None:
         # Closing sends one message and waits for nothing.
         self.connection.pgconn.finish()
-
-
-Connect = Callable[[], Link]
-AsyncConnect = Callable[[], Awaitable[AsyncLink]]
-
-
-def connect(address: PostgresAddress, render: Renderer, *, limited: bool) -> Link:
-    """A new connection. `limited` ones have the server give up a statement soon after we did."""
-    try:
-        connection = psycopg.connect(**connection_parameters(address))
-    except (psycopg.Error, OSError) as error:
-        raise NoConnection(str(error).strip()) from error
-    link = Link(connection, address, render)
-    try:
-        ((pid,),) = link.execute(_WHO)
-        if pid == connection.info.backend_pid:
-            link.session.prepares = True
-            if limited:
-                link.execute(_limits(address))
-    except psycopg.Error as error:
-        connection.close()
-        raise NoConnection(str(error).strip()) from error
-    except BaseException:
-        connection.close()
-        raise
-    return link
-
-
-async def connect_async(address: PostgresAddress, render: Renderer, *, limited: bool) -> AsyncLink:
-    """The same, async."""
-    try:
-        connection = await psycopg.AsyncConnection.connect(**connection_parameters(address))
-    except (psycopg.Error, OSError) as error:
-        raise NoConnection(str(error).strip()) from error
-    link = AsyncLink(connection, address, render)
-    try:
-        ((pid,),) = await link.execute(_WHO)
-        if pid == connection.info.backend_pid:
-            link.session.prepares = True
-            if limited:
-                await link.execute(_limits(address))
-    except psycopg.Error as error:
-        link.close()
-        raise NoConnection(str(error).strip()) from error
-    except BaseException:
-        link.close()
-        raise
-    return link
-
-
-_WHO: Final = Statement("select pg_backend_pid()")
-"""Behind a pooler the session is not the one that was announced when connecting. Then nothing may be left in it:
-no prepared statements, no settings."""
-
-
-def _limits(address: PostgresAddress) -> Statement:
-    """Settings for a session that carries our verbs only.
-
-    Read committed: a statement that met another's write goes on with what that wrote, where it would fail otherwise.
-    One plan per statement: planning a claim anew costs more than the claim, and no better plan comes of it.
-    Not compiled: such a plan does not know how few rows it will meet, and compiling takes a hundred times as long.
-    """
-    milliseconds = round(address.deadline * 1000) + 5000
-    return Statement(
-        f"select set_config('statement_timeout', '{milliseconds}', false), "
-        "set_config('default_transaction_isolation', 'read committed', false), "
-        "set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false)"
-    )
-
-
-def connection_parameters(address: PostgresAddress) -> dict[str, Any]:
-    """What psycopg is told about a connection of ours."""
-    settings = {
-        "application_name": "holdfast",
-        "connect_timeout": min(CONNECT_SECONDS, math.ceil(address.deadline)),
-        "keepalives_idle": 30,
-        "keepalives_interval": 10,
-        "keepalives_count": 3,
-    }
-    return {**settings, **address.connection, "autocommit": True, "prepare_threshold": None}
-
-
-def _by_name(step: Statement) -> Parameters:
-    assert not isinstance(step.parameters, tuple)
-    return step.parameters
 
 
 def _has_word(connection: pq.abc.PGconn) -> bool:

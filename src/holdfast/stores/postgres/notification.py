@@ -61,7 +61,7 @@ def testing(word: str) -> list[str]:
     return [msgspec.json.encode(Message(test=word)).decode()]
 
 
-def read(payload: str) -> Message:
+def read(payload: str | bytes) -> Message:
     """What somebody said; words that are not ours mean anything."""
     try:
         return msgspec.json.decode(payload, type=Message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from holdfast.errors import StoreUnavailable
 from holdfast.operations import Operation
@@ -126,7 +126,7 @@ class Patience:
         """Whether this is not the first try."""
         return self._tries > 0
 
-    def pause(self, operation: Operation[object], error: BaseException) -> float | None:
+    def pause(self, operation: Operation[Any], error: BaseException) -> float | None:
         """Seconds to wait before the next try; None if there should be none."""
         written = verdict(error)
         if written is Written.REFUSED or (written is Written.UNKNOWN and operation.verb not in _REPEATABLE):

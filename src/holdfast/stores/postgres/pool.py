@@ -10,7 +10,8 @@ from typing import Final, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.sql.plan import Plan
-from holdfast.stores.postgres.link import AsyncConnect, AsyncLink, Connect, Link
+from holdfast.stores.postgres.connecting import AsyncConnect, Connect
+from holdfast.stores.postgres.link import AsyncLink, Link
 from holdfast.stores.postgres.outage import NoConnection
 
 R = TypeVar("R")

@@ -7,7 +7,7 @@ import threading
 from functools import partial
 
 from holdfast.stores.postgres.address import PostgresAddress
-from holdfast.stores.postgres.link import connect, connect_async
+from holdfast.stores.postgres.connecting import connect, connect_async
 from holdfast.stores.postgres.pool import AsyncPool, Pool
 from holdfast.stores.postgres.rendering import Renderer
 

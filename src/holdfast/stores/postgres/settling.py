@@ -7,35 +7,20 @@ started along with it or to jobs that wait for its chain, is a transaction of it
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
 
-from holdfast.lifecycle import NewJob, Settlement
+from holdfast.lifecycle import Settlement
 from holdfast.operations import Settle, Settled
 from holdfast.record import Status
 from holdfast.sql.plan import Plan, Statement
-from holdfast.stores.postgres import chains, creating, locks
+from holdfast.stores.postgres import blockers, chains, creating, finding, locks
+from holdfast.stores.postgres.outcomes import Stood, Write, completed, continued, ended
 from holdfast.stores.postgres.rows import SQL, lost
 from holdfast.stores.postgres.turn import BEGIN, COMMIT, Turn
 
-_COMPLETED = SQL["settle_completed"]
-_CONTINUED = SQL["settle_continued"]
-_ENDED = SQL["settle_ended"]
 _SETTLING = SQL["settling"]
 _WAIT_FOR = SQL["wait_for"]
 
 _WRITTEN = Settled()
-
-_Write = Callable[[Turn, Sequence[Settlement]], Statement]
-
-
-class _Stood(NamedTuple):
-    """How a claimed job stood when its settlement came."""
-
-    status: str
-    token: str | None
-    awaited: bool
-    chain_id: str
-    type: str
 
 
 def settle(turn: Turn, op: Settle) -> Plan[list[Settled]]:
@@ -49,7 +34,7 @@ def settle(turn: Turn, op: Settle) -> Plan[list[Settled]]:
 
 
 def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled | None]) -> Plan[None]:
-    kinds: dict[_Write, dict[int, Settlement]] = {}
+    kinds: dict[Write, dict[int, Settlement]] = {}
     wide: dict[int, Settlement] = {}
     awaited: dict[int, Settlement] = {}
     for place, settlement in settlements.items():
@@ -57,9 +42,9 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
         if settlement.starts or (following is not None and following.after):
             wide[place] = settlement
         elif settlement.status is not Status.COMPLETED:
-            kinds.setdefault(_ended, {})[place] = settlement
+            kinds.setdefault(ended, {})[place] = settlement
         else:
-            kinds.setdefault(_completed if following is None else _continued, {})[place] = settlement
+            kinds.setdefault(completed if following is None else continued, {})[place] = settlement
     for write, batch in kinds.items():
         stood = yield from _write(turn, write, batch.values())
         for place, settlement in batch.items():
@@ -67,7 +52,7 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
             if (answer := _standing(turn, settlement, found)) is not None:
                 answers[place] = answer
             elif found is not None and _is_left(write, settlement, found):
-                (awaited if write is _completed else wide)[place] = settlement
+                (awaited if write is completed else wide)[place] = settlement
             else:
                 answers[place] = _WRITTEN
     if awaited:
@@ -76,23 +61,23 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
         answers[place] = yield from _settle_widely(turn, settlement)
 
 
-def _write(turn: Turn, write: _Write, settlements: Collection[Settlement]) -> Plan[dict[str, _Stood]]:
+def _write(turn: Turn, write: Write, settlements: Collection[Settlement]) -> Plan[dict[str, Stood]]:
     """Write these outcomes but for those that reach further; answers how the jobs stood before.
 
     What is written is told as it comes: if the rest fails, it stands all the same. Jobs that somebody holds are passed
     over at first. Who waits for one of them holds none of the others.
     """
     left = {settlement.claim.job_id: settlement for settlement in settlements}
-    stood: dict[str, _Stood] = {}
+    stood: dict[str, Stood] = {}
     rows = yield write(turn, list(settlements))
     while True:
         for id, status, token, awaited, chain_id, type, recorded in rows:
             settlement = left.pop(id)
-            found = stood[id] = _Stood(status, token, awaited, chain_id, type)
+            found = stood[id] = Stood(status, token, awaited, chain_id, type)
             turn.hints.recorded |= recorded
             if lost(status, token, settlement.claim.token) is None and not _is_left(write, settlement, found):
                 _tell(turn, settlement, found)
-                turn.told = write is _completed and turn.voice is not None
+                turn.told = write is completed and turn.voice is not None
         if not left:
             return stood
         awaited = next(iter(left))
@@ -106,9 +91,9 @@ def _write(turn: Turn, write: _Write, settlements: Collection[Settlement]) -> Pl
         yield COMMIT
 
 
-def _is_left(write: _Write, settlement: Settlement, found: _Stood) -> bool:
+def _is_left(write: Write, settlement: Settlement, found: Stood) -> bool:
     """Whether the statement left it alone, since its chain ends and is waited for."""
-    return found.awaited and (write is _completed or (write is _ended and _ends(settlement)))
+    return found.awaited and (write is completed or (write is ended and _ends(settlement)))
 
 
 def _complete_awaited(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled | None]) -> Plan[None]:
@@ -126,7 +111,7 @@ def _complete_awaited(turn: Turn, settlements: dict[int, Settlement], answers: l
             places[found.chain_id] = place
             _tell(turn, settlement, found)
     if places:
-        rows = yield _completed(turn, [settlements[place] for place in places.values()], all=True)
+        rows = yield completed(turn, [settlements[place] for place in places.values()], all=True)
         turn.hints.recorded |= rows[0][6]
         unblocked: dict[int, list[tuple[str, str]]] = {place: [] for place in places.values()}
         for job in (yield from chains.completed(turn, list(places))):
@@ -144,7 +129,7 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
     following = settlement.continuation
     endings: Sequence[chains.Ending]
     if following is not None:
-        endings = creating.endings_of([following])
+        endings = blockers.endings_of([following])
     elif _ends(settlement):
         endings = ["completed" if settlement.status is Status.COMPLETED else "failing"]
     else:
@@ -153,8 +138,8 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
         turn,
         [settlement.claim.job_id],
         endings,
-        beside=creating.blockers_of([*settlement.starts, *([] if following is None else [following])]),
-        keys=creating.keys_of(turn, settlement.starts),
+        beside=blockers.named([*settlement.starts, *([] if following is None else [following])]),
+        keys=finding.keys_of(turn, settlement.starts),
     )
     found = stood.get(settlement.claim.job_id)
     if (answer := _standing(turn, settlement, found)) is not None:
@@ -163,7 +148,7 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
     assert found is not None
     starts, refused = yield from creating.check_starts(turn, settlement.starts, settlement.expected)
     if refused is None and following is not None:
-        refused = yield from creating.missing_blocker(following, settlement.expected)
+        refused = yield from blockers.missing(following, settlement.expected)
     if refused is not None:
         yield COMMIT
         return Settled(refused=refused)
@@ -172,10 +157,9 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
     # A chain started along may wait for this one.
     awaited = found.awaited or any(found.chain_id in job.after for job in settlement.starts)
     if following is not None:
-        rows = yield from creating.add(turn, [following], awaited={found.chain_id} if awaited else ())
-        turn.hints.recorded |= rows[0][2]
+        yield from creating.add(turn, [following], awaited={found.chain_id} if awaited else ())
     unblocked: list[tuple[str, str]] = []
-    write = _completed if settlement.status is Status.COMPLETED else _ended
+    write = completed if settlement.status is Status.COMPLETED else ended
     rows = yield write(turn, [settlement], all=True, ends=following is None)
     turn.hints.recorded |= rows[0][6]
     if awaited and _ends(settlement):
@@ -197,20 +181,20 @@ def _hold(
     *,
     beside: Sequence[str] = (),
     keys: Callable[[], Plan[None]] | None = None,
-) -> Plan[dict[str, _Stood]]:
+) -> Plan[dict[str, Stood]]:
     """How claimed jobs stand, locked with what the end of their chains touches, and with the last jobs of others."""
     parameters = {"ids": list(ids), "completing": "completed" in endings, "failing": "failing" in endings}
 
-    def look() -> Plan[tuple[dict[str, _Stood], set[int]]]:
+    def look() -> Plan[tuple[dict[str, Stood], set[int]]]:
         rows = yield Statement(_SETTLING, parameters)
         tails = yield from chains.tails(beside)
-        stood = {row[1]: _Stood(*row[2:]) for row in rows}
+        stood = {row[1]: Stood(*row[2:]) for row in rows}
         return stood, {row[0] for row in rows} | {tail.seq for tail in tails.values()}
 
     return (yield from locks.hold(turn, look, keys=keys))
 
 
-def _standing(turn: Turn, settlement: Settlement, found: _Stood | None) -> Settled | None:
+def _standing(turn: Turn, settlement: Settlement, found: Stood | None) -> Settled | None:
     """The answer to a settlement that is not to be written: its claim is lost, or it stands written already.
 
     Then it is told again: whoever wrote it may have been cut off before they could.
@@ -234,7 +218,7 @@ def _ends(settlement: Settlement) -> bool:
     return settlement.status is not Status.PENDING and settlement.continuation is None
 
 
-def _tell(turn: Turn, settlement: Settlement, found: _Stood) -> None:
+def _tell(turn: Turn, settlement: Settlement, found: Stood) -> None:
     """Gather what a written settlement means for others."""
     if settlement.continuation is not None and not settlement.continuation.after:
         turn.hints.due.add(settlement.continuation.type)
@@ -244,70 +228,3 @@ def _tell(turn: Turn, settlement: Settlement, found: _Stood) -> None:
             turn.marks.forget()
     elif _ends(settlement):
         turn.hints.finished.add(found.chain_id)
-
-
-def _completed(turn: Turn, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True) -> Statement:
-    voice = None if all else turn.voice
-    return Statement(
-        _COMPLETED,
-        _claims(turn, settlements)
-        | {
-            "outputs": [each.output for each in settlements],
-            "all": all,
-            "ends": ends,
-            "channel": None if voice is None else voice.channel,
-            "sender": None if voice is None else voice.sender,
-        },
-    )
-
-
-def _continued(turn: Turn, settlements: Sequence[Settlement]) -> Statement:
-    jobs = [each.continuation for each in settlements if each.continuation is not None]
-    return Statement(
-        _CONTINUED,
-        _claims(turn, settlements)
-        | {
-            "next_ids": [job.id for job in jobs],
-            "next_types": [job.type for job in jobs],
-            "next_inputs": [job.input for job in jobs],
-            "next_indexes": [job.index for job in jobs],
-            "next_priorities": [job.priority for job in jobs],
-            "next_delays": [job.delay for job in jobs],
-            "next_ats": _optional(jobs, lambda job: job.at),
-            "next_max_attempts": _optional(jobs, lambda job: job.max_attempts),
-            "next_timeouts": _optional(jobs, lambda job: job.timeout),
-            "next_keeps": _optional(jobs, lambda job: job.keep),
-            "next_keys": _optional(jobs, lambda job: job.key),
-            "next_traces": _optional(jobs, lambda job: job.trace),
-            "next_on_blocker_failures": [job.on_blocker_failure for job in jobs],
-        },
-    )
-
-
-def _ended(turn: Turn, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True) -> Statement:
-    return Statement(
-        _ENDED,
-        _claims(turn, settlements)
-        | {
-            "statuses": [each.status.value for each in settlements],
-            "outcomes": [each.outcome for each in settlements],
-            "errors": [each.error for each in settlements],
-            "delays": [each.delay for each in settlements],
-            "ats": [each.at for each in settlements],
-            "all": all,
-        },
-    )
-
-
-def _claims(turn: Turn, settlements: Sequence[Settlement]) -> dict[str, Any]:
-    return {
-        "now": turn.now or turn.clock,
-        "ids": [each.claim.job_id for each in settlements],
-        "tokens": [each.claim.token for each in settlements],
-        "keeps": [each.keep for each in settlements] if any(each.keep is not None for each in settlements) else [],
-    }
-
-
-def _optional(jobs: Sequence[NewJob], of: Callable[[NewJob], Any]) -> list[Any]:
-    values = [of(job) for job in jobs]
-    return values if any(value is not None for value in values) else []

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any, TypeVar, cast
 
 from holdfast.clock import Clock
-from holdfast.errors import Conflict, HoldfastError
-from holdfast.operations import ClaimJobs, Examine, Finding, Operation, RunNow, Settle, Start
+from holdfast.operations import Examine, Finding, Operation, Settle, Start
 from holdfast.sql.echo import Echo
 from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
-from holdfast.sql.plan import Plan
 from holdfast.store import Store, SyncTransaction, Transaction
 from holdfast.stores.postgres import joining, migrating
 from holdfast.stores.postgres.address import PostgresAddress, parse
+from holdfast.stores.postgres.connecting import connect
 from holdfast.stores.postgres.forking import forget_in_children
-from holdfast.stores.postgres.holding import claim_again
-from holdfast.stores.postgres.link import connect
-from holdfast.stores.postgres.operating import run_now
-from holdfast.stores.postgres.outage import Patience, translated
+from holdfast.stores.postgres.outage import translated
 from holdfast.stores.postgres.pools import Pools
 from holdfast.stores.postgres.rendering import Renderer, Style
 from holdfast.stores.postgres.replica import Replica, ReplicaAway, may_ask
 from holdfast.stores.postgres.transaction import PostgresTransaction, SyncPostgresTransaction, Telling
+from holdfast.stores.postgres.trying import Tries
 from holdfast.stores.postgres.turn import Turn
 from holdfast.stores.postgres.verbs import plan
 from holdfast.stores.postgres.wakeups import PostgresWakeups
@@ -62,20 +57,15 @@ class PostgresStore(Store):
         if self._replica is not None and may_ask(operation):
             with suppress(ReplicaAway):
                 return await self._replica.run_async(plan(self.turn(), operation))
-        patience = Patience()
         pool = self._pools.verbs_async()
-        make: Callable[[Turn, Operation[R]], Plan[R]] = plan
+        tries = Tries(operation, self.name, self.schema)
         while True:
-            turn = self.turn() if patience.tried else self._turn_aloud(operation)
+            turn = self.turn() if tries.again else self._turn_aloud(operation)
             try:
-                answer = await pool.run(make(turn, operation))
+                answer = await pool.run(tries.plan(turn))
             except BaseException as error:
                 self._tell_unsure(turn)
-                if not isinstance(error, Exception):
-                    raise
-                pause = self._pause(operation, error, patience)
-                make = _again(operation, turn, make)
-                await asyncio.sleep(pause)
+                await asyncio.sleep(tries.pause(error, turn))
             else:
                 self._tell(turn)
                 if self._replica is not None and isinstance(operation, Examine):
@@ -86,39 +76,20 @@ class PostgresStore(Store):
         if self._replica is not None and may_ask(operation):
             with suppress(ReplicaAway):
                 return self._replica.run(plan(self.turn(), operation))
-        patience = Patience()
         pool = self._pools.renewals if operation.verb == "renew" else self._pools.verbs
-        make: Callable[[Turn, Operation[R]], Plan[R]] = plan
+        tries = Tries(operation, self.name, self.schema)
         while True:
-            turn = self.turn() if patience.tried else self._turn_aloud(operation)
+            turn = self.turn() if tries.again else self._turn_aloud(operation)
             try:
-                answer = pool.run(make(turn, operation))
+                answer = pool.run(tries.plan(turn))
             except BaseException as error:
                 self._tell_unsure(turn)
-                if not isinstance(error, Exception):
-                    raise
-                pause = self._pause(operation, error, patience)
-                make = _again(operation, turn, make)
-                time.sleep(pause)
+                time.sleep(tries.pause(error, turn))
             else:
                 self._tell(turn)
                 if self._replica is not None and isinstance(operation, Examine):
                     cast("list[Finding]", answer).append(self._replica.examine())
                 return answer
-
-    def _pause(self, operation: Operation[Any], error: Exception, patience: Patience) -> float:
-        """How long to wait before another try; raises what the caller should see if there should be none."""
-        if isinstance(error, HoldfastError) and not (isinstance(error, Conflict) and operation.verb == "start"):
-            raise error
-        if isinstance(error, Conflict):
-            return 0.0
-        pause = patience.pause(operation, error)
-        if pause is None:
-            shown = translated(error, self.name, self.schema)
-            if shown is error:
-                raise error
-            raise shown from error
-        return pause
 
     def turn(self) -> Turn:
         """A new performance, by the server's clock or a test's."""
@@ -286,17 +257,3 @@ class PostgresStore(Store):
                 return migrating.migrate(connection, self.schema, deadline=self.address.deadline)
         except Exception as error:
             raise translated(error, self.name, self.schema) from error
-
-
-def _again(
-    operation: Operation[R], tried: Turn, make: Callable[[Turn, Operation[R]], Plan[R]]
-) -> Callable[[Turn, Operation[R]], Plan[R]]:
-    """The plan for another try, after one whose answer may have been lost.
-
-    A claim first looks for what it took then, or by half. Jobs that were hurried then may have begun to run.
-    """
-    if isinstance(operation, ClaimJobs):
-        return cast("Callable[[Turn, Operation[R]], Plan[R]]", claim_again)
-    if isinstance(operation, RunNow) and tried.now and make is plan:
-        return cast("Callable[[Turn, Operation[R]], Plan[R]]", partial(run_now, since=tried.now))
-    return make

@@ -1,4 +1,4 @@
--- insert_jobs: new jobs, in order.
+-- insert_jobs: new jobs, in order; one row tells of all.
 -- A list that would hold nothing but defaults is sent empty; unnest fills it up with nulls.
 -- An id that exists already is passed over: the same start was sent before.
 -- `told` wakes workers by the commit itself. Only where notifications are rare: they make commits wait for each other.
@@ -35,6 +35,5 @@ with clock as materialized (
      where listening.anybody
      order by created.seq
 )
-select created.seq, clock.now, listening.anybody
-  from created cross join clock cross join listening left join told on true
- order by created.seq
+select array(select created.seq from created order by created.seq), clock.now, listening.anybody
+  from clock cross join listening left join told on true

@@ -1,0 +1,45 @@
+"""The chains that jobs to be created wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from holdfast.errors import ChainNotFound
+from holdfast.lifecycle import NewJob
+from holdfast.sql.plan import Plan, Statement
+from holdfast.stores.postgres import chains
+from holdfast.stores.postgres.rows import SQL
+
+_INSERT = SQL["insert_blockers"]
+
+
+def named(jobs: Iterable[NewJob]) -> list[str]:
+    """The chains that these jobs wait for."""
+    return list(dict.fromkeys(chain_id for job in jobs for chain_id in job.after))
+
+
+def endings_of(jobs: Iterable[NewJob]) -> list[chains.Ending]:
+    """How the chains may end with these continuations: one may find that a chain it waits for has failed."""
+    return ["failing"] if any(job.after and job.on_blocker_failure == "fail" for job in jobs) else []
+
+
+def missing(job: NewJob, made: Collection[str]) -> Plan[ChainNotFound | None]:
+    """The first of a job's blockers that does not exist, nor is made in the same step."""
+    if not job.after:
+        return None
+    known = yield from chains.tails(dict.fromkeys(job.after))
+    unknown = (chain_id for chain_id in job.after if chain_id not in known and chain_id not in made)
+    return next((ChainNotFound(chain_id) for chain_id in unknown), None)
+
+
+def insert(jobs: Sequence[NewJob]) -> Statement:
+    """The statement that writes down which chains these jobs wait for."""
+    rows = [(job.id, place, chain_id) for job in jobs for place, chain_id in enumerate(job.after)]
+    return Statement(
+        _INSERT,
+        {
+            "job_ids": [row[0] for row in rows],
+            "positions": [row[1] for row in rows],
+            "chain_ids": [row[2] for row in rows],
+        },
+    )

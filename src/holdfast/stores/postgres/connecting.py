@@ -1,0 +1,96 @@
+"""New connections of our own, and how their sessions are set up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import psycopg
+
+from holdfast.sql.plan import Statement
+from holdfast.stores.postgres.address import PostgresAddress
+from holdfast.stores.postgres.link import AsyncLink, Link
+from holdfast.stores.postgres.outage import NoConnection
+from holdfast.stores.postgres.rendering import Renderer
+
+CONNECT_SECONDS: Final = 10
+
+Connect = Callable[[], Link]
+AsyncConnect = Callable[[], Awaitable[AsyncLink]]
+
+
+def connect(address: PostgresAddress, render: Renderer, *, limited: bool) -> Link:
+    """A new connection. `limited` ones have the server give up a statement soon after we did."""
+    try:
+        connection = psycopg.connect(**connection_parameters(address))
+    except (psycopg.Error, OSError) as error:
+        raise NoConnection(str(error).strip()) from error
+    link = Link(connection, address, render)
+    try:
+        ((pid,),) = link.execute(_WHO)
+        if pid == connection.info.backend_pid:
+            link.session.prepares = True
+            if limited:
+                link.execute(_limits(address))
+    except psycopg.Error as error:
+        connection.close()
+        raise NoConnection(str(error).strip()) from error
+    except BaseException:
+        connection.close()
+        raise
+    return link
+
+
+async def connect_async(address: PostgresAddress, render: Renderer, *, limited: bool) -> AsyncLink:
+    """The same, async."""
+    try:
+        connection = await psycopg.AsyncConnection.connect(**connection_parameters(address))
+    except (psycopg.Error, OSError) as error:
+        raise NoConnection(str(error).strip()) from error
+    link = AsyncLink(connection, address, render)
+    try:
+        ((pid,),) = await link.execute(_WHO)
+        if pid == connection.info.backend_pid:
+            link.session.prepares = True
+            if limited:
+                await link.execute(_limits(address))
+    except psycopg.Error as error:
+        link.close()
+        raise NoConnection(str(error).strip()) from error
+    except BaseException:
+        link.close()
+        raise
+    return link
+
+
+_WHO: Final = Statement("select pg_backend_pid()")
+"""Behind a pooler the session is not the one that was announced when connecting. Then nothing may be left in it:
+no prepared statements, no settings."""
+
+
+def _limits(address: PostgresAddress) -> Statement:
+    """Settings for a session that carries our verbs only.
+
+    Read committed: a statement that met another's write goes on with what that wrote, where it would fail otherwise.
+    One plan per statement: planning a claim anew costs more than the claim, and no better plan comes of it.
+    Not compiled: such a plan does not know how few rows it will meet, and compiling takes a hundred times as long.
+    """
+    milliseconds = round(address.deadline * 1000) + 5000
+    return Statement(
+        f"select set_config('statement_timeout', '{milliseconds}', false), "
+        "set_config('default_transaction_isolation', 'read committed', false), "
+        "set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false)"
+    )
+
+
+def connection_parameters(address: PostgresAddress) -> dict[str, Any]:
+    """What psycopg is told about a connection of ours."""
+    settings = {
+        "application_name": "holdfast",
+        "connect_timeout": min(CONNECT_SECONDS, math.ceil(address.deadline)),
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "keepalives_count": 3,
+    }
+    return {**settings, **address.connection, "autocommit": True, "prepare_threshold": None}

@@ -1,0 +1,67 @@
+"""The tries of one operation: what each does, and whether there is another."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from holdfast.errors import Conflict, HoldfastError
+from holdfast.operations import ClaimJobs, Operation, RunNow
+from holdfast.sql.plan import Plan
+from holdfast.stores.postgres.holding import claim_again
+from holdfast.stores.postgres.operating import run_now
+from holdfast.stores.postgres.outage import Patience, translated
+from holdfast.stores.postgres.turn import Turn
+from holdfast.stores.postgres.verbs import VERBS, Verb
+
+R = TypeVar("R")
+
+
+class Tries(Generic[R]):
+    """Performs an operation on one server, again where an error lets it: see `Patience`."""
+
+    def __init__(self, operation: Operation[R], store: str, schema: str) -> None:
+        self._operation = operation
+        self._store = store
+        self._schema = schema
+        self._patience = Patience()
+        self._verb: Verb = VERBS[operation.verb]
+
+    @property
+    def again(self) -> bool:
+        """Whether this is not the first try."""
+        return self._patience.tried
+
+    def plan(self, turn: Turn) -> Plan[R]:
+        """What this try does."""
+        return self._verb(turn, self._operation)
+
+    def pause(self, error: BaseException, turn: Turn) -> float:
+        """How long to wait after a try that failed so. Raises what the caller should see where there is no other."""
+        operation = self._operation
+        if not isinstance(error, Exception):
+            raise error
+        if isinstance(error, HoldfastError) and not (isinstance(error, Conflict) and operation.verb == "start"):
+            raise error
+        if isinstance(error, Conflict):
+            return 0.0
+        pause = self._patience.pause(operation, error)
+        if pause is None:
+            shown = translated(error, self._store, self._schema)
+            if shown is error:
+                raise error
+            raise shown from error
+        self._verb = _after_lost_answer(operation, self._verb, turn)
+        return pause
+
+
+def _after_lost_answer(operation: Operation[Any], verb: Verb, tried: Turn) -> Verb:
+    """The verb for another try, after one whose answer may have been lost.
+
+    A claim first looks for what it took then, or by half. Jobs that were hurried then may have begun to run.
+    """
+    if isinstance(operation, ClaimJobs):
+        return claim_again
+    if isinstance(operation, RunNow) and tried.now and verb is run_now:
+        return partial(run_now, since=tried.now)
+    return verb
