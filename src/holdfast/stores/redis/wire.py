@@ -30,7 +30,7 @@ class State(msgspec.Struct, array_like=True, frozen=True):
 
     seq: int
     created_at: int
-    scheduled_at: Number
+    scheduled_at: Number | None
     status: str
     open_blockers: int
     type: str
@@ -123,7 +123,7 @@ def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None,
         None if row.progress is None else float(row.progress),
         row.progress_note,
         row.created_at,
-        int(row.scheduled_at),
+        row.created_at if row.scheduled_at is None else int(row.scheduled_at),
         row.started_at,
         row.finished_at,
         _int(row.timeout),

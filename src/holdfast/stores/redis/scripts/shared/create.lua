@@ -81,7 +81,8 @@ local function add(job)
   end
   place(all_key, job.id, job.seq)
   count(job, 1)
-  local start = cmsgpack.pack(job.seq, now, job.scheduled_at, job.status, job.open_blockers)
+  local later = job.scheduled_at ~= now and job.scheduled_at or nil
+  local start = cmsgpack.pack(job.seq, now, later, job.status, job.open_blockers)
   redis.call('HSET', job_key(job.id), 's', start .. job.rest, 'i', job.input)
   if job.status == PENDING then
     enter_pending(job)
