@@ -239,6 +239,29 @@ def test_a_poked_commit_is_told_once(path: Path) -> None:
             assert 1 <= settle(calls) <= 2
 
 
+def test_a_poke_of_our_own_is_left_to_the_look_at_its_commit(path: Path) -> None:
+    calls: queue.Queue[int] = queue.Queue()
+    with (
+        closing(sqlite3.connect(path, isolation_level=None)) as connection,
+        closing(Poker(path)) as own,
+        closing(Poker(path)) as other,
+    ):
+        connection.execute("pragma journal_mode=wal")
+        watch = Watch(path, lambda: calls.put(time.monotonic_ns()), own=own)
+        watch.start()
+        settle(calls)
+
+        own.poke()
+        assert settle(calls, quiet=0.2) == 0
+        other.poke()
+        calls.get(timeout=PROMPTLY)
+        connection.execute("insert into t values (1)")
+        own.poke()
+        calls.get(timeout=PROMPTLY)
+
+        watch.stop()
+
+
 def test_a_failing_listener_is_called_again(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     called: queue.Queue[None] = queue.Queue()
 

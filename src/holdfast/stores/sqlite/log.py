@@ -1,4 +1,4 @@
-"""What the write-ahead log needs besides commits: its length, and checkpoints where SQLite must not make them itself."""
+"""What the write-ahead log needs besides commits: a length, and checkpoints where SQLite must not make them itself."""
 
 from __future__ import annotations
 

@@ -34,13 +34,16 @@ class Reader:
     def perform(self, operation: Operation[R]) -> R:
         return self.run(plan(operation, Turn(self._clock())))
 
-    def run(self, reading: Plan[R]) -> R:
+    def run(self, reading: Plan[R], *, single: bool = False) -> R:
+        """Run a plan. A `single` statement sees one snapshot by itself."""
         with translated(self._file.name):
             connection = self._take()
             try:
-                connection.execute("begin")
+                if not single:
+                    connection.execute("begin")
                 answer = run(reading, executor(connection))
-                connection.execute("commit")
+                if not single:
+                    connection.execute("commit")
             except BaseException:
                 connection.close()
                 raise

@@ -76,8 +76,8 @@ class SqliteWakeups:
         if self._watch is None and self._listeners and self._path is not None and self._reader is not None:
             # What is committed before this is seen by whoever subscribes: subscribe, then look.
             with contextlib.suppress(StoreUnavailable):
-                self._seen = self._reader.run(hinting.last())
-            self._watch = Watch(self._path, self._look)
+                self._seen = self._reader.run(hinting.last(), single=True)
+            self._watch = Watch(self._path, self._look, own=self._poker)
             self._watch.start()
 
     def _look(self) -> None:
@@ -86,7 +86,7 @@ class SqliteWakeups:
         if reader is None or self._rest():
             return
         try:
-            self._seen, hints = reader.run(hinting.read(self.source, self._seen))
+            self._seen, hints = reader.run(hinting.read(self.source, self._seen), single=True)
         except StoreUnavailable:
             hints = ANYTHING
         if hints:

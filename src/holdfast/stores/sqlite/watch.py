@@ -31,13 +31,10 @@ POLL = 0.05
 """Seconds between two looks where there are no file events."""
 
 PACE = 0.001
-"""Seconds one turn that heard something and called takes from its budget: a thousand a second in the long run."""
-
-HEED = 0.0001
-"""Seconds one turn that heard something, and did not call, takes from it: a commit is heard before it can be seen."""
+"""Seconds that the call after a poke takes from the budget: a thousand a second in the long run."""
 
 SPARE = 0.02
-"""The budget a quiet time leaves, in seconds: this many turns may follow each other without a pause."""
+"""The budget a quiet time leaves, in seconds: the calls for so many pokes may follow each other without a pause."""
 
 _log = logging.getLogger("holdfast.sqlite.watch")
 
@@ -52,6 +49,8 @@ class Poker:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
         self._fd = os.open(wake_file(path), flags, 0o600)
+        self.poked = False
+        """Set before each poke; cleared by the watch that hears it."""
 
     def poke(self) -> None:
         """Call after the commit, never before.
@@ -60,6 +59,7 @@ class Poker:
         """
         # Windows has no file events, so nobody would hear it.
         if sys.platform != "win32":
+            self.poked = True
             try:
                 os.pwrite(self._fd, b"\0", 0)
             except OSError:
@@ -77,11 +77,17 @@ class Watch:
     thread opens a read-only connection: stop the watch before closing the last writing connection, or SQLite
     leaves the write-ahead log behind instead of folding it into the file. In a forked child the watch is deaf
     and `stop` does nothing.
+
+    A poke of `own` is left to the looks that its commit asks for anyway, milliseconds later: this process knows what
+    it committed. So is another's that is heard together with it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], on_change: Callable[[], None], *, own: Poker | None = None
+    ) -> None:
         self._path = Path(path).resolve()
         self._on_change = on_change
+        self._own = own
         self._pid = os.getpid()
         self._ready = threading.Event()
         self._stopped = threading.Event()
@@ -113,58 +119,63 @@ class Watch:
     def _run(self) -> None:
         view = _View(self._path)
         try:
-            files = _events(self._path)
+            events = _events(self._path)
             # Looked at only now: what is committed from here on shows in the events or in the next look.
             view.moved()
             self._ready.set()
-            if files is not None:
-                with contextlib.closing(files):
-                    self._follow(files, view)
+            if events is not None:
+                pokes, changes = events
+                with contextlib.closing(pokes), contextlib.closing(changes):
+                    self._follow(pokes, changes, view)
             self._poll(view)
         finally:
             self._ready.set()
             view.close()
             os.close(self._wakes_thread)
 
-    def _follow(self, files: FileEvents, view: _View) -> None:
+    def _follow(self, pokes: FileEvents, changes: FileEvents, view: _View) -> None:
         """Block until something is heard, and call when it means a commit.
 
         Returns when stopped, or gone deaf.
         """
-        anything, stop_only = select.poll(), select.poll()
-        anything.register(files.fileno(), select.POLLIN)
-        for poll in (anything, stop_only):
+        anything, pokes_only, stop_only = select.poll(), select.poll(), select.poll()
+        for poll in (anything, pokes_only, stop_only):
             poll.register(self._wakes_thread, select.POLLIN)
-        wake, burst, spent = wake_file(self._path).name, Burst(), 0.0
+        for poll in (anything, pokes_only):
+            poll.register(pokes.fileno(), select.POLLIN)
+        anything.register(changes.fileno(), select.POLLIN)
+        burst, spent = Burst(), 0.0
         while True:
-            pause = None if burst.due is None else max(0.0, burst.due - time.monotonic()) * 1000
-            anything.poll(pause)
+            if burst.due is None:
+                anything.poll()
+            else:
+                # A change asks for looks that are due already. One commit changes the log many times.
+                pokes_only.poll(max(0.0, burst.due - time.monotonic()) * 1000)
             if self._stopped.is_set():
                 return
+            now = time.monotonic()
             try:
-                heard = files.read()
+                call = bool(pokes.read())
+                changed = changes.read() if burst.due is None or burst.due <= now else {}
             except OSError as error:
                 _log.warning("file events for %s ended (%s): looking every %s s", self._path, error, POLL)
                 return
-            now = time.monotonic()
-            if heard.get(self._path.name, False):
+            if changed.get(self._path.name, False):
                 view.close()
-            call = wake in heard
-            if heard.keys() - {wake}:
+            if changed:
                 burst.changed(now)
+            if call and self._own is not None and self._own.poked:
+                self._own.poked = call = False
             if call:
-                # Taken note of here, so that the burst does not tell the poked commit a second time.
-                view.moved()
-            elif burst.due is not None and burst.due <= now:
-                call = view.moved()
+                spent = max(spent, now - SPARE) + PACE
+            if burst.due is not None and burst.due <= now:
+                call = view.moved() or call
                 burst.looked(now)
             if call:
                 self._call()
-            if heard:
-                spent = max(spent, now - SPARE) + (PACE if call else HEED)
-                # Events pile up meanwhile, and are heard as one.
-                if spent > now and stop_only.poll((spent - now) * 1000):
-                    return
+            # Pokes pile up meanwhile, and are heard as one.
+            if spent > now and stop_only.poll((spent - now) * 1000):
+                return
 
     def _poll(self, view: _View) -> None:
         while not self._stopped.wait(POLL):
@@ -215,10 +226,16 @@ def wake_file(path: str | os.PathLike[str]) -> Path:
     return file.with_name(f"{file.name}-wake")
 
 
-def _events(path: Path) -> FileEvents | None:
+def _events(path: Path) -> tuple[FileEvents, FileEvents] | None:
+    """Pokes, and changes of the file: apart, since the ones are to be heard at once and the others are many."""
     name = path.name
     try:
-        return FileEvents(path.parent, [name, f"{name}-wal", f"{name}-journal", f"{name}-wake"])
+        pokes = FileEvents(path.parent, [wake_file(path).name])
+        try:
+            return pokes, FileEvents(path.parent, [name, f"{name}-wal", f"{name}-journal"])
+        except OSError:
+            pokes.close()
+            raise
     except OSError as error:
         _log.info("no file events for %s (%s): looking every %s s", path, error, POLL)
         return None
