@@ -20,7 +20,7 @@ POLL = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Nap:
-    """Sleep until the alarm rings, at most this long."""
+    """Sleep until the alarm rings, at most this long; the answer is whether it did."""
 
     seconds: float
 
@@ -52,9 +52,10 @@ class Watcher:
         Raises ChainNotFound when it is deleted, WaitTimeout when the caller's time is up.
         """
         deadline = None if timeout is None else monotonic() + timeout
+        rung = False
         while True:
             if look:
-                (record,) = yield GetChains((self._chain_id,))
+                (record,) = yield GetChains((self._chain_id,), fresh=rung)
                 if record is None:
                     raise ChainNotFound(self._chain_id)
                 if record.last.status.finished:
@@ -64,7 +65,7 @@ class Watcher:
             left = poll if deadline is None else deadline - monotonic()
             if left <= 0:
                 raise WaitTimeout(self._chain_id, timeout or 0)
-            yield Nap(min(left, poll))
+            rung = yield Nap(min(left, poll))
 
     def close(self) -> None:
         self._unsubscribe()
@@ -80,8 +81,7 @@ async def run(store: Store, alarm: Alarm, waiting: Waiting) -> Any:
         step = next(waiting)
         while True:
             if isinstance(step, Nap):
-                await alarm.wait(step.seconds)
-                step = waiting.send(None)
+                step = waiting.send(await alarm.wait(step.seconds))
             else:
                 step = waiting.send(await store.perform(step))
     except StopIteration as end:
@@ -94,8 +94,7 @@ def run_sync(store: Store, alarm: Alarm, waiting: Waiting) -> Any:
         step = next(waiting)
         while True:
             if isinstance(step, Nap):
-                alarm.wait_sync(step.seconds)
-                step = waiting.send(None)
+                step = waiting.send(alarm.wait_sync(step.seconds))
             else:
                 step = waiting.send(store.perform_sync(step))
     except StopIteration as end:

@@ -12,11 +12,15 @@ from holdfast.record import ChainRecord, Record, Status
 
 
 class GetChains(Operation[list[ChainRecord | None]], frozen=True):
-    """The chains with these ids, in order; None where there is none."""
+    """The chains with these ids, in order; None where there is none.
+
+    `fresh`: they were changed a moment ago, so a store that keeps a file need not expect to wait for the disk.
+    """
 
     verb: ClassVar = "get_chains"
     writes: ClassVar = False
     ids: tuple[str, ...]
+    fresh: bool = False
 
 
 class GetJobs(Operation[list[Record | None]], frozen=True):

@@ -113,6 +113,9 @@ class SqliteStore(Store):
         parts = self._open_parts()
         if operation.writes:
             return await parts.writer.perform(operation)
+        if getattr(operation, "fresh", False):
+            # What was just written is in memory, and read in less time than it takes to ask a thread for it.
+            return parts.reader.perform(operation)
         return await parts.threads.run(lambda: parts.reader.perform(operation))
 
     def perform_sync(self, operation: Operation[R], /) -> R:
