@@ -80,8 +80,9 @@ class State:
         status = record.status
         if status is Status.RUNNING:
             self.running[record.id] = None
-        else:
-            self.running.pop(record.id, None)
+            self.record(record, kind)
+            return
+        self.running.pop(record.id, None)
         if status is Status.PENDING:
             if record.scheduled_at == record.created_at:  # due since it exists
                 heapq.heappush(self.due[record.type], (-record.priority, record.scheduled_at, record.seq, record.id))
