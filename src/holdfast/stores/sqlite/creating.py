@@ -11,7 +11,7 @@ from holdfast.lifecycle import NewJob, create
 from holdfast.operations import Preview, Start, Started
 from holdfast.record import FINISHED, ChainRecord, Record, Status
 from holdfast.sql.plan import Many, Plan, Row, Statement, Turn
-from holdfast.stores.sqlite import chains
+from holdfast.stores.sqlite import chains, events
 from holdfast.stores.sqlite.rows import SQL, as_json
 
 _PLACE = SQL["place"]
@@ -31,8 +31,10 @@ EARLIEST = -(1 << 63)
 
 
 def start(turn: Turn, op: Start) -> Plan[list[Started]]:
+    """Notices by itself whether events are wanted."""
     if len(op.jobs) == 1 and op.jobs[0].key is None and not op.jobs[0].after:
         return [(yield from _start_plain(turn, op.jobs[0]))]
+    yield from events.notice_listeners(turn)
     found = yield from _find(turn, op.jobs)
     yield from _check_blockers(op.jobs, found)
     return (yield from _create(turn, op.jobs, found))
@@ -123,7 +125,7 @@ def row(turn: Turn, job: NewJob, seq: int | None = None, open_blockers: int = 0)
 
 def _start_plain(turn: Turn, job: NewJob) -> Plan[Started]:
     """One job without a key that waits for nothing, as most are: what follows for many takes twice as long."""
-    [(seq, root)] = yield Statement(_PLACE, {"id": job.id})
+    [(seq, root, turn.listening)] = yield Statement(_PLACE, {"id": job.id, "now": turn.now})
     if root is not None:
         return Started((yield from chains.read({root}))[root], True)
     values = row(turn, job, seq + 1)

@@ -47,7 +47,8 @@ def plan(operation: Operation[R], turn: Turn) -> Plan[R]:
     verb = VERBS[operation.verb]
     if not operation.writes:
         return cast(R, (yield from verb(turn, operation)))
-    yield from events.notice_listeners(turn)
+    if verb is not creating.start:
+        yield from events.notice_listeners(turn)
     answer = yield from verb(turn, operation)
     if turn.events:
         yield from events.write(turn)
