@@ -9,6 +9,7 @@ import pytest
 
 from holdfast import Attempt, Bound, Store, StoreUnavailable, SyncAttempt
 from holdfast.errors import Conflict
+from holdfast.operations import Settle
 from holdfast.testing.clock import ManualClock
 from tests.worker.faulty import FaultyStore, When
 from tests.worker.stage import LEASE, Stage, soon
@@ -54,6 +55,22 @@ async def test_what_a_claim_without_an_answer_took_runs_without_waiting_for_its_
 
     assert fault.met == 2
     assert outputs == [1] * 20
+
+
+async def test_outcomes_whose_writing_was_not_answered_are_said_to_be_sent_again(
+    stage: Stage, faulty: FaultyStore
+) -> None:
+    @stage.jobs.job
+    async def hello() -> str:
+        return "hello"
+
+    faulty.fail("settle", when="after", times=2)
+    chain = await stage.start(hello.bind())
+    async with stage.worker():
+        await stage.ended(chain)
+        await stage.ear.hear("completed")
+
+    assert [each.again for each in faulty.performed if isinstance(each, Settle)] == [False, True, True]
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("x", "gone"), ZeroDivisionError("a bug")], ids=["named", "unnamed"])

@@ -67,11 +67,13 @@ class Settle(Operation[list[Settled]], frozen=True):
     sending a settlement again is safe: one that stands written is answered like the first time.
     Completing the last job of a chain unblocks the jobs that waited for it alone; whichever of two blockers finishes
     last does it, however they overlap. A failed or cancelled chain fails the dependents that asked for that.
-    A released attempt gives its number back.
+    A released attempt gives its number back. `again`: this was asked before and not answered; a store that remembers
+    may answer like the first time even where somebody has taken the job since.
     """
 
     verb: ClassVar = "settle"
     settlements: tuple[Settlement, ...]
+    again: bool = False
 
 
 class Guard(Operation[None], frozen=True):

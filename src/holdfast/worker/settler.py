@@ -86,15 +86,15 @@ class Settler:
 
     async def _settle_aside(self, batch: list[Unsettled], aside: asyncio.TaskGroup, *, within: float) -> None:
         async with self._places:
-            settled = await self._settle(batch, within=within if len(batch) > 1 else None)
+            settled = await self._settle(batch, within=within if len(batch) > 1 else None, again=True)
         if not settled:
             self._move_aside(batch, aside, within=within)
 
-    async def _settle(self, batch: list[Unsettled], *, within: float | None) -> bool:
+    async def _settle(self, batch: list[Unsettled], *, within: float | None, again: bool = False) -> bool:
         """Write a batch and tell everybody; False if that took too long, and perhaps some of it is written."""
         try:
             async with asyncio.timeout(within):
-                answers = await self._write(batch)
+                answers = await self._write(batch, again=again)
         except TimeoutError:
             return False
         for (holding, settlement, answered), answer in zip(batch, answers, strict=True):
@@ -105,18 +105,18 @@ class Settler:
             self._idle.set()
         return True
 
-    async def _write(self, batch: list[Unsettled]) -> list[Settled]:
+    async def _write(self, batch: list[Unsettled], *, again: bool) -> list[Settled]:
         failures = 0
         while True:
             try:
-                return await self._store.perform(Settle(tuple([settlement for _, settlement, _ in batch])))
+                return await self._store.perform(Settle(tuple([settlement for _, settlement, _ in batch]), again))
             except StoreUnavailable as error:
                 failures += 1
                 self._observers.tell("store_error", worker=self._worker_id, detail=f"settling: {error}")
             except Exception as error:
                 # Something about what was sent: each goes by itself, so that one does not spoil the others.
                 if len(batch) > 1:
-                    return [answer for each in batch for answer in await self._write([each])]
+                    return [answer for each in batch for answer in await self._write([each], again=True)]
                 if isinstance(error, HoldfastError):
                     return [Settled(refused=error)]
                 failures += 1
@@ -124,4 +124,5 @@ class Settler:
                 if failures >= PATIENCE:
                     return [Settled(refused=HoldfastError(f"{type(error).__name__}: {error}"))]
             # Sending it again is safe: what stands written is answered like the first time.
+            again = True
             await asyncio.sleep(min(self._recovery.delay(failures), 5.0))

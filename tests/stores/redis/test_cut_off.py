@@ -137,6 +137,23 @@ def test_a_settlement_is_not_lost_because_another_took_the_job_before_it_was_ans
         assert own.written
 
 
+def test_a_settlement_is_known_when_its_worker_sends_it_anew_though_another_took_the_job_since(
+    store: RedisStore,
+) -> None:
+    store.perform_sync(ops.Start((new_job(id="one"),)))
+    (job,) = store.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
+    store.perform_sync(ops.Settle((rescheduled(job),)))
+    (taken,) = store.perform_sync(ops.ClaimJobs(TERMS, 1, "another", "other"))
+
+    (again,) = store.perform_sync(ops.Settle((rescheduled(job),), again=True))
+    (different,) = store.perform_sync(ops.Settle((completed(job),), again=True))
+    (own,) = store.perform_sync(ops.Settle((completed(taken),)))
+    (late,) = store.perform_sync(ops.Settle((rescheduled(job),), again=True))
+
+    assert [again.written, own.written, late.written] == [True, True, True]
+    assert different.lost == "taken_by_another_worker"
+
+
 def test_an_attempt_that_an_operator_ended_is_not_one_that_its_worker_settled(server: RedisServer) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="one"),)))

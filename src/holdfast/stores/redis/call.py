@@ -28,6 +28,8 @@ class Call:
     jobs: Sequence[str] = ()
     payloads: Sequence[bytes] = ()
     request: str = field(default_factory=new_token)
+    again: bool = False
+    """Whether it was sent before, by somebody who got no answer and asks as if anew."""
 
 
 Asking = Generator[Iterable[Call], list[Any], T]

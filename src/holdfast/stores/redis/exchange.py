@@ -176,6 +176,7 @@ class Scripts:
     def _evalsha(self, call: Call, now: str) -> Command:
         keys = self._keys.declared(call.jobs)
         sha = script(call.script, flagged=self._dialect.flagged).sha
+        self._resent = self._resent or call.again
         request = f"{'+' if self._resent else ''}{call.request}"
         frame = (now, self._dialect.publish, request, self._remembered, encode(call.body))
         return ("EVALSHA", sha, len(keys), *keys, *frame, *call.payloads)

@@ -55,7 +55,7 @@ def settle(op: ops.Settle) -> Asking[list[Settled]]:
     settled: list[Settled] = []
     more = False
     for burst in bursts(op.settlements):
-        for word, *replies in (yield (_settling(step) for step in burst)):
+        for word, *replies in (yield (_settling(step, again=op.again) for step in burst)):
             settled += [_settled(each) for each in replies]
             more = more or word == b"more"
     if more and (unblocked := (yield from release())):
@@ -65,10 +65,10 @@ def settle(op: ops.Settle) -> Asking[list[Settled]]:
     return settled
 
 
-def _settling(settlements: Sequence[Settlement]) -> Call:
+def _settling(settlements: Sequence[Settlement], *, again: bool) -> Call:
     payloads = Payloads()
     body = [requests.settlement(each, payloads) for each in settlements]
-    return Call("settle", body, [each.claim.job_id for each in settlements], payloads)
+    return Call("settle", body, [each.claim.job_id for each in settlements], payloads, again=again)
 
 
 _WRITTEN = Settled()
