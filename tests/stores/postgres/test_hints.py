@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from holdfast.errors import StoreUnavailable
-from holdfast.ids import new_token
+from holdfast.ids import new_id, new_token
 from holdfast.operations import ClaimJobs, Operation, Settle, Start, TypeTerms
 from holdfast.record import Record
 from holdfast.sql.plan import Many, Row, Statement
@@ -51,7 +51,7 @@ def cut(monkeypatch: pytest.MonkeyPatch, verb: str) -> list[str]:
 
     def cutting(self: Link, step: Statement | Many) -> list[Row]:
         rows = send(self, step)
-        if isinstance(step, Statement) and step.sql == SQL[verb] and not lost:
+        if step.sql == SQL[verb] and not lost:
             lost.append(verb)
             raise psycopg.OperationalError("the connection is lost")
         return rows
@@ -61,7 +61,7 @@ def cut(monkeypatch: pytest.MonkeyPatch, verb: str) -> list[str]:
 
 
 def start(job: Record) -> Operation[Any]:
-    return Start((new_job("second"),))
+    return Start((new_job("second", id=new_id()),))
 
 
 def start_with_key(job: Record) -> Operation[Any]:

@@ -114,8 +114,8 @@ def _start_plain(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[Started]]:
     turn.told = notice is not None
     seqs = [(seq, part.now) for part in inserted for seq in part.seqs]
     if len(seqs) == len(jobs):
-        records = (create(job, now, seq) for job, (seq, now) in zip(jobs, seqs, strict=True))
-        return [Started(ChainRecord(record, record), deduplicated=False) for record in records]
+        records = [create(job, now, seq) for job, (seq, now) in zip(jobs, seqs, strict=True)]
+        return [Started(ChainRecord(record, record), False) for record in records]
     return (yield from _read_again(jobs, {seq for seq, _ in seqs}))
 
 

@@ -15,6 +15,10 @@ from holdfast.stores.postgres.turn import BEGIN, Turn
 
 _INSERT = SQL["insert_jobs"]
 _INSERT_ALONE = SQL["insert_job"]
+_PASS_OVER: Final = "on conflict (id) do nothing"
+"""Costs each row a look at an index and an entry in the log. On the first try an id that was generated does without."""
+_INSERT_NEW = _INSERT.replace(_PASS_OVER, "")
+_INSERT_ALONE_NEW = _INSERT_ALONE.replace(_PASS_OVER, "")
 
 PART: Final = 1000
 """Jobs that one statement writes. Where there are more, the next part is made while the server is at the last."""
@@ -41,13 +45,15 @@ def insert_plain(turn: Turn, jobs: Sequence[NewJob], *, notice: str | None) -> P
 
     The commit sends the notice, where there is one.
     """
+    unused = turn.first and not any(job.chosen for job in jobs)
     if len(jobs) == 1:
-        return (yield Statement(_INSERT_ALONE, _alone(turn, jobs[0], notice)))
+        return (yield Statement(_INSERT_ALONE_NEW if unused else _INSERT_ALONE, _alone(turn, jobs[0], notice)))
+    sql = _INSERT_NEW if unused else _INSERT
     if len(jobs) <= PART:
-        return (yield Statement(_INSERT, _columns(turn, jobs, notice)))
+        return (yield Statement(sql, _columns(turn, jobs, notice)))
     parts = (jobs[first : first + PART] for first in range(0, len(jobs), PART))
     yield BEGIN
-    return (yield Many(_INSERT, (_columns(turn, part, notice) for part in parts)))
+    return (yield Many(sql, (_columns(turn, part, notice) for part in parts)))
 
 
 def _alone(turn: Turn, job: NewJob, notice: str | None) -> Parameters:

@@ -121,11 +121,6 @@ class Patience:
         self._until = time.monotonic() + RETRY_FOR
         self._tries = 0
 
-    @property
-    def tried(self) -> bool:
-        """Whether this is not the first try."""
-        return self._tries > 0
-
     def pause(self, operation: Operation[Any], error: BaseException) -> float | None:
         """Seconds to wait before the next try; None if there should be none."""
         written = verdict(error)

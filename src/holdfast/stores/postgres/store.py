@@ -60,7 +60,7 @@ class PostgresStore(Store):
         pool = self._pools.verbs_async()
         tries = Tries(operation, self.name, self.schema)
         while True:
-            turn = self.turn() if tries.again else self._turn_aloud(operation)
+            turn = self.turn() if tries.again else self._first_turn(operation)
             try:
                 answer = await pool.run(tries.plan(turn))
             except BaseException as error:
@@ -79,7 +79,7 @@ class PostgresStore(Store):
         pool = self._pools.renewals if operation.verb == "renew" else self._pools.verbs
         tries = Tries(operation, self.name, self.schema)
         while True:
-            turn = self.turn() if tries.again else self._turn_aloud(operation)
+            turn = self.turn() if tries.again else self._first_turn(operation)
             try:
                 answer = pool.run(tries.plan(turn))
             except BaseException as error:
@@ -98,9 +98,10 @@ class PostgresStore(Store):
             self._listening.open(0)
         return Turn(clock=None if self.clock is None else self.clock(), marks=self._marks)
 
-    def _turn_aloud(self, operation: Operation[Any]) -> Turn:
-        """The same, where a statement commits by itself and may tell what it did: all that the turn has to tell."""
+    def _first_turn(self, operation: Operation[Any]) -> Turn:
+        """The same for a first try. Where a statement commits by itself it may tell all that the turn has to tell."""
         turn = self.turn()
+        turn.first = True
         if self._notifies is not None and (
             isinstance(operation, Start) or (isinstance(operation, Settle) and len(operation.settlements) == 1)
         ):

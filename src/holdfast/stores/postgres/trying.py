@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from holdfast.errors import Conflict, HoldfastError
 from holdfast.operations import ClaimJobs, Operation, RunNow
 from holdfast.sql.plan import Plan
 from holdfast.stores.postgres.holding import claim_again
 from holdfast.stores.postgres.operating import run_now
-from holdfast.stores.postgres.outage import Patience, translated
+from holdfast.stores.postgres.outage import Patience, sqlstate, translated
 from holdfast.stores.postgres.turn import Turn
 from holdfast.stores.postgres.verbs import VERBS, Verb
 
 R = TypeVar("R")
+
+_EXISTS: Final = "23505"
+"""An id that is there already. The first try of a start relies on its not being; another passes it over."""
 
 
 class Tries(Generic[R]):
@@ -26,11 +29,8 @@ class Tries(Generic[R]):
         self._schema = schema
         self._patience = Patience()
         self._verb: Verb = VERBS[operation.verb]
-
-    @property
-    def again(self) -> bool:
+        self.again = False
         """Whether this is not the first try."""
-        return self._patience.tried
 
     def plan(self, turn: Turn) -> Plan[R]:
         """What this try does."""
@@ -41,10 +41,11 @@ class Tries(Generic[R]):
         operation = self._operation
         if not isinstance(error, Exception):
             raise error
-        if isinstance(error, HoldfastError) and not (isinstance(error, Conflict) and operation.verb == "start"):
-            raise error
-        if isinstance(error, Conflict):
+        first, self.again = not self.again, True
+        if operation.verb == "start" and (isinstance(error, Conflict) or (first and sqlstate(error) == _EXISTS)):
             return 0.0
+        if isinstance(error, HoldfastError):
+            raise error
         pause = self._patience.pause(operation, error)
         if pause is None:
             shown = translated(error, self._store, self._schema)

@@ -42,6 +42,8 @@ class Turn(plan.Turn):
     now: Micros = 0
     clock: Micros | None = None
     """A test's time; None is the server's clock."""
+    first: bool = False
+    """Whether it is the first try of a verb by itself, which may fail where another will not."""
     marks: Watermarks = field(default_factory=Watermarks)
     voice: Voice | None = None
     """How a statement that commits by itself may tell its hints; None where they are sent afterwards."""
