@@ -61,6 +61,23 @@ async def test_free_slots_are_filled_in_one_claim(store: Store, clock: ManualClo
     assert len({event.job_id for event in stage.ear.find("completed")}) == 5
 
 
+async def test_slots_that_are_free_again_are_filled_before_what_ended_is_written(
+    store: Store, clock: ManualClock
+) -> None:
+    faulty = FaultyStore(store)
+    stage = Stage(faulty, clock)
+
+    @stage.jobs.job
+    async def quick() -> None: ...
+
+    await stage.client.start_many([quick.bind() for _ in range(10)])
+    async with stage.worker(concurrency=5):
+        await stage.ear.hear("completed", times=10)
+
+    verbs = [operation.verb for operation in faulty.performed if operation.verb in ("claim", "settle")]
+    assert verbs[:3] == ["claim", "claim", "settle"]
+
+
 async def test_never_more_run_at_once_than_the_concurrency(stage: Stage) -> None:
     running = 0
     most = 0

@@ -97,7 +97,11 @@ class Feeder:
         elif fills:
             return
         elif self._more:
-            await self._alarm.wait(self._poll_interval)
+            # Handlers that wait for nothing end in the loop's next round. The claim for their slots then goes out
+            # before their outcomes do: more depends on it.
+            await asyncio.sleep(0)
+            if slots.free <= 0:
+                await self._alarm.wait(self._poll_interval)
         else:
             rung = await self._sleep(slots)
             self._more = True
