@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from holdfast import operations as ops
 from holdfast.errors import HoldfastError
@@ -12,31 +13,44 @@ from holdfast.lifecycle import NewJob, create
 from holdfast.operations import Started
 from holdfast.record import ChainRecord, Status
 from holdfast.stores.redis import requests
-from holdfast.stores.redis.answers import accepted
+from holdfast.stores.redis.answers import accepted, refusal
 from holdfast.stores.redis.call import PIPELINED, STEP, Asking, Call, steps
 from holdfast.stores.redis.releasing import release
 from holdfast.stores.redis.requests import Payloads
 from holdfast.stores.redis.wire import Answer
 
+_PLAIN = 4
+"""Values in the answer to a start that made all of its jobs, and none of them waits."""
+
 
 def start(op: ops.Start) -> Asking[list[Started]]:
     """In steps of a hundred. Steps that cannot be refused travel together."""
+    if len(op.jobs) > STEP:
+        return (yield from _start_in_steps(op.jobs))
+    if not op.jobs:
+        return []
+    (reply,) = yield (_creating("start", op.jobs),)
+    started, more = _started(op.jobs, reply)
+    if more:
+        yield from release()
+    return started
+
+
+def _start_in_steps(jobs: Sequence[NewJob]) -> Asking[list[Started]]:
     started: list[Started] = []
-    pieces = list(steps(op.jobs))
-    together = PIPELINED if len(pieces) > 1 and not any(job.after for job in op.jobs) else 1
-    for burst in steps(pieces, together):
-        more = False
+    together = 1 if any(job.after for job in jobs) else PIPELINED
+    for burst in steps(list(steps(jobs)), together):
+        any_more = False
         try:
-            for jobs, reply in zip(burst, (yield (_creating("start", jobs) for jobs in burst)), strict=True):
-                answer = accepted(reply)
-                more = answer.next() == b"more" or more
-                started += _started(jobs, answer)
+            for step, reply in zip(burst, (yield (_creating("start", step) for step in burst)), strict=True):
+                made, more = _started(step, reply)
+                any_more = more or any_more
+                started += made
         except HoldfastError as error:
-            if len(pieces) > 1:
-                done = f"chains up to number {len(started)} of {len(op.jobs)} were started before this"
-                error.add_note(f"{done}; sending the same start again is safe")
+            done = f"chains up to number {len(started)} of {len(jobs)} were started before this"
+            error.add_note(f"{done}; sending the same start again is safe")
             raise
-        if more:
+        if any_more:
             yield from release()
     return started
 
@@ -73,12 +87,14 @@ def _creating(script: str, jobs: Sequence[NewJob]) -> Call:
     return Call(script, body, [job.id for job in jobs], payloads, request)
 
 
-def _started(jobs: Sequence[NewJob], answer: Answer) -> list[Started]:
-    now, seq = int(answer.next()), int(answer.next())
-    words = list(answer)
-    if not words:
-        return [_made(job, now, number) for number, job in enumerate(jobs, start=seq)]
-    answer = Answer(words)
+def _started(jobs: Sequence[NewJob], reply: list[Any]) -> tuple[list[Started], bool]:
+    """What became of the jobs, and whether there is more to release."""
+    if reply[0] != b"ok":
+        raise refusal(reply)
+    more, now, seq = reply[1] == b"more", int(reply[2]), int(reply[3])
+    if len(reply) == _PLAIN:
+        return [_made(job, now, number) for number, job in enumerate(jobs, start=seq)], more
+    answer = Answer(reply[_PLAIN:])
     started: list[Started] = []
     for job in jobs:
         match answer.next():
@@ -93,7 +109,7 @@ def _started(jobs: Sequence[NewJob], answer: Answer) -> list[Started]:
                 started.append(_made(job, made_at, number))
             case word:
                 started.append(Started(answer.chain(), deduplicated=word == b"found"))
-    return started
+    return started, more
 
 
 def _made(job: NewJob, now: int, seq: int, open_blockers: int = 0) -> Started:
