@@ -8,7 +8,9 @@ import threading
 import aiosqlite
 import pytest
 
-from holdfast.operations import GetChains, GetStats, Start
+from holdfast.errors import ClaimLost
+from holdfast.operations import GetChains, GetStats, Guard, Start
+from holdfast.record import Claim
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import new_job
 from holdfast.wakeups import Hints
@@ -118,6 +120,26 @@ async def test_a_statement_that_was_left_behind_by_a_cancelled_task_is_undone_to
     async with after.native.execute("select * from ledger") as cursor:
         assert list(await cursor.fetchall()) == []
     await after.rollback()
+
+
+async def test_a_claim_is_checked_behind_the_applications_statements_and_the_loop_goes_on(
+    open_store: SqliteStore,
+) -> None:
+    tx = await open_store.begin()
+    await tx.native.execute("create table ledger (id integer)")
+    slow = SlowNumber()
+    statement = asyncio.ensure_future(tx.native.execute("insert into ledger values (?)", [slow]))
+    await asyncio.to_thread(slow.asked.wait, 10)
+
+    check = asyncio.ensure_future(tx.perform(Guard(Claim("nobody", "token"))))
+    checked, _ = await asyncio.wait([check], timeout=0.2)
+    slow.given.set()
+
+    assert not checked
+    with pytest.raises(ClaimLost):
+        await check
+    assert statement.done()
+    await tx.rollback()
 
 
 def test_one_ended_by_a_statement_is_noticed(store: SqliteStore) -> None:

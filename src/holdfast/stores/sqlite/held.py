@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class HeldConnection(sqlite3.Connection):
     lent = False
     facade: Any = None
     """The same connection for async code, once that used it."""
+    line: Line
+    """Of that."""
 
     def cursor(self, factory: Callable[[sqlite3.Connection], sqlite3.Cursor] | None = None) -> Any:
         return super().cursor(HeldCursor if factory is None else factory)
@@ -54,10 +57,38 @@ class HeldConnection(sqlite3.Connection):
         super().close()
 
 
+class Line:
+    """The application's statements on their way into the lane."""
+
+    def __init__(self, lane: Threads) -> None:
+        self._lane = lane
+        # Counted apart, each by one thread, so that no count is lost.
+        self._asked = 0
+        self._done = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all that was asked for is done, also what a cancelled task did not wait for."""
+        return self._asked == self._done
+
+    def put_nowait(self, asked: tuple[asyncio.Future[Any], Callable[[], Any]]) -> None:
+        """What aiosqlite calls in place of its own queue's."""
+        future, work = asked
+        self._asked += 1
+        self._lane.ask(future, partial(self._do, work))
+
+    def _do(self, work: Callable[[], Any]) -> Any:
+        try:
+            return work()
+        finally:
+            self._done += 1
+
+
 def facade(connection: HeldConnection, lane: Threads) -> aiosqlite.Connection:
     """The same connection for async code. What it is asked for runs in `lane`, one after the other."""
     if connection.facade is None:
-        connection.facade = _facade_class()(connection, lane)
+        connection.line = Line(lane)
+        connection.facade = _facade_class()(connection, connection.line)
     made: aiosqlite.Connection = connection.facade
     return made
 
@@ -69,10 +100,10 @@ def _facade_class() -> type[Any]:
     class HeldFacade(aiosqlite.Connection):
         """Without a thread of its own, so never awaited: our statements and the application's stand in one line."""
 
-        def __init__(self, connection: HeldConnection, lane: Threads) -> None:
+        def __init__(self, connection: HeldConnection, line: Line) -> None:
             super().__init__(lambda: connection, 64)
             self._connection = connection
-            self._tx: Any = lane
+            self._tx: Any = line
 
         def let_go(self) -> None:
             self._running = False

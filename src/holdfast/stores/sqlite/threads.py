@@ -45,12 +45,12 @@ class Threads:
     def start(self, work: Callable[[], R]) -> asyncio.Future[R]:
         """Begin the work in a thread; its outcome is the future's."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self.submit(partial(_do, future, work))
+        self.ask(future, work)
         return future
 
-    def put_nowait(self, asked: tuple[asyncio.Future[Any], Callable[[], Any]]) -> None:
-        """Begin the work in a thread, asked for as aiosqlite asks its own."""
-        self.submit(partial(_do, *asked))
+    def ask(self, future: asyncio.Future[R], work: Callable[[], R]) -> None:
+        """Begin the work in a thread, for a future that is there already."""
+        self.submit(partial(_do, future, work))
 
     def submit(self, work: Callable[[], None]) -> None:
         """Do the work in a thread, and tell nobody. It must not raise."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from holdfast.clock import Micros
-from holdfast.operations import Operation
+from holdfast.operations import Guard, Operation, Settle
 from holdfast.sql.plan import Plan, Turn, gather, run
 from holdfast.stores.sqlite.executing import executor
 from holdfast.stores.sqlite.file import File
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _NONE = Hints()
+
+_BRIEF = frozenset({Guard.verb, Settle.verb})
+"""Done in the loop's own thread: they wait for nothing, since the lock is ours, nor for the disk, since the job was
+claimed a moment ago and the commit is yet to come; and to ask a thread takes as long."""
 
 _ENDED = "the transaction was ended by a statement of the application; nothing is known of what it wrote"
 
@@ -257,8 +261,11 @@ class StoreTransaction(_Open):
     def __init__(self, lender: Lender, connection: HeldConnection) -> None:
         super().__init__(lender, connection)
         self.native: aiosqlite.Connection = facade(connection, lender.lane)
+        self._line = connection.line
 
     async def perform(self, operation: Operation[R], /) -> R:
+        if operation.verb in _BRIEF and self._line.is_empty:
+            return self._perform(operation)
         return await self._lender.lane.finish(lambda: self._perform(operation))
 
     async def commit(self) -> None:
