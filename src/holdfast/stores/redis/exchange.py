@@ -140,10 +140,17 @@ class Scripts:
             self._calls[len(self.replies)] = call
             self.replies.append(None)
             yield self._evalsha(call, now)
-        yield from self._confirmations()
+        if self._confirmed:
+            yield from self._confirmations()
 
     def accept(self, replies: Sequence[Any]) -> bool:
         self._unanswered = False
+        if not (self._unknown or self._confirmed or Refused in map(type, replies)):
+            # Everything asked is answered, as nearly always: no need to look at each.
+            for place, reply in zip(self._calls, replies, strict=True):
+                self.replies[place] = reply
+            self._calls.clear()
+            return True
         given, own = replies[: len(self._unknown)], replies[len(self._unknown) :]
         for reply in given:
             if isinstance(reply, Refused) and reply.word not in TRANSIENT:

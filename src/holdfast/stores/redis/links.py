@@ -58,11 +58,11 @@ class Links:
         self._route = route
         self._lock = threading.Lock()
         self._idle: list[Line] = []
-        self._pid = os.getpid()
+        self._forks = _forks
 
     def talk(self, conversation: Conversation) -> list[Any]:
         """Carry out a conversation within the address's timeout. Raises StoreUnavailable."""
-        if self._pid != os.getpid():
+        if self._forks != _forks:
             self._forget_parent()
         patience = _Patience(self._route)
         while True:
@@ -128,7 +128,7 @@ class Links:
     def _forget_parent(self) -> None:
         # A forked child has copies of its parent's connections: whoever of the two read first would take the other's
         # answers. Another thread of the parent may have held the lock.
-        self._lock, self._pid = threading.Lock(), os.getpid()
+        self._lock, self._forks = threading.Lock(), _forks
         self.close()
 
     @staticmethod
@@ -224,3 +224,16 @@ def _dismisses(reply: Any) -> bool:
 
 def _first_error(replies: Sequence[Any]) -> BaseException | None:
     return next((reply for reply in replies if isinstance(reply, BaseException)), None)
+
+
+_forks = 0
+"""How many times this process, or one it comes from, was forked: asking for its number each time would be a call to the
+system for every request."""
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)

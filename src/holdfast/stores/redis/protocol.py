@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -12,15 +12,10 @@ import hiredis
 from holdfast.stores.redis.address import Address
 from holdfast.stores.redis.exchange import Command, Cut
 
-
-def packed(command: Command) -> bytes:
-    """A command as the protocol writes it."""
-    written: bytes = _driver.pack_command(command)
-    return written
-
-
 # Its own types are half unknown.
 _driver: Any = hiredis
+packed: Callable[[Command], bytes] = _driver.pack_command
+"""A command as the protocol writes it."""
 
 
 def greeting(address: Address) -> list[Command]:
