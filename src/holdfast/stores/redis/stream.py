@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import hiredis
 
@@ -66,8 +66,8 @@ class Stream(asyncio.BufferedProtocol):
     # What the event loop calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not asserted: those of other event loops, as uvloop's, are like one and derive from none.
+        self._transport = cast(asyncio.Transport, transport)
 
     # A buffer of our own: the event loop would make one of 256 KB for each answer, which is three calls to the system.
     def get_buffer(self, sizehint: int) -> memoryview:
