@@ -11,10 +11,6 @@ from holdfast.wakeups import Hints
 MOST: Final = 2000
 """Chains and jobs that are kept to be told of by name. Beyond that it is: look for yourselves."""
 LONGEST_PAUSE: Final = 0.025
-SLOW: Final = 0.002
-"""Seconds of a commit that notifies, beyond which others had better not wait for one."""
-SILENCE: Final = 20
-"""Times as long as a slow one took, nobody notifies within a commit."""
 
 
 class Gathered:
@@ -72,31 +68,3 @@ class Gap:
     def wait(self) -> float:
         """Seconds that are left of it."""
         return max(0.0, self._sent + self._pause - time.monotonic())
-
-
-class Floor:
-    """The right to speak within a commit: one speaker at a time, and after one who took long there is silence.
-
-    Commits that notify take turns on the server. Where each waits for a disk they end some milliseconds apart, however
-    many there are, so a flood of them looks like calm; that each takes long is the sign.
-    """
-
-    def __init__(self) -> None:
-        self._taken = threading.Lock()
-        self._since = self._silent_until = 0.0
-
-    def take(self) -> bool:
-        """Whether the caller may speak now; then it leaves the floor later, whatever happens."""
-        now = time.monotonic()
-        if now < self._silent_until or not self._taken.acquire(blocking=False):
-            return False
-        self._since = now
-        return True
-
-    def leave(self, *, spoke: bool) -> None:
-        """Any thread may do so for the speaker."""
-        now = time.monotonic()
-        took = now - self._since
-        if spoke and took > SLOW:
-            self._silent_until = now + SILENCE * took
-        self._taken.release()

@@ -26,6 +26,8 @@ class Statement(NamedTuple):
     sql: str
     parameters: Parameters | Row = NOTHING
     """By name, or by place for a driver that numbers them."""
+    behind: Statement | None = None
+    """On our own connections to PostgreSQL: sent right behind it, with a commit of its own and no wait in between."""
 
 
 class Many(NamedTuple):

@@ -1,4 +1,4 @@
-"""A lone start or end is told by its own commit, so that nobody who waits for it waits for one more round trip."""
+"""A lone start or end is told right behind its commit, so that who waits for it waits for no more round trips."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import psycopg
 import pytest
 
 from holdfast import coalescing
-from holdfast.coalescing import Floor, Gap
 from holdfast.ids import new_token
 from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
-from holdfast.sql.plan import Many, Row, Statement
+from holdfast.sql.plan import Statement
 from holdfast.stores.postgres import PostgresStore, notification
-from holdfast.stores.postgres.link import Link
+from holdfast.stores.postgres.connecting import connect
+from holdfast.stores.postgres.exchange import TOLD
 from holdfast.stores.postgres.notification import Message
+from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.wakeups import PostgresWakeups
 from holdfast.testing.builders import completed, new_job
 
@@ -36,17 +38,22 @@ def heard(listener: psycopg.Connection) -> tuple[Message, str]:
     return message, row[0]
 
 
-def test_a_lone_start_is_told_by_its_own_commit(store: PostgresStore, listener: psycopg.Connection) -> None:
+def prepared(name: str) -> str:
+    """A statement as the server shows it."""
+    return Renderer.of("", Style.NUMBERED)(SQL[name]).text.strip()
+
+
+def test_a_lone_start_is_told_right_behind_it(store: PostgresStore, listener: psycopg.Connection) -> None:
     job = new_job()
 
     store.perform_sync(Start((job,)))
 
     message, statement = heard(listener)
     assert message.d == [job.type]
-    assert "insert into" in statement
+    assert prepared("tell") in statement
 
 
-def test_a_lone_end_is_told_by_its_own_commit(store: PostgresStore, address: str, listener: psycopg.Connection) -> None:
+def test_a_lone_end_is_told_right_behind_it(store: PostgresStore, address: str, listener: psycopg.Connection) -> None:
     other = PostgresStore(address)  # so that this one has said nothing before
     other.open_sync()
     other.perform_sync(Start((new_job(),)))
@@ -58,7 +65,19 @@ def test_a_lone_end_is_told_by_its_own_commit(store: PostgresStore, address: str
 
     message, statement = heard(listener)
     assert message.f == [job.chain_id]
-    assert "update" in statement
+    assert f'from "{store.schema}".job' in statement
+
+
+def test_what_cannot_be_told_is_written_all_the_same(store: PostgresStore) -> None:
+    render = Renderer.of(store.schema, Style.NUMBERED)
+    long = {"channel": "any", "payload": 9000 * "x"}
+    link = connect(store.address, render, limited=True)
+
+    rows = link.send(Statement("select :now::bigint", {"now": 7}, Statement(SQL["tell"], long)))
+    again = link.send(Statement("select :now::bigint", {"now": 8}, Statement(SQL["tell"], long | {"payload": "x"})))
+    link.close()
+
+    assert (rows, again) == ([(7,)], [(8,), TOLD])
 
 
 @pytest.fixture
@@ -70,60 +89,24 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     return clock
 
 
-def test_commits_that_wait_for_each_other_on_a_slow_disk_are_a_flood(clock: SimpleNamespace) -> None:
-    """They end 5 ms apart, each for itself, like those of a caller who waits for each before the next."""
-    gap, floor, voices = Gap(), Floor(), 0
+def test_in_a_flood_hardly_any_statement_tells_of_itself(store: PostgresStore, clock: SimpleNamespace) -> None:
+    wakeups = store.wakeups
+    assert isinstance(wakeups, PostgresWakeups)
+    voices = 0
 
     for _ in range(1000):
-        voiced = gap.over() and floor.take()
-        clock.now += 0.005
-        if voiced:
-            floor.leave(spoke=True)
-            gap.sent()
-            voices += 1
+        clock.now += 0.001
+        voices += wakeups.voice() is not None
 
     assert 0 < voices < 100
 
 
-def test_who_waits_for_each_quick_commit_before_the_next_hears_them_all_by_their_commits(
-    clock: SimpleNamespace,
+def test_who_waits_for_each_before_the_next_hears_them_all_at_once(
+    store: PostgresStore, clock: SimpleNamespace
 ) -> None:
-    gap, floor = Gap(), Floor()
+    wakeups = store.wakeups
+    assert isinstance(wakeups, PostgresWakeups)
 
     for _ in range(100):
-        clock.now += 0.004
-        assert gap.over()
-        assert floor.take()
-        clock.now += 0.001
-        floor.leave(spoke=True)
-        gap.sent()
-
-
-def test_one_statement_at_a_time_tells_of_itself(store: PostgresStore, clock: SimpleNamespace) -> None:
-    wakeups = store.wakeups
-    assert isinstance(wakeups, PostgresWakeups)
-
-    first, second = wakeups.voice(), wakeups.voice()
-    wakeups.silent(spoke=True)
-
-    assert (first is None, second is None) == (False, True)
-    assert wakeups.voice() is not None
-
-
-@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_a_statement_that_fails_takes_nobody_the_word(
-    store: PostgresStore, clock: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
-) -> None:
-    wakeups = store.wakeups
-    assert isinstance(wakeups, PostgresWakeups)
-
-    def fail(self: Link, step: Statement | Many) -> list[Row]:
-        assert wakeups.voice() is None  # it has it
-        raise error
-
-    monkeypatch.setattr(Link, "send", fail)
-
-    with pytest.raises(error):
-        store.perform_sync(Start((new_job(),)))
-
-    assert wakeups.voice() is not None
+        clock.now += 0.005
+        assert wakeups.voice() is not None

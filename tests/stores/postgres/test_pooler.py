@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from holdfast.cli.app import app
+from holdfast.ids import new_id
 from holdfast.operations import Cancel, ClaimJobs, GetChains, Operation, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore, self_test
 from holdfast.stores.postgres.outage import Patience, sqlstate
@@ -91,7 +92,7 @@ def test_a_statement_that_cannot_be_serialized_is_sent_again(
 
     monkeypatch.setattr(Patience, "pause", noting)
     direct = PostgresStore(own_server.address(notify="off"))
-    job = new_job()
+    job = new_job(id=new_id())
     tx = direct.begin_sync()
     tx.perform(Start((job,)))
     with ThreadPoolExecutor(1) as pool, own_server.connect() as connection:

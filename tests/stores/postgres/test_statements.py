@@ -86,8 +86,6 @@ def test_settling_finds_its_jobs_by_their_ids(busy: PostgresStore, connection: p
         "keeps": [],
         "all": False,
         "ends": True,
-        "channel": None,
-        "sender": None,
     }
 
     nodes = list(nodes_of(plan(busy, connection, "settle_completed", parameters)))

@@ -106,12 +106,13 @@ def _start_plain(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[Started]]:
     """Jobs without keys or blockers: one statement, which need not look before."""
     distinct = jobs if len(jobs) == 1 else list({job.id: job for job in reversed(jobs)}.values())[::-1]
     due = {job.type for job in distinct}
-    notice = None if turn.voice is None else turn.voice.says(Hints(due))
-    inserted = [Inserted(*row) for row in (yield from insert_plain(turn, distinct, notice=notice))]
+    notice = None if turn.voice is None else turn.voice.tell(Hints(due))
+    rows = yield from insert_plain(turn, distinct, notice=notice)
+    turn.hear(rows)
+    inserted = [Inserted(*row) for row in rows]
     # Told also where nothing is new: the same start was sent before, and its sender may not know that it was written.
     turn.hints.due |= due
     turn.hints.recorded |= any(part.recorded for part in inserted)
-    turn.told = notice is not None
     seqs = [(seq, part.now) for part in inserted for seq in part.seqs]
     if len(seqs) == len(jobs):
         records = [create(job, now, seq) for job, (seq, now) in zip(jobs, seqs, strict=True)]

@@ -7,12 +7,13 @@ for the socket, an async one has its event loop wait.
 from __future__ import annotations
 
 import asyncio
+import logging
 import select
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any, TypeGuard, TypeVar, cast
+from typing import Any, Final, TypeGuard, TypeVar, cast
 
 import psycopg
-from psycopg import pq
+from psycopg import capabilities, pq
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 from psycopg.pq.abc import PGresult
@@ -21,10 +22,18 @@ from holdfast.sql.plan import Parameters, Row
 from holdfast.stores.postgres.arrays import literal
 from holdfast.stores.postgres.rendering import Rendered
 
+log = logging.getLogger("holdfast")
+
 R = TypeVar("R")
 
 Exchange = Generator[bool, None, R]
 """Stops until the socket can be read or, where it yields True, written to."""
+
+Asked = tuple[Rendered, Any]
+"""A statement and its parameters by name."""
+
+TOLD: Final[Row] = ("told",)
+"""Behind the rows of a statement: what was sent behind it has told somebody something."""
 
 _EITHER = select.POLLIN | select.POLLOUT
 
@@ -50,27 +59,60 @@ class Session:
         """
         rows: list[Row] = []
         left = iter(sets)
-        values = self._values(statement, left)
+        values = self._next(statement, left)
         while values is not None:
             if not self.prepares or not values:
                 self._server.send_query_params(statement.encoded, values, result_format=pq.Format.BINARY)
             else:
-                name = self._names.get(statement.encoded) or (yield from self._prepare(statement.encoded))
+                name = yield from self._prepared(statement)
                 self._server.send_query_prepared(name, values, result_format=pq.Format.BINARY)
             yield from self._flush()
-            values = self._values(statement, left)
-            result = yield from self._answer()
-            if result.nfields:
-                self._rows.set_pgresult(result)
-                rows += self._rows.load_rows(0, result.ntuples, cast("type[Row]", tuple))
+            values = self._next(statement, left)
+            rows += self._loaded((yield from self._answer()))
         return rows
 
-    def _prepare(self, query: bytes) -> Exchange[bytes]:
-        name = b"holdfast_%d" % len(self._names)
-        self._server.send_prepare(name, query)
+    def ask_and_tell(self, asked: Asked, told: Asked) -> Exchange[list[Row]]:
+        """Run a statement, and another right behind its commit, without a wait in between; the rows of the first.
+
+        TOLD comes after them if the second had a row. It has a commit of its own: where it fails, nothing was told.
+        Nothing is sent behind a statement where that needs a newer libpq, or the session to stay the same.
+        """
+        if not self.pipelines:
+            return (yield from self.ask(asked[0], (asked[1],)))
+        names = (yield from self._prepared(asked[0])), (yield from self._prepared(told[0]))
+        self._server.enter_pipeline_mode()
+        for name, (statement, parameters) in zip(names, (asked, told), strict=True):
+            self._server.send_query_prepared(name, self._values(statement, parameters), result_format=pq.Format.BINARY)
+            self._server.pipeline_sync()
         yield from self._flush()
-        yield from self._answer()
-        self._names[query] = name
+        rows = self._loaded((yield from self._answer()))
+        yield from self._result()  # the first one's end
+        try:
+            if (yield from self._answer()).ntuples:
+                rows.append(TOLD)
+        except psycopg.Error as error:
+            if error.sqlstate is None:
+                raise
+            # No room for a notification, most likely: somebody listens and does not hear.
+            log.warning("a commit could not be told of: %s", error)
+        yield from self._result()
+        self._server.exit_pipeline_mode()
+        return rows
+
+    @property
+    def pipelines(self) -> bool:
+        """Whether a second statement may be on its way before the first is answered."""
+        return self.prepares and capabilities.has_pipeline()
+
+    def _prepared(self, statement: Rendered) -> Exchange[bytes]:
+        """The name of a statement, which the server is told when it first comes."""
+        name = self._names.get(statement.encoded)
+        if name is None:
+            name = b"holdfast_%d" % len(self._names)
+            self._server.send_prepare(name, statement.encoded)
+            yield from self._flush()
+            yield from self._answer()
+            self._names[statement.encoded] = name
         return name
 
     def _flush(self) -> Exchange[None]:
@@ -79,15 +121,9 @@ class Session:
             self._server.consume_input()
 
     def _answer(self) -> Exchange[PGresult]:
-        server = self._server
         answer: PGresult | None = None
         try:
-            while True:
-                while server.is_busy():
-                    yield False
-                    server.consume_input()
-                if (result := server.get_result()) is None:
-                    break
+            while (result := (yield from self._result())) is not None:
                 answer = result
         except psycopg.OperationalError:
             # A server that ends the session says why, and then nothing more.
@@ -98,10 +134,25 @@ class Session:
             raise error_from_result(answer, encoding=self._encoding)
         return answer
 
-    def _values(self, statement: Rendered, left: Iterator[Parameters]) -> list[bytes | None] | None:
+    def _result(self) -> Exchange[PGresult | None]:
+        while self._server.is_busy():
+            yield False
+            self._server.consume_input()
+        return self._server.get_result()
+
+    def _loaded(self, result: PGresult) -> list[Row]:
+        if not result.nfields:
+            return []
+        self._rows.set_pgresult(result)
+        return self._rows.load_rows(0, result.ntuples, cast("type[Row]", tuple))
+
+    def _next(self, statement: Rendered, left: Iterator[Parameters]) -> list[bytes | None] | None:
         """The next set of parameters, written; None if there are no more."""
         parameters = next(left, None)
-        return None if parameters is None else [self._written(parameters[name]) for name in statement.names]
+        return None if parameters is None else self._values(statement, parameters)
+
+    def _values(self, statement: Rendered, parameters: Parameters) -> list[bytes | None]:
+        return [self._written(parameters[name]) for name in statement.names]
 
     def _written(self, value: Any) -> bytes | None:
         """A parameter as text. Each statement says what type it has."""

@@ -37,26 +37,26 @@ def insert(
     turn: Turn, jobs: Sequence[NewJob], *, open_blockers: Sequence[int] = (), awaited: Collection[str] = ()
 ) -> Statement:
     """The statement that writes these jobs in an open transaction; its one row is an `Inserted`."""
-    return Statement(_INSERT, _columns(turn, jobs, None, open_blockers=open_blockers, awaited=awaited))
+    return Statement(_INSERT, _columns(turn, jobs, open_blockers=open_blockers, awaited=awaited))
 
 
-def insert_plain(turn: Turn, jobs: Sequence[NewJob], *, notice: str | None) -> Plan[list[Row]]:
+def insert_plain(turn: Turn, jobs: Sequence[NewJob], *, notice: Statement | None) -> Plan[list[Row]]:
     """Write first jobs of chains that wait for nothing, all or none; each row is an `Inserted`.
 
-    The commit sends the notice, where there is one.
+    The notice goes behind the commit, unless there are very many.
     """
     unused = turn.first and not any(job.chosen for job in jobs)
     if len(jobs) == 1:
-        return (yield Statement(_INSERT_ALONE_NEW if unused else _INSERT_ALONE, _alone(turn, jobs[0], notice)))
+        return (yield Statement(_INSERT_ALONE_NEW if unused else _INSERT_ALONE, _alone(turn, jobs[0]), notice))
     sql = _INSERT_NEW if unused else _INSERT
     if len(jobs) <= PART:
-        return (yield Statement(sql, _columns(turn, jobs, notice)))
+        return (yield Statement(sql, _columns(turn, jobs), notice))
     parts = (jobs[first : first + PART] for first in range(0, len(jobs), PART))
     yield BEGIN
-    return (yield Many(sql, (_columns(turn, part, notice) for part in parts)))
+    return (yield Many(sql, (_columns(turn, part) for part in parts)))
 
 
-def _alone(turn: Turn, job: NewJob, notice: str | None) -> Parameters:
+def _alone(turn: Turn, job: NewJob) -> Parameters:
     return {
         "now": turn.now or turn.clock,
         "id": job.id,
@@ -70,15 +70,12 @@ def _alone(turn: Turn, job: NewJob, notice: str | None) -> Parameters:
         "keep": job.keep,
         "trace": job.trace,
         "on_blocker_failure": job.on_blocker_failure,
-        "channel": None if turn.voice is None else turn.voice.channel,
-        "notice": notice,
     }
 
 
 def _columns(
     turn: Turn,
     jobs: Sequence[NewJob],
-    notice: str | None,
     *,
     open_blockers: Sequence[int] = (),
     awaited: Collection[str] = (),
@@ -104,8 +101,6 @@ def _columns(
         "open_blockers": list(open_blockers) if any(open_blockers) else [],
         "awaited": [job.id in awaited or job.chain_id in awaited for job in jobs] if awaited else [],
         "on_blocker_failures": _unless_all("wait", column["on_blocker_failure"]),
-        "channel": None if turn.voice is None else turn.voice.channel,
-        "notice": notice,
     }
 
 

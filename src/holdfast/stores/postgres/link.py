@@ -5,24 +5,22 @@ from __future__ import annotations
 import math
 import select
 import time
-from collections.abc import Iterable
 from typing import Final, TypeVar
 
 import psycopg
 from psycopg import pq
 
-from holdfast.sql.plan import NOTHING, Many, Parameters, Plan, Row, Statement, run, run_async, sets_of
+from holdfast.sql.plan import Many, Plan, Row, Statement, run, run_async, sets_of
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.deadline import deadlines
-from holdfast.stores.postgres.exchange import Session, drive, drive_async
+from holdfast.stores.postgres.exchange import Exchange, Session, drive, drive_async
 from holdfast.stores.postgres.outage import DeadlinePassed
 from holdfast.stores.postgres.rendering import Renderer
 from holdfast.stores.postgres.turn import BEGIN, COMMIT, HELD, LET_GO, TRY
 
 R = TypeVar("R")
 
-_COMMIT: Final = "commit"
-_ROLLBACK: Final = "rollback"
+_ROLLBACK: Final = Statement("rollback")
 
 _FAILED: Final = (
     "nothing of this transaction is written: one of its statements failed, its error was caught, and after that "
@@ -64,6 +62,12 @@ class _State:
         if time.monotonic() > self._until:
             raise DeadlinePassed(self._late)
 
+    def _exchange(self, step: Statement | Many) -> Exchange[list[Row]]:
+        asked = self._render(step.sql)
+        if isinstance(step, Statement) and (behind := step.behind) is not None:
+            return self.session.ask_and_tell((asked, step.parameters), (self._render(behind.sql), behind.parameters))
+        return self.session.ask(asked, sets_of(step))
+
 
 class Link(_State):
     """A blocking connection."""
@@ -95,17 +99,17 @@ class Link(_State):
 
     def send(self, step: Statement | Many, /) -> list[Row]:
         """Run a statement as it stands, within a transaction that the plan did not begin."""
-        return self._send(step.sql, sets_of(step))
+        return self._send(step)
 
     def begin(self) -> None:
         if not self.in_transaction:
-            self._send(BEGIN.sql)
+            self._send(BEGIN)
             self.in_transaction = True
 
     def commit(self) -> None:
         if self.in_transaction:
             self.check_intact()
-            self._send(_COMMIT)
+            self._send(COMMIT)
             self.in_transaction = False
 
     def rollback(self) -> None:
@@ -113,12 +117,12 @@ class Link(_State):
             self._send(_ROLLBACK)
             self.in_transaction = False
 
-    def _send(self, sql: str, sets: Iterable[Parameters] = (NOTHING,)) -> list[Row]:
+    def _send(self, step: Statement | Many) -> list[Row]:
         descriptor = self.connection.pgconn.socket
         with self.connection.lock:
             deadlines.watch(descriptor, self._deadline)
             try:
-                rows = drive(self.session.ask(self._render(sql), sets), descriptor)
+                rows = drive(self._exchange(step), descriptor)
             except BaseException as error:
                 if deadlines.done(descriptor) and isinstance(error, Exception):
                     raise DeadlinePassed(self._late) from error
@@ -164,17 +168,17 @@ class AsyncLink(_State):
 
     async def send(self, step: Statement | Many, /) -> list[Row]:
         """The same, async."""
-        return await self._send(step.sql, sets_of(step))
+        return await self._send(step)
 
     async def begin(self) -> None:
         if not self.in_transaction:
-            await self._send(BEGIN.sql)
+            await self._send(BEGIN)
             self.in_transaction = True
 
     async def commit(self) -> None:
         if self.in_transaction:
             self.check_intact()
-            await self._send(_COMMIT)
+            await self._send(COMMIT)
             self.in_transaction = False
 
     async def rollback(self) -> None:
@@ -182,12 +186,12 @@ class AsyncLink(_State):
             await self._send(_ROLLBACK)
             self.in_transaction = False
 
-    async def _send(self, sql: str, sets: Iterable[Parameters] = (NOTHING,)) -> list[Row]:
+    async def _send(self, step: Statement | Many) -> list[Row]:
         descriptor = self.connection.pgconn.socket
         async with self.connection.lock:
             deadlines.watch(descriptor, self._deadline)
             try:
-                rows = await drive_async(self.session.ask(self._render(sql), sets), descriptor)
+                rows = await drive_async(self._exchange(step), descriptor)
             except BaseException as error:
                 if deadlines.done(descriptor) and isinstance(error, Exception):
                     raise DeadlinePassed(self._late) from error

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
 
+from holdfast.record import Claim
+from holdfast.sql.plan import Statement
+from holdfast.stores.postgres.rows import SQL
 from holdfast.wakeups import Hints
+
+_TELL = SQL["tell"]
+_TELL_COMPLETED = SQL["tell_completed"]
 
 LONGEST: Final = 7900
 """Bytes of a notification; the server takes 7,999."""
@@ -84,15 +90,22 @@ def whole_script(schema: str, texts: Iterable[str]) -> str:
 
 
 class Voice(NamedTuple):
-    """What a statement needs to tell its hints by itself, by the commit that makes them true."""
+    """How a statement tells its hints by itself: by another, which is sent right behind it."""
 
     channel: str
     sender: str
 
-    def says(self, hints: Hints) -> str | None:
-        """The one notification that tells of these; None where it takes more."""
+    def tell(self, hints: Hints) -> Statement | None:
+        """What tells these by one notification; None where it takes more."""
         texts = payloads(hints, self.sender)
-        return texts[0] if len(texts) == 1 else None
+        return Statement(_TELL, {"channel": self.channel, "payload": texts[0]}) if len(texts) == 1 else None
+
+    def tell_completed(self, claims: Sequence[Claim]) -> Statement:
+        """What tells that chains are finished, those that the attempts under these claims completed."""
+        ids, tokens = [claim.job_id for claim in claims], [claim.token for claim in claims]
+        return Statement(
+            _TELL_COMPLETED, {"channel": self.channel, "sender": self.sender, "ids": ids, "tokens": tokens}
+        )
 
 
 def _quoted(text: str) -> str:

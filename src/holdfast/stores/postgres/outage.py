@@ -19,7 +19,6 @@ _NOT_WRITTEN: Final = frozenset(
         "40P01",  # deadlock
         "55P03",  # lock timeout
         "53300",  # too many connections
-        "54000",  # no room for a notification: somebody listens and does not hear. The next try makes none
         "57P03",  # starting up or shutting down
         "25006",  # read only: a standby, or a primary that is being replaced
         "26000",  # a prepared statement that is not there: a pooler changed the session

@@ -42,9 +42,8 @@ def completed(turn: Turn, settlements: Sequence[Settlement], *, all: bool = Fals
             "outputs": [each.output for each in settlements],
             "all": all,
             "ends": ends,
-            "channel": None if voice is None else voice.channel,
-            "sender": None if voice is None else voice.sender,
         },
+        None if voice is None else voice.tell_completed([each.claim for each in settlements]),
     )
 
 

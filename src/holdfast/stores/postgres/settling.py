@@ -71,13 +71,13 @@ def _write(turn: Turn, write: Write, settlements: Collection[Settlement]) -> Pla
     stood: dict[str, Stood] = {}
     rows = yield write(turn, list(settlements))
     while True:
+        turn.hear(rows)
         for id, status, token, awaited, chain_id, type, recorded in rows:
             settlement = left.pop(id)
             found = stood[id] = Stood(status, token, awaited, chain_id, type)
             turn.hints.recorded |= recorded
             if lost(status, token, settlement.claim.token) is None and not _is_left(write, settlement, found):
                 _tell(turn, settlement, found)
-                turn.told = write is completed and turn.voice is not None
         if not left:
             return stood
         awaited = next(iter(left))

@@ -110,12 +110,10 @@ class PostgresStore(Store):
 
     def _tell(self, turn: Turn) -> None:
         """Wake whoever has something to do after a turn that has committed, unless it did so itself."""
-        if turn.voice is not None and self._notifies is not None:
-            self._notifies.silent(spoke=turn.told)
-            if turn.told and not turn.hints.recorded:
-                self._notifies.told(turn.hints)
-                return
-        self.send(turn.hints)
+        if turn.told and not turn.hints.recorded and self._notifies is not None:
+            self._notifies.told(turn.hints)
+        else:
+            self.send(turn.hints)
 
     def _tell_unsure(self, turn: Turn) -> None:
         """Wake them after a turn that failed: part of it may be written, and another try would not tell of that."""

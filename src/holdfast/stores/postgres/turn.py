@@ -7,7 +7,8 @@ from typing import Final
 
 from holdfast.clock import Micros
 from holdfast.sql import plan
-from holdfast.sql.plan import Plan, Statement
+from holdfast.sql.plan import Plan, Row, Statement
+from holdfast.stores.postgres.exchange import TOLD
 from holdfast.stores.postgres.notification import Voice
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.watermark import Watermarks
@@ -49,6 +50,12 @@ class Turn(plan.Turn):
     """How a statement that commits by itself may tell its hints; None where they are sent afterwards."""
     told: bool = False
     """Whether one did."""
+
+    def hear(self, rows: list[Row]) -> None:
+        """Take note of what the rows of a statement say of the one that was sent behind it, and leave it out."""
+        if rows and rows[-1] is TOLD:
+            self.told = True
+            rows.pop()
 
     def begin(self) -> Plan[None]:
         """Make the rest of the plan one transaction, and learn its time."""

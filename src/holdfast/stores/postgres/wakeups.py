@@ -1,9 +1,9 @@
 """Wake-ups by LISTEN and NOTIFY, on a connection and a thread of their own.
 
-NOTIFY makes commits wait for each other. So a statement tells its own hints only while that is rare and quick, one at a
-time; otherwise they are sent from here after the commit. What comes while a notification is under way goes into the
-next one, and while they follow each other closely there is a growing pause between them, so that a flood costs no more
-than a few dozen per second.
+NOTIFY makes commits wait for each other. So hints are told by a transaction of their own, which waits for no disk:
+right behind the statement that has them, on its connection, while that is rare; otherwise from here. What comes while a
+notification is under way goes into the next one, and while they follow each other closely there is a growing pause
+between them, so that a flood costs no more than a few dozen per second.
 
 A pooler may swallow LISTEN without a word. So the listener tells itself something and waits to hear it, at the start
 and every minute; while it does not, wake-ups count as down, and everybody polls. Behind a pooler another connection
@@ -24,7 +24,7 @@ from typing import Final
 
 import psycopg
 
-from holdfast.coalescing import Floor, Gap, Gathered
+from holdfast.coalescing import Gap, Gathered
 from holdfast.stores.postgres import notification
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.connecting import connection_parameters
@@ -50,7 +50,6 @@ class PostgresWakeups:
         self._lock = threading.Lock()
         self._waiting = Gathered()
         self._gap = Gap()
-        self._floor = Floor()
         self._voice = Voice(notification.channel(address.schema), os.urandom(6).hex())
         self._hears = False
         self._known = threading.Event()
@@ -76,20 +75,14 @@ class PostgresWakeups:
             self._ring()
 
     def voice(self) -> Voice | None:
-        """How a statement tells its hints by itself, at its commit. None while it had better not: see above.
-
-        One statement at a time has it, until `silent` is called for it.
-        """
-        calm = self._hears and self._gap.over() and not self._waiting
-        return self._voice if calm and self._floor.take() else None
-
-    def silent(self, *, spoke: bool) -> None:
-        """The statement that had the voice has ended, by an error perhaps, and used it or not."""
-        self._floor.leave(spoke=spoke)
+        """How a statement tells its hints by itself, right behind its commit. None in a flood: it is told together."""
+        if not (self._hears and self._gap.over()) or self._waiting:
+            return None
+        self._gap.sent()
+        return self._voice
 
     def told(self, hints: Hints) -> None:
         """A statement has told these by itself, to all but those who listen here."""
-        self._gap.sent()
         self._here.send(hints)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:

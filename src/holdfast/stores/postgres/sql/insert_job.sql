@@ -2,8 +2,6 @@
 -- most of what a lone start takes the server is to set the statement up.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
-), told as materialized (
-    select pg_notify(:channel::text, :notice::text) where :notice::text is not null
 ), created as (
     insert into holdfast.job (id, type, chain_id, status, priority, max_attempts, created_at, scheduled_at, timeout, keep,
                               trace, on_blocker_failure, input)
@@ -23,4 +21,4 @@ with clock as materialized (
 )
 select array(select created.seq from created), clock.now,
        exists (select 1 from holdfast.listener where listener.until > clock.now)
-  from clock left join told on true
+  from clock

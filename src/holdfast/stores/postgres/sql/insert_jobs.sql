@@ -1,13 +1,10 @@
 -- insert_jobs: new jobs, in order; one row tells of all.
 -- A list that would hold nothing but defaults is sent empty; unnest fills it up with nulls.
 -- An id that exists already is passed over: the same start was sent before.
--- `told` wakes workers by the commit itself. Only where notifications are rare: they make commits wait for each other.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (
     select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as anybody
-), told as materialized (
-    select pg_notify(:channel::text, :notice::text) where :notice::text is not null
 ), created as (
     insert into holdfast.job (id, type, chain_id, chain_index, status, priority, max_attempts, key, created_at,
                               scheduled_at, timeout, keep, trace, blockers, open_blockers, awaited,
@@ -36,4 +33,4 @@ with clock as materialized (
      order by created.seq
 )
 select array(select created.seq from created order by created.seq), clock.now, listening.anybody
-  from clock cross join listening left join told on true
+  from clock cross join listening

@@ -2,7 +2,6 @@
 -- A job whose chain is waited for is left alone unless all are asked for: the jobs that wait go with it, by more steps.
 -- skip locked: a job that somebody holds is not waited for while others are held; the answer leaves it out.
 -- `good` is decided apart: in the update itself, the status would tempt the planner to the index of running jobs.
--- `told` wakes who waits for the chain by the commit itself. Only where notifications are rare: see insert_jobs.
 -- The worker stays, since no other row tells who did it; the token, so that a settlement sent again is known.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
@@ -28,11 +27,6 @@ with clock as materialized (
       from asked, clock
      where job.seq = any(array(select good.seq from good)) and asked.id = job.id
     returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker
-), told as materialized (
-    select pg_notify(:channel::text, json_build_object('f', json_agg(completed.chain_id), 's', :sender::text)::text)
-      from completed
-     where :channel::text is not null
-    having count(*) > 0
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
     select clock.now, 'completed', completed.id, completed.chain_id, completed.type, completed.attempt, completed.worker
@@ -41,4 +35,4 @@ with clock as materialized (
      order by completed.seq
 )
 select held.id, held.status, held.token, held.awaited, held.chain_id, held.type, listening.anybody
-  from held cross join listening left join told on true
+  from held cross join listening
