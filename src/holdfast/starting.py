@@ -40,26 +40,27 @@ def _new_job(
     limit = options.max_attempts
     if limit is None and declared.retry is not None:
         limit = declared.retry.max_attempts or FOR_EVER
+    # By position, in the order of its fields: by name it takes four times as long, and a bulk start makes thousands.
     return NewJob(
-        id=job_id,
-        type=declared.name,
-        chain_id=chain_id,
-        input=bound.input,
-        index=index,
-        priority=declared.priority if options.priority is None else options.priority,
-        delay=0 if options.delay is None else duration(seconds(options.delay)),
-        at=None if options.at is None else to_micros(options.at),
-        max_attempts=limit,
-        timeout=None if options.timeout is None else duration(seconds(options.timeout)),
-        keep=declared.keep_micros,
-        key=options.key,
-        dedup=options.dedup,
-        window=None if options.window is None else duration(seconds(options.window)),
-        exclude=options.exclude,
-        after=options.after,
-        on_blocker_failure=options.on_blocker_failure or declared.on_blocker_failure,
-        trace=trace,
-        chosen=options.id is not None,
+        job_id,
+        declared.name,
+        chain_id,
+        bound.input,
+        index,
+        declared.priority if options.priority is None else options.priority,
+        0 if options.delay is None else duration(seconds(options.delay)),
+        None if options.at is None else to_micros(options.at),
+        limit,
+        None if options.timeout is None else duration(seconds(options.timeout)),
+        declared.keep_micros,
+        options.key,
+        options.dedup,
+        None if options.window is None else duration(seconds(options.window)),
+        options.exclude,
+        options.after,
+        options.on_blocker_failure or declared.on_blocker_failure,
+        trace,
+        options.id is not None,
     )
 
 
