@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
+import weakref
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -267,3 +269,22 @@ def _declare(stage: Stage, decide: Any, *, plain: bool) -> Any:
 
 def _now(stage: Stage) -> datetime:
     return datetime.fromtimestamp(stage.clock() / 1e6, UTC)
+
+
+@pytest.mark.parametrize("error", [None, ValueError, asyncio.CancelledError])
+async def test_nothing_is_kept_of_an_attempt_that_ended(stage: Stage, error: type[BaseException] | None) -> None:
+    """Claims are out of the garbage collector's sight, so none may be part of a circle."""
+    tasks: list[weakref.ref[asyncio.Task[None]]] = []
+
+    @stage.jobs.job
+    async def brief(attempt: Attempt) -> None:
+        tasks.append(weakref.ref(cast("asyncio.Task[None]", asyncio.current_task())))
+        if error is not None:
+            raise error
+
+    chain = await stage.start(brief.bind())
+    async with stage.worker():
+        await stage.ended(chain)
+
+    gc.collect()
+    assert [task() for task in tasks] == [None]

@@ -22,7 +22,9 @@ def ticks() -> float:
     return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
 
 
-class Holding(msgspec.Struct, eq=False):
+# Like the signal in it, unknown to the garbage collector: of what it looks through again and again while hundreds of
+# attempts are under way, these would be a quarter. A handler that has ended leaves nothing that leads back here.
+class Holding(msgspec.Struct, eq=False, gc=False):
     """A claim that this worker holds, with the task that runs its handler."""
 
     record: Record
@@ -58,13 +60,18 @@ class Holding(msgspec.Struct, eq=False):
         self.task = task
         return not self.signal.aborted
 
+    def leave(self) -> None:
+        """The handler is done, whatever came of it: nobody interrupts its task any more."""
+        self.ended = True
+        self.task = None
+
     def abort(self, reason: AbortReason) -> bool:
         """Abort the attempt, from any thread, unless its handler is done already. Tells whether this did it."""
         if self.ended or not self.signal.fire(reason):
             return False
-        if self.task is not None:
+        if (task := self.task) is not None:
             try:
-                self.task.get_loop().call_soon_threadsafe(self._interrupt)
+                task.get_loop().call_soon_threadsafe(self._interrupt)
             except RuntimeError:  # the loop is closed, and the attempt ended with it
                 return False
         return True

@@ -85,7 +85,7 @@ class Runner:
 
     def give_back(self, holding: Holding) -> None:
         """Release a job whose handler was not even called."""
-        holding.ended = True
+        holding.leave()
         self._submit(holding, self._settle(holding, _RELEASED))
 
     async def run(self, holding: Holding, task: asyncio.Task[None]) -> None:
@@ -123,7 +123,7 @@ class Runner:
         except BaseException as error:  # SystemExit too: a handler does not end its worker
             outcome = Raised(error)
         finally:
-            holding.ended = True
+            holding.leave()
             if timer is not None:
                 timer.cancel()
         if task.cancelling():

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import msgspec
+
 from holdfast.errors import HoldfastError, StoreUnavailable
 from holdfast.lifecycle import Settlement
 from holdfast.observer import Observers, log
@@ -28,8 +30,14 @@ ASIDE = 4
 
 
 Answered = Callable[[Holding, Settlement, Settled], None]
-Unsettled = tuple[Holding, Settlement, Answered]
-"""An outcome waiting to be written, and whom to tell."""
+
+
+class Unsettled(msgspec.Struct, eq=False, gc=False):
+    """An outcome waiting to be written, and whom to tell what became of it."""
+
+    holding: Holding
+    settlement: Settlement
+    answered: Answered
 
 
 class Settler:
@@ -61,7 +69,7 @@ class Settler:
             self._idle.clear()
             self._more.set()
         self._unanswered += 1
-        self._waiting.append((holding, settlement, answered))
+        self._waiting.append(Unsettled(holding, settlement, answered))
 
     async def flush(self) -> None:
         """Wait until everything submitted is written."""
@@ -97,8 +105,8 @@ class Settler:
                 answers = await self._write(batch, again=again)
         except TimeoutError:
             return False
-        for (holding, settlement, answered), answer in zip(batch, answers, strict=True):
-            answered(holding, settlement, answer)
+        for each, answer in zip(batch, answers, strict=True):
+            each.answered(each.holding, each.settlement, answer)
         self._unanswered -= len(batch)
         self._written()
         if not self._unanswered:
@@ -109,7 +117,7 @@ class Settler:
         failures = 0
         while True:
             try:
-                return await self._store.perform(Settle(tuple([settlement for _, settlement, _ in batch]), again))
+                return await self._store.perform(Settle(tuple([each.settlement for each in batch]), again))
             except StoreUnavailable as error:
                 failures += 1
                 self._observers.tell("store_error", worker=self._worker_id, detail=f"settling: {error}")

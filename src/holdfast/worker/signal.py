@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Literal
 
+import msgspec
+
 AbortReason = Literal[
     "taken_by_another_worker", "already_completed", "not_found", "cancelled", "timeout", "shutdown", "error"
 ]
@@ -15,10 +17,9 @@ AbortReason = Literal[
 _lock = threading.Lock()
 
 
-class Signal:
+class Signal(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
     """Tells a handler that its attempt is over before it ended. Async handlers are cancelled as well."""
 
-    # On the class: an instance is made for every attempt, and nearly always ends as it began.
     _reason: AbortReason | None = None
     _callbacks: tuple[Callable[[], object], ...] = ()
 
