@@ -24,16 +24,19 @@ _WRITTEN = Settled()
 
 
 def settle(turn: Turn, op: Settle) -> Plan[list[Settled]]:
-    answers: list[Settled | None] = [None] * len(op.settlements)
+    answers = [_WRITTEN] * len(op.settlements)
     left = dict(enumerate(op.settlements))
     while left:
         # Each job once at a time: a settlement sent twice finds what the first one wrote.
-        batch = {settlement.claim.job_id: place for place, settlement in reversed(left.items())}
-        yield from _settle(turn, {place: left.pop(place) for place in sorted(batch.values())}, answers)
-    return [answer for answer in answers if answer is not None]
+        firsts = {settlement.claim.job_id: place for place, settlement in reversed(left.items())}
+        batch = left if len(firsts) == len(left) else {place: left[place] for place in sorted(firsts.values())}
+        left = {place: settlement for place, settlement in left.items() if place not in batch}
+        yield from _settle(turn, batch, answers)
+    return answers
 
 
-def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled | None]) -> Plan[None]:
+def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled]) -> Plan[None]:
+    """Write the outcomes of different jobs; answers all that are not simply written."""
     kinds: dict[Write, dict[int, Settlement]] = {}
     wide: dict[int, Settlement] = {}
     awaited: dict[int, Settlement] = {}
@@ -46,40 +49,41 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
         else:
             kinds.setdefault(completed if following is None else continued, {})[place] = settlement
     for write, batch in kinds.items():
-        stood = yield from _write(turn, write, batch.values())
-        for place, settlement in batch.items():
-            found = stood.get(settlement.claim.job_id)
-            if (answer := _standing(turn, settlement, found)) is not None:
+        others = yield from _write(turn, write, batch.values())
+        for place, settlement in batch.items() if others else ():
+            if (id := settlement.claim.job_id) not in others:
+                continue
+            if (answer := _standing(turn, settlement, others[id])) is not None:
                 answers[place] = answer
-            elif found is not None and _is_left(write, settlement, found):
-                (awaited if write is completed else wide)[place] = settlement
             else:
-                answers[place] = _WRITTEN
+                (awaited if write is completed else wide)[place] = settlement
     if awaited:
         yield from _complete_awaited(turn, awaited, answers)
     for place, settlement in wide.items():
         answers[place] = yield from _settle_widely(turn, settlement)
 
 
-def _write(turn: Turn, write: Write, settlements: Collection[Settlement]) -> Plan[dict[str, Stood]]:
-    """Write these outcomes but for those that reach further; answers how the jobs stood before.
+def _write(turn: Turn, write: Write, settlements: Collection[Settlement]) -> Plan[dict[str, Stood | None]]:
+    """Write these outcomes; answers how the jobs stood whose outcomes were not, since they reach further or may not be.
 
     What is written is told as it comes: if the rest fails, it stands all the same. Jobs that somebody holds are passed
     over at first. Who waits for one of them holds none of the others.
     """
     left = {settlement.claim.job_id: settlement for settlement in settlements}
-    stood: dict[str, Stood] = {}
+    others: dict[str, Stood | None] = {}
     rows = yield write(turn, list(settlements))
     while True:
         turn.hear(rows)
         for id, status, token, awaited, chain_id, type, recorded in rows:
             settlement = left.pop(id)
-            found = stood[id] = Stood(status, token, awaited, chain_id, type)
+            found = Stood(status, token, awaited, chain_id, type)
             turn.hints.recorded |= recorded
-            if lost(status, token, settlement.claim.token) is None and not _is_left(write, settlement, found):
+            if status != "running" or token != settlement.claim.token or (awaited and _is_left(write, settlement)):
+                others[id] = found
+            else:
                 _tell(turn, settlement, found)
         if not left:
-            return stood
+            return others
         awaited = next(iter(left))
         # One transaction: given back in between, the job would be the next one's who waits for it, and so on for ever.
         yield BEGIN
@@ -87,16 +91,17 @@ def _write(turn: Turn, write: Write, settlements: Collection[Settlement]) -> Pla
             rows = yield write(turn, list(left.values()))
         else:
             del left[awaited]  # there is no such job any more
+            others[awaited] = None
             rows = []
         yield COMMIT
 
 
-def _is_left(write: Write, settlement: Settlement, found: Stood) -> bool:
-    """Whether the statement left it alone, since its chain ends and is waited for."""
-    return found.awaited and (write is completed or (write is ended and _ends(settlement)))
+def _is_left(write: Write, settlement: Settlement) -> bool:
+    """Whether the statement leaves alone an outcome whose chain is waited for: since it ends."""
+    return write is completed or (write is ended and _ends(settlement))
 
 
-def _complete_awaited(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled | None]) -> Plan[None]:
+def _complete_awaited(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled]) -> Plan[None]:
     """Complete chains that others wait for, all in one transaction, under the locks of everything it touches."""
     yield from turn.begin()
     stood = yield from _hold(turn, [settlement.claim.job_id for settlement in settlements.values()], ["completed"])
@@ -220,11 +225,12 @@ def _ends(settlement: Settlement) -> bool:
 
 def _tell(turn: Turn, settlement: Settlement, found: Stood) -> None:
     """Gather what a written settlement means for others."""
-    if settlement.continuation is not None and not settlement.continuation.after:
-        turn.hints.due.add(settlement.continuation.type)
-    elif settlement.status is Status.PENDING:
+    following = settlement.continuation
+    if settlement.status is Status.PENDING:
         turn.hints.due.add(found.type)
         if settlement.outcome == "released":
             turn.marks.forget()
-    elif _ends(settlement):
+    elif following is None:
         turn.hints.finished.add(found.chain_id)
+    elif not following.after:
+        turn.hints.due.add(following.type)
