@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import ChainNotFound, StoreUnavailable
 from holdfast.ids import new_token
 from holdfast.lifecycle import NewJob
 from holdfast.operations import (
@@ -72,6 +72,8 @@ def test_completed_chains_past_their_keep_time_are_passed_by_once(server: RedisS
     again = new_job(key="k", dedup="successful")
 
     (previewed,) = store.perform_sync(Preview((again,)))
+    with pytest.raises(ChainNotFound):  # and a start that is refused writes nothing, not even that
+        store.perform_sync(Start((again, new_job(after=("none",)))))
     with server.connect() as client:
         assert client.zcard("{passed}:w:6:resizek") == 121
         (started,) = store.perform_sync(Start((again,)))

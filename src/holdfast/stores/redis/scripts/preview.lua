@@ -3,7 +3,7 @@
 -- include: create
 -- include: chain
 local jobs = read_all_new(op)
-local found, planned = preview(jobs, true)
+local found, planned = preview(jobs)
 local answer = { 'ok' }
 for n in ipairs(jobs) do
   if not found[n] then

@@ -37,20 +37,20 @@ local function past_keep(chain)
   return expired(last_of(chain))
 end
 
--- newest_done: the newest completed chain that is still kept. Others are taken out of the set as they are met, unless
--- nothing may be written: however many there were, each is looked at once.
-local function newest_done(job, only_looking)
+-- newest_done: the newest completed chain that is still kept. Others are taken out of the set when this script ends,
+-- if it writes at all: however many there were, each is looked at once.
+local function newest_done(job)
   local passed = {}
   local chain, seq = newest(keyed(DONE, job), job, past_keep, passed)
-  if not only_looking then
-    write_some('ZREM', keyed(DONE, job), passed)
+  for _, spent in ipairs(passed) do
+    displace(keyed(DONE, job), spent)
   end
   return chain, seq
 end
 
 -- by_key: the newest chain in the job's dedup scope.
 -- Unfinished and completed chains of a key have indexes of their own: however many failed, the look stays short.
-local function by_key(job, only_looking)
+local function by_key(job)
   if job.scope == 'any' then
     return (newest(keyed(ALL, job), job))
   end
@@ -58,7 +58,7 @@ local function by_key(job, only_looking)
   if job.scope == 'incomplete' then
     return open
   end
-  local done, done_seq = newest_done(job, only_looking)
+  local done, done_seq = newest_done(job)
   return done and (not open or done_seq > open_seq) and done or open
 end
 

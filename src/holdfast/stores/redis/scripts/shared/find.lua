@@ -12,7 +12,7 @@ local function some_exist(jobs)
 end
 
 -- preview: for each job the chain it would find, in the store or made earlier in the same batch (`planned`); or false.
-local function preview(jobs, only_looking)
+local function preview(jobs)
   local planned, same_key, found = {}, {}, {}
   local look_for_ids = #jobs > 0 and some_exist(jobs)
   for n, job in ipairs(jobs) do
@@ -22,7 +22,7 @@ local function preview(jobs, only_looking)
       need_by_key()
       local name = keyed(ALL, job)
       same_key[name] = same_key[name] or {}
-      match = made_by_key(same_key[name], job) or by_key(job, only_looking)
+      match = made_by_key(same_key[name], job) or by_key(job)
       if not match then
         table.insert(same_key[name], job)
       end
