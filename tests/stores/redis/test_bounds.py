@@ -115,6 +115,17 @@ def test_very_many_are_cancelled_retried_and_hurried_or_none(store: RedisStore) 
     assert [job.id for job in store.perform_sync(RunNow(ids("job")))] == list(ids("job"))
 
 
+def test_a_long_start_that_is_refused_tells_how_far_it_came_and_given_ids_may_be_started_again(store: RedisStore) -> None:
+    jobs = tuple(new_job(id=f"{number}") for number in range(120))
+
+    with pytest.raises(ChainNotFound) as refused:
+        store.perform_sync(Start((*jobs, new_job(after=("none",)))))
+    started = store.perform_sync(Start(jobs))
+
+    assert "at least 100 of 121 chains" in refused.value.__notes__[0]
+    assert [each.deduplicated for each in started] == [True] * 100 + [False] * 20
+
+
 def test_a_completion_may_start_more_chains_than_a_command_takes_arguments(store: RedisStore) -> None:
     store.perform_sync(Start((new_job(), new_job())))
     plain, starting = store.perform_sync(ClaimJobs(TERMS, 2, "worker", new_token()))

@@ -47,8 +47,9 @@ def _start_in_steps(jobs: Sequence[NewJob]) -> Asking[list[Started]]:
                 any_more = more or any_more
                 started += made
         except HoldfastError as error:
-            done = f"chains up to number {len(started)} of {len(jobs)} were started before this"
-            error.add_note(f"{done}; sending the same start again is safe")
+            # Of a burst that went unanswered some may be made as well.
+            done = f"at least {len(started)} of {len(jobs)} chains were started before this"
+            error.add_note(f"{done}; where each was given an id, starting all of them again makes none twice")
             raise
         if any_more:
             yield from release()
