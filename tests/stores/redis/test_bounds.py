@@ -115,7 +115,7 @@ def test_very_many_are_cancelled_retried_and_hurried_or_none(store: RedisStore) 
     assert [job.id for job in store.perform_sync(RunNow(ids("job")))] == list(ids("job"))
 
 
-def test_a_long_start_that_is_refused_tells_how_far_it_came_and_given_ids_may_be_started_again(store: RedisStore) -> None:
+def test_a_long_start_that_is_refused_tells_how_far_it_came_and_with_ids_may_be_sent_again(store: RedisStore) -> None:
     jobs = tuple(new_job(id=f"{number}") for number in range(120))
 
     with pytest.raises(ChainNotFound) as refused:
