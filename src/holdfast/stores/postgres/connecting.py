@@ -48,7 +48,7 @@ async def connect_async(address: PostgresAddress, render: Renderer, *, limited: 
         connection = await psycopg.AsyncConnection.connect(**connection_parameters(address))
     except (psycopg.Error, OSError) as error:
         raise NoConnection(str(error).strip()) from error
-    link = AsyncLink(connection, address, render)
+    link = AsyncLink(connection, address, render, ours=limited)
     try:
         ((pid,),) = await link.execute(_WHO)
         if pid == connection.info.backend_pid:

@@ -6,7 +6,6 @@ for the socket, an async one has its event loop wait.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import select
 from collections.abc import Generator, Iterable, Iterator
@@ -20,6 +19,7 @@ from psycopg.pq.abc import PGresult
 
 from holdfast.sql.plan import Parameters, Row
 from holdfast.stores.postgres.arrays import literal
+from holdfast.stores.postgres.readiness import Readiness
 from holdfast.stores.postgres.rendering import Rendered
 
 log = logging.getLogger("holdfast")
@@ -181,27 +181,12 @@ def drive(exchange: Exchange[R], descriptor: int) -> R:
         return end.value  # type: ignore[no-any-return]
 
 
-async def drive_async(exchange: Exchange[R], descriptor: int) -> R:
+async def drive_async(exchange: Exchange[R], readiness: Readiness) -> R:
     """Carry an exchange through while the event loop does other things."""
-    loop = asyncio.get_running_loop()
     try:
         writes = next(exchange)
         while True:
-            ready = loop.create_future()
-            loop.add_reader(descriptor, _finish, ready)
-            if writes:
-                loop.add_writer(descriptor, _finish, ready)
-            try:
-                await ready
-            finally:
-                loop.remove_reader(descriptor)
-                if writes:
-                    loop.remove_writer(descriptor)
+            await readiness.wait(writes=writes)
             writes = next(exchange)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
-
-
-def _finish(ready: asyncio.Future[None]) -> None:
-    if not ready.done():
-        ready.set_result(None)

@@ -15,6 +15,7 @@ from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.deadline import deadlines
 from holdfast.stores.postgres.exchange import Exchange, Session, drive, drive_async
 from holdfast.stores.postgres.outage import DeadlinePassed
+from holdfast.stores.postgres.readiness import Readiness
 from holdfast.stores.postgres.rendering import Renderer
 from holdfast.stores.postgres.turn import BEGIN, COMMIT, HELD, LET_GO, TRY
 
@@ -98,26 +99,7 @@ class Link(_State):
         return [] if step is TRY or step is HELD else self.send(step)
 
     def send(self, step: Statement | Many, /) -> list[Row]:
-        """Run a statement as it stands, within a transaction that the plan did not begin."""
-        return self._send(step)
-
-    def begin(self) -> None:
-        if not self.in_transaction:
-            self._send(BEGIN)
-            self.in_transaction = True
-
-    def commit(self) -> None:
-        if self.in_transaction:
-            self.check_intact()
-            self._send(COMMIT)
-            self.in_transaction = False
-
-    def rollback(self) -> None:
-        if self.in_transaction:
-            self._send(_ROLLBACK)
-            self.in_transaction = False
-
-    def _send(self, step: Statement | Many) -> list[Row]:
+        """Run a statement as it stands."""
         descriptor = self.connection.pgconn.socket
         with self.connection.lock:
             deadlines.watch(descriptor, self._deadline)
@@ -130,6 +112,22 @@ class Link(_State):
             deadlines.done(descriptor)
         return rows
 
+    def begin(self) -> None:
+        if not self.in_transaction:
+            self.send(BEGIN)
+            self.in_transaction = True
+
+    def commit(self) -> None:
+        if self.in_transaction:
+            self.check_intact()
+            self.send(COMMIT)
+            self.in_transaction = False
+
+    def rollback(self) -> None:
+        if self.in_transaction:
+            self.send(_ROLLBACK)
+            self.in_transaction = False
+
     @property
     def alive(self) -> bool:
         return not self.connection.closed and not _has_word(self.connection.pgconn)
@@ -139,11 +137,14 @@ class Link(_State):
 
 
 class AsyncLink(_State):
-    """An async connection."""
+    """An async connection. Applications may use it, too, unless it is `ours` alone."""
 
-    def __init__(self, connection: psycopg.AsyncConnection, address: PostgresAddress, render: Renderer) -> None:
+    def __init__(
+        self, connection: psycopg.AsyncConnection, address: PostgresAddress, render: Renderer, *, ours: bool
+    ) -> None:
         super().__init__(connection, address, render)
         self.connection = connection
+        self._readiness = Readiness(connection.pgconn.socket, ours=ours)
 
     async def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
@@ -168,30 +169,11 @@ class AsyncLink(_State):
 
     async def send(self, step: Statement | Many, /) -> list[Row]:
         """The same, async."""
-        return await self._send(step)
-
-    async def begin(self) -> None:
-        if not self.in_transaction:
-            await self._send(BEGIN)
-            self.in_transaction = True
-
-    async def commit(self) -> None:
-        if self.in_transaction:
-            self.check_intact()
-            await self._send(COMMIT)
-            self.in_transaction = False
-
-    async def rollback(self) -> None:
-        if self.in_transaction:
-            await self._send(_ROLLBACK)
-            self.in_transaction = False
-
-    async def _send(self, step: Statement | Many) -> list[Row]:
         descriptor = self.connection.pgconn.socket
         async with self.connection.lock:
             deadlines.watch(descriptor, self._deadline)
             try:
-                rows = await drive_async(self._exchange(step), descriptor)
+                rows = await drive_async(self._exchange(step), self._readiness)
             except BaseException as error:
                 if deadlines.done(descriptor) and isinstance(error, Exception):
                     raise DeadlinePassed(self._late) from error
@@ -199,13 +181,29 @@ class AsyncLink(_State):
             deadlines.done(descriptor)
         return rows
 
+    async def begin(self) -> None:
+        if not self.in_transaction:
+            await self.send(BEGIN)
+            self.in_transaction = True
+
+    async def commit(self) -> None:
+        if self.in_transaction:
+            self.check_intact()
+            await self.send(COMMIT)
+            self.in_transaction = False
+
+    async def rollback(self) -> None:
+        if self.in_transaction:
+            await self.send(_ROLLBACK)
+            self.in_transaction = False
+
     @property
     def alive(self) -> bool:
         return not self.connection.closed and not _has_word(self.connection.pgconn)
 
     def close(self) -> None:
         # Closing sends one message and waits for nothing.
-        self.connection.pgconn.finish()
+        self._readiness.end(self.connection.pgconn.finish)
 
 
 def _has_word(connection: pq.abc.PGconn) -> bool:
