@@ -151,3 +151,20 @@ def test_a_closed_store_leaves_no_thread_and_no_connection(product: Product) -> 
         assert not [thread for thread in threading.enumerate() if thread.name == "holdfast-redis-wakeups"]
         with own.connect() as client:
             until(lambda: len(client.client_list()) == 1)
+
+
+def test_a_user_who_may_not_publish_works_without_wakeups(product: Product) -> None:
+    with run_redis(product=product) as own:
+        with own.connect() as client:
+            client.execute_command("ACL", "SETUSER", "quiet", "on", ">secret", "~*", "resetchannels", "+@all")
+        store = RedisStore(own.address("quiet").replace("redis://", "redis://quiet:secret@"))
+        store.open_sync()
+
+        store.perform_sync(Start((new_job(id="a"),)))
+        store.perform_sync(Start((new_job(id="b", priority=1), new_job(id="c"))))
+        jobs = store.perform_sync(ClaimJobs((TypeTerms("resize", 1_000_000, 1),), 3, "worker", "token"))
+        settled = store.perform_sync(Settle(tuple(completed(job) for job in jobs)))
+
+        assert [job.id for job in jobs] == ["b", "a", "c"]
+        assert [each.lost for each in settled] == [None] * 3
+        store.close_sync()

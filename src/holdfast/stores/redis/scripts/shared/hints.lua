@@ -43,6 +43,7 @@ local function finish()
   write_some('HSET', root, fields)
   if recorded or next(due) or next(finished) or next(lost_claims) then
     local hints = { due = names(due), finished = names(finished), lost = names(lost_claims), recorded = recorded }
-    redis.call(publish, prefix .. 'wake', cmsgpack.pack(hints))
+    -- A user who may not publish must not fail here, after all is written: it is a hint, and whoever listens says so.
+    redis.pcall(publish, prefix .. 'wake', cmsgpack.pack(hints))
   end
 end
