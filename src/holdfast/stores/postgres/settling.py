@@ -25,7 +25,7 @@ _WRITTEN = Settled()
 
 def settle(turn: Turn, op: Settle) -> Plan[list[Settled]]:
     answers = [_WRITTEN] * len(op.settlements)
-    left = dict(enumerate(op.settlements))
+    left: dict[int, Settlement] = dict(enumerate(op.settlements))
     while left:
         # Each job once at a time: a settlement sent twice finds what the first one wrote.
         firsts = {settlement.claim.job_id: place for place, settlement in reversed(left.items())}
