@@ -378,8 +378,8 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=(
             Edit(
                 "holdfast.starting",
-                "input=bound.input,",
-                'input=bound.input.replace(b"9007199254740993", b"9007199254740992"),',
+                "bound.input,",
+                'bound.input.replace(b"9007199254740993", b"9007199254740992"),',
             ),
         ),
         favour=("odd",),
