@@ -24,7 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
-from holdfast.stores.sqlite.burst import Burst
+from holdfast.stores.sqlite.burst import GAP, Burst
 from holdfast.stores.sqlite.inotify import FileEvents
 
 POLL = 0.05
@@ -34,7 +34,7 @@ PACE = 0.001
 """Seconds that the call after a poke takes from the budget: a thousand a second in the long run."""
 
 SPARE = 0.02
-"""The budget a quiet time leaves, in seconds: the calls for so many pokes may follow each other without a pause."""
+"""The budget a quiet time leaves, in seconds: what it pays for may follow each other without a pause."""
 
 _log = logging.getLogger("holdfast.sqlite.watch")
 
@@ -79,7 +79,8 @@ class Watch:
     and `stop` does nothing.
 
     A poke of `own` is left to the looks that its commit asks for anyway, milliseconds later: this process knows what
-    it committed. So is another's that is heard together with it.
+    it committed. So is another's that is heard together with it; while our own follow each other without a pause,
+    nothing is heard more often than every `GAP`.
     """
 
     def __init__(
@@ -166,7 +167,8 @@ class Watch:
                 burst.changed(now)
             if call and self._own is not None and self._own.poked:
                 self._own.poked = call = False
-            if call:
+                spent = max(spent, now - SPARE) + GAP
+            elif call:
                 spent = max(spent, now - SPARE) + PACE
             if burst.due is not None and burst.due <= now:
                 call = view.moved() or call
