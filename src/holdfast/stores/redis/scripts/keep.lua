@@ -1,5 +1,6 @@
 -- keep: keep finished chains for this long from now on, or for ever; answers for each whether it was done.
 -- flags: allow-oom
+-- include: hints
 -- include: chain
 -- include: recall
 -- op: { chains, keep time or nil }

@@ -1,5 +1,6 @@
 -- running: some of the running jobs of a type, or their chains, each after its number. A step of a listing.
 -- flags: no-writes
+-- include: index
 -- include: chain
 -- op: { type, where to go on ('0' at first), whether chains are wanted }. The answer begins with where to go on, '0' at
 -- the end. What runs all the while is found, maybe twice.

@@ -1,4 +1,4 @@
--- include: hints
+-- include: job
 -- chain: a chain's jobs.
 local function is_chain(id)
   local job = load(id)
