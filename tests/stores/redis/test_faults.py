@@ -199,3 +199,26 @@ async def test_a_cluster_of_which_no_node_answers_takes_no_longer_than_a_call_ma
         # Each of them may take two seconds where there is time.
         assert time.monotonic() - begun < 10
         await store.close()
+
+
+async def test_very_many_tasks_take_turns_over_a_few_connections(product: Product) -> None:
+    with run_redis(product=product, maxclients="80") as own:
+        store = RedisStore(own.address())
+        await store.open()
+
+        started = await asyncio.gather(*(store.perform(Start((new_job(),))) for _ in range(400)))
+
+        assert len({each.chain.first.id for (each,) in started}) == 400
+        await store.close()
+
+
+async def test_tasks_that_are_cancelled_leave_their_turns_to_others(store: RedisStore) -> None:
+    for _ in range(2):
+        tasks = [asyncio.ensure_future(store.perform(GetStats())) for _ in range(100)]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert await asyncio.gather(*(store.perform(GetStats()) for _ in range(100))) == [[]] * 100
+    await store.close()

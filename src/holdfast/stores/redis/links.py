@@ -16,7 +16,10 @@ from holdfast.stores.redis.route import Route
 from holdfast.stores.redis.stream import Stream, connect
 
 IDLE_KEPT = 16
-"""Connections kept open while nobody uses them."""
+"""Blocking connections kept open while nobody uses them."""
+AT_ONCE = 64
+"""Async connections of one event loop. A burst of tasks takes turns: one for each would use up the process's files, or
+the server's clients, and opening one takes longer than a short turn."""
 
 
 class _Patience:
@@ -138,11 +141,12 @@ class Links:
 
 
 class AsyncLinks:
-    """Async connections of one event loop. Any number of tasks may talk at once, each over one of its own."""
+    """Async connections of one event loop. Any number of tasks may talk, each over one of its own when it is its turn."""
 
     def __init__(self, route: Route) -> None:
         self._route = route
         self._idle: list[Stream] = []
+        self._turns = asyncio.Semaphore(AT_ONCE)
         self._shut = False
 
     async def talk(self, conversation: Conversation) -> list[Any]:
@@ -151,7 +155,7 @@ class AsyncLinks:
         while True:
             stream: Stream | None = None
             try:
-                stream = self._idle.pop() if self._idle else await self._connect(patience)
+                stream = await self._take(patience)
                 replies = await stream.exchange(conversation.commands(), patience.left)
             except CUT as error:
                 connected = stream is not None
@@ -196,21 +200,35 @@ class AsyncLinks:
         self._shut = True
         self.close()
 
+    async def _take(self, patience: _Patience) -> Stream:
+        """A connection, and a turn that ends when it is given back or dropped."""
+        if self._turns.locked():
+            async with asyncio.timeout(patience.left):
+                await self._turns.acquire()
+        else:
+            await self._turns.acquire()
+        try:
+            return self._idle.pop() if self._idle else await self._connect(patience)
+        except BaseException:
+            self._turns.release()
+            raise
+
     async def _connect(self, patience: _Patience) -> Stream:
         if not self._route.settled:
             await asyncio.to_thread(self._route.find, patience.left)
         return await connect(self._route.address, self._route.node, patience.left)
 
     def _give(self, stream: Stream) -> None:
-        if stream.stands and not self._shut and len(self._idle) < IDLE_KEPT:
+        if stream.stands and not self._shut:
             self._idle.append(stream)
         else:
             stream.close()
+        self._turns.release()
 
-    @staticmethod
-    def _drop(stream: Stream | None) -> None:
+    def _drop(self, stream: Stream | None) -> None:
         if stream is not None:
             stream.close()
+            self._turns.release()
 
 
 def _hurried(conversation: Conversation) -> bool:
