@@ -141,7 +141,7 @@ class Links:
 
 
 class AsyncLinks:
-    """Async connections of one event loop. Any number of tasks may talk, each over one of its own when it is its turn."""
+    """Async connections of one event loop. Any number of tasks may talk, each over one of its own in its turn."""
 
     def __init__(self, route: Route) -> None:
         self._route = route
