@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from pathlib import Path
 
 import aiosqlite
 import pytest
@@ -219,6 +220,20 @@ async def test_a_task_cancelled_while_it_waits_for_its_turn_is_passed_over(open_
     tx = await asyncio.wait_for(waiting[2], 10)
     await tx.rollback()
     await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_one_that_is_open_when_its_store_is_closed_is_still_rolled_back(path: Path) -> None:
+    store = SqliteStore(f"sqlite:///{path}")
+    await store.open()
+    tx = await store.begin()
+    await tx.perform(Start((new_job(),)))
+
+    await store.close()
+    await asyncio.wait_for(tx.rollback(), 10)
+
+    await store.open()
+    assert await store.perform(GetStats()) == []
+    await store.close()
 
 
 async def test_listeners_hear_of_it_after_the_commit_and_not_before(open_store: SqliteStore) -> None:

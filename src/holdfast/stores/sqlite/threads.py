@@ -24,7 +24,7 @@ class Threads:
         self._threads = [
             threading.Thread(target=self._run, name=f"{name}-{index}", daemon=True) for index in range(number)
         ]
-        self._started = False
+        self._started = self._closed = False
         self._lock = threading.Lock()
 
     async def run(self, work: Callable[[], R]) -> R:
@@ -53,14 +53,17 @@ class Threads:
         self.submit(partial(_do, future, work))
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Do the work in a thread, and tell nobody. It must not raise."""
+        """Do the work in a thread, and tell nobody. It must not raise. After `close` it is done here and now."""
         if not self._started:
             with self._lock:
                 if not self._started:
                     for thread in self._threads:
                         thread.start()
                     self._started = True
-        self._queue.put(work)
+        if self._closed:
+            work()
+        else:
+            self._queue.put(work)
 
     def close(self) -> None:
         """Finish what was begun, and end."""
@@ -69,6 +72,7 @@ class Threads:
                 self._queue.put(None)
             for thread in self._threads:
                 thread.join()
+        self._closed = self._started = True
 
     def _run(self) -> None:
         while (work := self._queue.get()) is not None:

@@ -95,7 +95,7 @@ class Lender:
                 if connection.in_transaction:
                     run(self.tell(hints), executor(connection))
                     connection.execute(how)
-            if self._log.wants_care(connection):
+            if not self._closed and self._log.wants_care(connection):
                 self._log.care(connection)
             connection.lent = False
             if self._closed:
