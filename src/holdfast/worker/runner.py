@@ -109,7 +109,8 @@ class Runner:
                     value = await terms.type.call(None, terms.type.arguments(record.input))
                     outcome = outcome_of(value, record, terms.type)
                 else:
-                    call = await self._call(holding)
+                    blockers = (await self._blockers(record)) if record.blockers else ()
+                    call = self._call(holding, blockers)
                     value = await onion(self._middlewares, call.attempt, call.run)()
                     outcome = call.work.outcome(value)
         except asyncio.CancelledError as error:
@@ -141,12 +142,12 @@ class Runner:
         else:
             self._submit(holding, settlement)
 
-    async def _call(self, holding: Holding) -> Call:
-        record, job_type = holding.record, holding.terms.type
-        blockers: tuple[Any, ...] = ()
-        if record.blockers:
-            blockers = blocker_outputs(await self._store.perform(GetBlockers(record.id)), self._jobs)
-        arguments = job_type.arguments(record.input)
+    async def _blockers(self, record: Record) -> tuple[Any, ...]:
+        return blocker_outputs(await self._store.perform(GetBlockers(record.id)), self._jobs)
+
+    def _call(self, holding: Holding, blockers: tuple[Any, ...]) -> Call:
+        job_type = holding.terms.type
+        arguments = job_type.arguments(holding.record.input)
         if job_type.is_async:
             return AsyncCall(
                 holding, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares
