@@ -15,6 +15,7 @@ from holdfast.ids import new_id
 from holdfast.lifecycle import NewJob
 from holdfast.operations import Cancel, ClaimJobs, GetChains, Guard, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.inserting import PART
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import fresh_address, shared_postgres
 from tests.stores.postgres.kinds import ASYNC, SYNC, asyncpg_connection, configure_django, psycopg_connection
@@ -241,6 +242,28 @@ def test_django_takes_an_alias_and_refuses_autocommit(store: PostgresStore) -> N
     with transaction.atomic():
         store.join_sync("default").perform(Start((new_job(),)))
     connections["default"].close()
+
+
+@pytest.mark.parametrize("kind", SYNC, ids=lambda kind: kind.__name__)
+def test_very_many_are_started_in_the_applications_transaction(kind: Any, store: PostgresStore) -> None:
+    jobs = tuple(new_job() for _ in range(PART + 1))
+    with kind("READ COMMITTED") as opened:
+        started = store.join_sync(opened.tx).perform(Start(jobs))
+        opened.commit()
+
+    assert [each.chain.first.id for each in started] == [job.id for job in jobs]
+    assert None not in store.perform_sync(GetChains((jobs[0].id, jobs[-1].id)))
+
+
+@pytest.mark.parametrize("kind", ASYNC, ids=lambda kind: kind.__name__)
+async def test_very_many_are_started_in_the_applications_async_transaction(kind: Any, store: PostgresStore) -> None:
+    jobs = tuple(new_job() for _ in range(PART + 1))
+    async with kind("READ COMMITTED") as opened:
+        started = await store.join(opened.tx).perform(Start(jobs))
+        await opened.commit()
+
+    assert [each.chain.first.id for each in started] == [job.id for job in jobs]
+    assert None not in store.perform_sync(GetChains((jobs[0].id, jobs[-1].id)))
 
 
 def test_missing_tables_are_named_in_the_applications_transaction() -> None:
