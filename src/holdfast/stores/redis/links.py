@@ -203,8 +203,11 @@ class AsyncLinks:
     async def _take(self, patience: _Patience) -> Stream:
         """A connection, and a turn that ends when it is given back or dropped."""
         if self._turns.locked():
-            async with asyncio.timeout(patience.left):
-                await self._turns.acquire()
+            try:
+                async with asyncio.timeout(patience.left):
+                    await self._turns.acquire()
+            except TimeoutError:
+                raise TimeoutError(f"no turn in time: {AT_ONCE} other calls waited for answers all the while") from None
         else:
             await self._turns.acquire()
         try:
