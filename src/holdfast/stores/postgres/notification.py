@@ -17,6 +17,8 @@ _TELL_COMPLETED = SQL["tell_completed"]
 
 LONGEST: Final = 7900
 """Bytes of a notification; the server takes 7,999."""
+FRAME: Final = 200
+"""Bytes of it that are left for all but the words."""
 MOST: Final = 8
 """Notifications sent at a time. What needs more is told as: look for yourselves."""
 
@@ -50,15 +52,18 @@ def payloads(hints: Hints, sender: str = "") -> list[str]:
     )
     if len(text := msgspec.json.encode(whole)) <= LONGEST:
         return [text.decode()]
-    texts = [Message(r=hints.recorded, a=hints.anything, s=sender)]
+    texts, size = [Message(r=hints.recorded, a=hints.anything, s=sender)], 0
     for name, words in (("d", whole.d), ("f", whole.f), ("l", whole.l)):
         for word in words:
-            kept: list[str] = getattr(texts[-1], name)
-            kept.append(word)
-            if len(msgspec.json.encode(texts[-1])) > LONGEST - 300:
+            length = len(msgspec.json.encode(word)) + 1
+            if size + length > LONGEST - FRAME:
                 texts.append(Message(s=sender))
+                size = 0
                 if len(texts) > MOST:
                     return [msgspec.json.encode(Message(whole.d[:50], r=hints.recorded, a=True, s=sender)).decode()]
+            kept: list[str] = getattr(texts[-1], name)
+            kept.append(word)
+            size += length
     return [msgspec.json.encode(text).decode() for text in texts]
 
 

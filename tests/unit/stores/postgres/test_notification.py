@@ -1,0 +1,28 @@
+"""Hints as they travel through PostgreSQL: small enough, and none lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.stores.postgres.notification import LONGEST, payloads, read
+from holdfast.wakeups import Hints
+
+
+@pytest.mark.parametrize("many", [1, 30, 200])
+def test_hints_that_do_not_fit_into_one_notification_are_spread_over_several(many: int) -> None:
+    hints = Hints({f"type {number}" for number in range(many)}, {f"{number}{'ü' * 100}" for number in range(many)})
+
+    texts = payloads(hints, "sender")
+
+    told = [read(text) for text in texts]
+    assert max(len(text.encode()) for text in texts) <= LONGEST
+    assert {word for message in told for word in message.d} == hints.due
+    assert {word for message in told for word in message.f} == hints.finished
+    assert {message.s for message in told} == {"sender"}
+
+
+def test_hints_that_would_take_too_many_notifications_say_look_for_yourselves() -> None:
+    [text] = payloads(Hints(finished={f"chain {number}" for number in range(10_000)}))
+
+    assert read(text).a
+    assert len(text) <= LONGEST
