@@ -29,5 +29,5 @@ class RedisStorage:
 @contextmanager
 def redis_storage() -> Generator[Storage]:
     settings = {"appendonly": "yes", "appendfsync": "everysec", "auto_aof_rewrite_percentage": "0"}
-    with run_redis(port=free_port(), where=None, **settings) as server:
+    with run_redis(port=free_port(), where=None, product="redis", **settings) as server:
         yield RedisStorage(server)

@@ -89,11 +89,11 @@ def weaker_ground(folder: Path, durability: str) -> Generator[Ground]:
     """A ground whose server is set up in this mode."""
     settings = {**MODES[durability], "auto_aof_rewrite_percentage": "0", "repl_diskless_sync_delay": "0"}
     with ExitStack() as stack:
-        server = stack.enter_context(run_redis(port=free_port(), where=None, **settings))
+        server = stack.enter_context(run_redis(port=free_port(), where=None, product="redis", **settings))
         proxy = Proxy(("127.0.0.1", server.port))
         stack.callback(proxy.close)
         if "replica" in durability:
-            replica = stack.enter_context(run_redis(port=free_port(), where=None, **settings))
+            replica = stack.enter_context(run_redis(port=free_port(), where=None, product="redis", **settings))
             link = Proxy(("127.0.0.1", server.port))
             stack.callback(link.close)
             ground: RedisGround = ReplicatedRedis(server, replica, proxy, link=link)
