@@ -115,4 +115,7 @@ def _facade_class() -> type[Any]:
         def stop(self) -> None:
             """There is no thread to stop."""
 
+        def __del__(self) -> None:
+            """The connection is the store's to close, and no business of whoever was lent it."""
+
     return HeldFacade
