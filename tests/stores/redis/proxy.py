@@ -30,8 +30,8 @@ class Proxy:
         self.port: int = self._listener.getsockname()[1]
         self.swallowed: list[bytes] = []
         """The answers that nobody got."""
-        self.unheard = 0
-        """How many requests never arrived."""
+        self.held_back: list[bytes] = []
+        """The requests that never arrived."""
         self._word: bytes | None = None
         self._withheld: bytes | None = None
         self._meanwhile: Callable[[], object] = nothing
@@ -48,6 +48,13 @@ class Proxy:
     def cut_before(self, word: str) -> None:
         """Hang up instead of passing the next request with this word: the server never hears of it."""
         self._withheld = word.encode()
+
+    def let_arrive(self) -> None:
+        """Have the server hear, late, of a request that was held back, and answer it to nobody."""
+        with socket.socket(socket.AF_UNIX) as late:
+            late.connect(str(self._server))
+            late.sendall(self.held_back.pop())
+            assert not late.recv(1 << 20).startswith(b"-")
 
     def close(self) -> None:
         self._listener.close()
@@ -70,7 +77,7 @@ class Proxy:
             while data := client.recv(1 << 20):
                 if self._withheld is not None and self._withheld in data:
                     self._withheld = None
-                    self.unheard += 1
+                    self.held_back.append(data)
                     break
                 if self._word is not None and self._word in data:
                     self._word = None

@@ -195,6 +195,20 @@ def test_who_paused_or_resumed_last_has_the_last_word(server: RedisServer, pause
         assert stats.paused is not paused
 
 
+def test_a_request_that_arrives_after_it_was_sent_again_is_not_carried_out_twice(server: RedisServer) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+        near.perform_sync(ops.Start((new_job(id="one"),)))
+
+        proxy.cut_before(sha_of(far, "cancel"))
+        far.perform_sync(ops.Cancel(("one",)))
+        near.perform_sync(ops.RetryJobs(("one",)))
+        proxy.let_arrive()
+
+        (job,) = near.perform_sync(ops.GetJobs(("one",)))
+        assert job is not None
+        assert job.status is Status.PENDING
+
+
 def test_an_answer_is_kept_for_longer_than_its_request_may_be_sent_again(server: RedisServer) -> None:
     store = RedisStore(server.address("patient", timeout="600"))
     store.open_sync()

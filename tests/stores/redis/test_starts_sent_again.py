@@ -19,10 +19,10 @@ from tests.stores.redis.proxy import Proxy, by_proxy, cut_off, sha_of
 
 def never_arriving(proxy: Proxy, store: RedisStore, operation: ops.Start) -> list[Started]:
     """The answer to a start that is sent again since the server never heard of it the first time."""
-    before = proxy.unheard
+    before = len(proxy.held_back)
     proxy.cut_before(sha_of(store, "start"))
     started = store.perform_sync(operation)
-    assert proxy.unheard == before + 1
+    assert len(proxy.held_back) == before + 1
     return started
 
 

@@ -3,8 +3,9 @@
 local request = resent and string.sub(ARGV[3], 2) or ARGV[3]
 local recall_key = prefix .. 'answer:' .. request
 
+-- Also asked for what is not sent again: a request that was held up on its way may come after its own repetition.
 local function recall()
-  local answer = resent and redis.call('GET', recall_key)
+  local answer = redis.call('GET', recall_key)
   return answer and cmsgpack.unpack(answer)
 end
 
