@@ -252,6 +252,8 @@ def test_a_poke_of_our_own_is_left_to_the_look_at_its_commit(path: Path) -> None
         settle(calls)
 
         own.poke()
+        while own.poked:  # until the watch has heard it
+            pass
         assert settle(calls, quiet=0.2) == 0
         other.poke()
         calls.get(timeout=PROMPTLY)
