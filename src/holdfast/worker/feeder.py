@@ -120,6 +120,9 @@ class Feeder:
         poll = self._poll_interval * (0.95 + 0.1 * os.urandom(1)[0] / 255)
         if not self._store.wakeups.healthy:
             poll = min(poll, self._poll_without_wakeups)
+        # Handlers that have just begun, and their outcomes, go before the question: somebody may be waiting for them.
+        for _ in range(2):
+            await asyncio.sleep(0)
         due = await self._store.perform(NextDue(self._types))
         if due is not None:
             # Due now and yet not ours to claim: locked, or a lease of our own. Not again at once.

@@ -76,11 +76,6 @@ class RedisStore(Store):
         links = self._loop_links()
         if operation.verb == "examine":
             return cast(R, [*self._findings(await links.talk(self._examination())), *await self._late()])
-        if operation.verb == "next_due":
-            # Whoever asks is about to sleep. Handlers it has just begun, and their outcomes, go first: somebody may be
-            # waiting for them, and all that this takes would come before.
-            for _ in range(2):
-                await asyncio.sleep(0)
         asking = VERBS[operation.verb](operation)
         try:
             calls = next(asking)
