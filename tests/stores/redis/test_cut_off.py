@@ -120,6 +120,25 @@ def test_a_settlement_is_known_when_its_worker_sends_it_anew_though_its_job_is_p
     assert other.lost == "not_found"
 
 
+def test_a_settlement_is_not_lost_because_its_chain_was_deleted_and_made_anew_before_it_was_answered(
+    server: RedisServer,
+) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+        near.perform_sync(ops.Start((new_job(id="one"),)))
+        (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
+
+        def make_anew() -> None:
+            near.perform_sync(ops.Delete(("one",)))
+            near.perform_sync(ops.Start((new_job(id="one"),)))
+
+        (settled,) = cut_off(proxy, far, ops.Settle((completed(job),)), at="settle", meanwhile=make_anew)
+
+        assert settled.written
+        (anew,) = near.perform_sync(ops.GetJobs(("one",)))
+        assert anew is not None
+        assert anew.status is Status.PENDING
+
+
 def test_a_settlement_is_not_lost_because_another_took_the_job_before_it_was_answered(server: RedisServer) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="one"),)))

@@ -88,9 +88,10 @@ end
 -- written: whether this settlement stands written, or did until its job was removed: it may be sent again, also as a
 -- request of its own by a worker that was told nothing of the first.
 local function written(id, job, token, status, outcome)
-  if job then
-    return job.token == token and job.status == status or resent and among_the_past(id, token, outcome)
+  if job and (job.token == token and job.status == status or resent and among_the_past(id, token, outcome)) then
+    return true
   end
+  -- Of this id, which another job may have by now.
   need_gone()
   for _, word in ipairs(words_of(id)) do
     if word[3] == status and word[4] == token then
