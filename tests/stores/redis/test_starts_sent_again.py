@@ -207,6 +207,25 @@ def test_a_chain_that_was_made_and_deleted_with_those_that_others_made_since_is_
         assert exist(near, "order-1") == [False]
 
 
+def test_what_a_start_made_only_when_it_was_sent_again_is_its_own_when_it_is_sent_once_more(
+    server: RedisServer,
+) -> None:
+    with by_proxy(server) as (proxy, far, near, _):
+        near.perform_sync(ops.Start((new_job(id="order-1"),)))
+
+        def delete_and_cut_again() -> None:
+            near.perform_sync(ops.Delete(("order-1",)))
+            proxy.cut_at(sha_of(far, "start"))
+
+        proxy.cut_at(sha_of(far, "start"), delete_and_cut_again)
+        batch = (new_job(id="order-1"), new_job(id="new"), new_job(id="order-1"), new_job(id="new"))
+        started = far.perform_sync(ops.Start(batch))
+
+        assert len(proxy.swallowed) == 2
+        assert told(started) == [("order-1", False), ("new", False), ("order-1", True), ("new", True)]
+        assert exist(near, "order-1", "new") == [True, True]
+
+
 def test_a_key_whose_chain_of_the_same_batch_is_deleted_is_free_when_the_batch_is_sent_again(
     server: RedisServer,
 ) -> None:

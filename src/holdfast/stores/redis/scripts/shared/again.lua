@@ -24,22 +24,21 @@ end
 
 -- made_before: what each job's chain is now, and the word for it. Nil where nothing was made the first time.
 local function made_before(jobs)
-  local told, found, words, left, places = recall(), {}, {}, {}, {}
+  local told, found, words, left, places, own = recall(), {}, {}, {}, {}, {}
   local arrived = told and true or false
   for n, job in ipairs(jobs) do
-    local word
-    if told and told[n] ~= '' and is_chain(told[n]) then
-      found[n], word = told[n], { 'found' }
+    -- The last value of the row as the caller wrote it.
+    local word = made_by(job.id, (select(BY, cmsgpack.unpack(job.rest))))
+    local there = told and told[n] ~= '' and is_chain(told[n]) and told[n]
+    -- What was found under its own id may be gone, and what is there now made by this start when it was sent again.
+    if there and (there ~= job.id or own[there] or not word) then
+      found[n], word = there, { 'found' }
+    elseif word then
+      arrived, own[job.id], found[n] = true, true, job.id
     else
-      -- The last value of the row as the caller wrote it.
-      word = made_by(job.id, (select(BY, cmsgpack.unpack(job.rest))))
-      arrived = arrived or word ~= nil
-      found[n] = word and job.id
-    end
-    words[n] = word
-    if not word then
       left[#left + 1], places[#places + 1] = job, n
     end
+    words[n] = word
   end
   if not arrived then
     return nil
