@@ -78,7 +78,7 @@ def _write(turn: Turn, write: Write, settlements: Collection[Settlement]) -> Pla
             settlement = left.pop(id)
             found = Stood(status, token, awaited, chain_id, type)
             turn.hints.recorded |= recorded
-            if status != "running" or token != settlement.claim.token or (awaited and _is_left(write, settlement)):
+            if lost(status, token, settlement.claim.token) or (awaited and _is_left(write, settlement)):
                 others[id] = found
             else:
                 _tell(turn, settlement, found)
