@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from holdfast.clock import Clock, Micros, system_clock
-from holdfast.operations import Operation
+from holdfast.operations import GetChains, Operation
 from holdfast.sql.echo import Echo
 from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
 from holdfast.sql.plan import Plan, Turn
@@ -113,7 +113,7 @@ class SqliteStore(Store):
         parts = self._open_parts()
         if operation.writes:
             return await parts.writer.perform(operation)
-        if getattr(operation, "fresh", False):
+        if isinstance(operation, GetChains) and operation.fresh:
             # What was just written is in memory, and read in less time than it takes to ask a thread for it.
             return parts.reader.perform(operation)
         return await parts.threads.run(lambda: parts.reader.perform(operation))
