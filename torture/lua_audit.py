@@ -42,7 +42,9 @@ local redis = { call = function(...)
     end
   end
   return answer
-end, sha1hex = server.sha1hex, error_reply = server.error_reply, status_reply = server.status_reply }
+end,
+  pcall = server.pcall, sha1hex = server.sha1hex, error_reply = server.error_reply, status_reply = server.status_reply,
+}
 """
 
 

@@ -64,7 +64,7 @@ def _pieces(source: str, seen: dict[str, str | None]) -> list[str]:
         elif directive == _LAZY and name not in seen:
             before = set(seen)
             seen[name] = None
-            pieces.append(_lazily(name, "\n".join(_with_pieces(name, seen))))
+            pieces.append(_lazily(name, _with_pieces(name, seen)))
             seen.update((each, name) for each in seen.keys() - before)
         elif directive == _LAZY and seen[name] != name:
             with_another = "" if seen[name] is None else f"need_{seen[name]}()"
@@ -77,11 +77,19 @@ def _with_pieces(name: str, seen: dict[str, str | None]) -> list[str]:
     return [*_pieces(piece, seen), piece]
 
 
-def _lazily(name: str, text: str) -> str:
-    """A function that makes what the text would, for those around it to see."""
-    made = ", ".join(_MADE.findall(text))
+def _lazily(name: str, pieces: list[str]) -> str:
+    """A function that makes what the pieces would, for those around it to see.
+
+    Each has a function of its own for that: none may refer to more than sixty variables outside of it.
+    """
+    made = ", ".join(_MADE.findall("\n".join(pieces)))
     made_already = made.partition(",")[0]
-    return f"local {made}\nlocal function need_{name}()\nif {made_already} then return end\n{_LOCAL.sub('', text)}\nend"
+    makers = {f"make_{name}_{number}": _LOCAL.sub("", piece) for number, piece in enumerate(pieces)}
+    text = [f"local {made}"]
+    text += [f"local function {maker}()\n{piece}\nend" for maker, piece in makers.items()]
+    text += [f"local function need_{name}()", f"if {made_already} then return end"]
+    text += [*(f"{maker}()" for maker in makers), "end"]
+    return "\n".join(text)
 
 
 def _read(path: str) -> str:
