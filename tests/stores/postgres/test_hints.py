@@ -166,3 +166,18 @@ def test_a_lone_end_that_stands_already_is_told_elsewhere(store: PostgresStore, 
     store.perform_sync(Settle((completed(job),)))
 
     wait_until(lambda: job.chain_id in again.finished)
+
+
+def test_names_beyond_ascii_are_heard_whatever_encoding_sessions_ask_for(address: str) -> None:
+    here, elsewhere = (PostgresStore(f"{address}&client_encoding=latin1") for _ in range(2))
+    for each in (here, elsewhere):
+        each.open_sync()
+    there = hear(elsewhere)
+
+    here.perform_sync(Start((new_job("größe"),)))
+    wait_until(lambda: "größe" in there.due)  # told by a session of verbs
+    here.send(Hints(finished={"größe"}))
+    wait_until(lambda: "größe" in there.finished)  # told by the one that listens
+
+    for each in (here, elsewhere):
+        each.close_sync()

@@ -60,7 +60,7 @@ def payloads(hints: Hints, sender: str = "") -> list[str]:
                 texts.append(Message(s=sender))
                 size = 0
                 if len(texts) > MOST:
-                    return [msgspec.json.encode(Message(whole.d[:50], r=hints.recorded, a=True, s=sender)).decode()]
+                    return [msgspec.json.encode(Message(r=hints.recorded, a=True, s=sender)).decode()]
             kept: list[str] = getattr(texts[-1], name)
             kept.append(word)
             size += length
@@ -76,7 +76,7 @@ def read(payload: str | bytes) -> Message:
     """What somebody said; words that are not ours mean anything."""
     try:
         return msgspec.json.decode(payload, type=Message)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return Message(a=True)
 
 

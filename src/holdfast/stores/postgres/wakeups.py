@@ -20,7 +20,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import psycopg
 
@@ -46,6 +46,8 @@ class PostgresWakeups:
     def __init__(self, address: PostgresAddress) -> None:
         self.name = address.name
         self._address = address
+        # Whatever other sessions speak: notifications are sent and read as the bytes of UTF-8.
+        self._parameters: dict[str, Any] = {**connection_parameters(address), "client_encoding": "UTF8"}
         self._here = LocalWakeups()
         self._lock = threading.Lock()
         self._waiting = Gathered()
@@ -126,9 +128,10 @@ class PostgresWakeups:
         pause = SHORTEST_RECONNECT
         while not self._stopping:
             try:
-                with psycopg.connect(**connection_parameters(self._address)) as connection:
+                with psycopg.connect(**self._parameters) as connection:
                     self._serve(connection)
-            except (psycopg.Error, OSError) as error:
+            except Exception as error:
+                # Whatever it is: were this thread to end, everybody would sleep on, and wake-ups would count as well.
                 self._trouble = f"the listening connection is down: {str(error).strip()}"
                 if self._hears or pause == SHORTEST_RECONNECT:
                     log.warning("wake-ups of %s are down, polling meanwhile: %s", self.name, error)
@@ -204,7 +207,7 @@ class PostgresWakeups:
         if connection is not None:
             self._execute(connection, script)
             return
-        with psycopg.connect(**connection_parameters(self._address)) as other:
+        with psycopg.connect(**self._parameters) as other:
             self._execute(other, script)
 
     def _execute(self, connection: psycopg.Connection, query: str) -> psycopg.Cursor:

@@ -22,7 +22,14 @@ def test_hints_that_do_not_fit_into_one_notification_are_spread_over_several(man
 
 
 def test_hints_that_would_take_too_many_notifications_say_look_for_yourselves() -> None:
-    [text] = payloads(Hints(finished={f"chain {number}" for number in range(10_000)}))
+    types = {f"{number}{'x' * 200}" for number in range(100)}
+
+    [text] = payloads(Hints(types, {f"chain {number}" for number in range(10_000)}))
 
     assert read(text).a
     assert len(text) <= LONGEST
+
+
+@pytest.mark.parametrize("text", ["somebody else's", b'{"d": ["gr\xf6\xdfe"]}'])
+def test_words_that_are_not_ours_mean_anything(text: str | bytes) -> None:
+    assert read(text).a
