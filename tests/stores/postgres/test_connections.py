@@ -12,6 +12,8 @@ import pytest
 
 from holdfast.operations import GetStats, Renew
 from holdfast.stores.postgres import PostgresStore, pool
+from holdfast.stores.postgres.connecting import connect_async
+from holdfast.stores.postgres.rendering import Renderer, Style
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.watching import wait_until
 
@@ -94,6 +96,17 @@ def test_an_event_loop_that_is_over_leaves_no_connection_behind(
     deadline = time.monotonic() + 30
     while sessions(connection, role) > 1:
         assert time.monotonic() < deadline
+
+
+async def test_an_event_loop_does_not_watch_on_for_a_store_that_was_dropped(store: PostgresStore) -> None:
+    """The number of its socket is the next one's, which the loop would take for this."""
+    link = await connect_async(store.address, Renderer.of(store.schema, Style.NUMBERED), limited=True)
+    descriptor = link.connection.pgconn.socket
+
+    with pytest.warns(ResourceWarning):
+        del link
+
+    assert not asyncio.get_running_loop().remove_reader(descriptor)
 
 
 def test_who_outlives_a_closed_store_leaves_no_connection_behind(

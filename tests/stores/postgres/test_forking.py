@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import warnings
 from collections.abc import Callable
@@ -11,7 +12,10 @@ import psycopg
 from holdfast import Jobs, SyncClient
 from holdfast.lifecycle import NewJob
 from holdfast.operations import GetJobs, Start
+from holdfast.sql.plan import Statement
 from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.connecting import connect_async
+from holdfast.stores.postgres.rendering import Renderer, Style
 from holdfast.testing.builders import new_job
 
 
@@ -87,3 +91,12 @@ def test_a_childs_child_begins_anew_too(store: PostgresStore) -> None:
 
     assert in_child(work) == 0
     assert None not in store.perform_sync(GetJobs((first.id, second.id)))
+
+
+async def test_a_child_that_lets_go_of_what_it_inherited_ends_nothing_of_its_parents(store: PostgresStore) -> None:
+    link = await connect_async(store.address, Renderer.of(store.schema, Style.NUMBERED), limited=True)
+
+    assert in_child(link.__del__) == 0
+
+    assert await asyncio.wait_for(link.send(Statement("select 1")), 10) == [(1,)]
+    link.close()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import select
 import time
+import warnings
 from typing import Final, TypeVar
 
 import psycopg
@@ -144,6 +146,7 @@ class AsyncLink(_State):
     ) -> None:
         super().__init__(connection, address, render)
         self.connection = connection
+        self._process = os.getpid()
         self._readiness = Readiness(connection.pgconn.socket, ours=ours)
 
     async def run(self, plan: Plan[R]) -> R:
@@ -204,6 +207,13 @@ class AsyncLink(_State):
     def close(self) -> None:
         # Closing sends one message and waits for nothing.
         self._readiness.end(self.connection.pgconn.finish)
+
+    def __del__(self) -> None:
+        # A store that was dropped unclosed: the loop would watch on for a number that is another socket's next.
+        # What a forked child has inherited is its parent's, and so is the loop.
+        if self._process == os.getpid() and not self.connection.closed:
+            self.close()
+            warnings.warn("a PostgreSQL store was dropped unclosed", ResourceWarning, stacklevel=2, source=self)
 
 
 def _has_word(connection: pq.abc.PGconn) -> bool:

@@ -22,6 +22,8 @@ class Readiness:
         self._thread = threading.get_ident()
         self._waiting: asyncio.Future[None] | None = None
         self._watched = False
+        self._lags = False
+        """Whether the loop may tell once more of what ended the last wait: it looks again before that is read."""
 
     async def wait(self, *, writes: bool) -> None:
         """Until the socket can be read or, where that is asked for, written to."""
@@ -35,6 +37,7 @@ class Readiness:
             await self._waiting
         finally:
             self._waiting = None
+            self._lags = True
             if writes:
                 self._loop.remove_writer(self._descriptor)
             if not self._ours:
@@ -61,8 +64,11 @@ class Readiness:
             self._loop.remove_reader(self._descriptor)
 
     def _hear(self) -> None:
-        if self._waiting is None:
+        if self._waiting is not None:
+            if not self._waiting.done():
+                self._waiting.set_result(None)
+        elif self._lags:
+            self._lags = False
+        else:
             # The server hangs up while nothing was asked. Whoever takes the connection next will see.
             self._stop()
-        elif not self._waiting.done():
-            self._waiting.set_result(None)

@@ -39,6 +39,18 @@ async def test_a_socket_of_ours_is_watched_on_after_a_wait(ends: Ends) -> None:
     assert is_watched(here)
 
 
+async def test_a_socket_of_ours_is_watched_on_though_the_loop_looks_again_before_it_is_read(ends: Ends) -> None:
+    here, there = ends
+    readiness = Readiness(here.fileno(), ours=True)
+    there.send(b"!")
+
+    await readiness.wait(writes=False)
+    here.recv(1)
+    await asyncio.sleep(0)
+
+    assert is_watched(here)
+
+
 async def test_a_socket_that_applications_use_too_is_watched_only_while_we_wait(ends: Ends) -> None:
     here, there = ends
     readiness = Readiness(here.fileno(), ours=False)
@@ -64,8 +76,10 @@ async def test_a_word_that_nobody_waits_for_ends_the_watch(ends: Ends) -> None:
 
     there.send(b"!")
     heard = Readiness(there.fileno(), ours=False)
-    here.send(b"!")
-    await heard.wait(writes=False)  # the loop has looked at all sockets
+    for _ in range(2):
+        here.send(b"!")
+        await heard.wait(writes=False)  # the loop has looked at all sockets
+        there.recv(1)
 
     assert not is_watched(here)
 
