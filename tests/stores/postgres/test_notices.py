@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ import pytest
 from holdfast import coalescing
 from holdfast.ids import new_token
 from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.record import Record
 from holdfast.sql.plan import Statement
 from holdfast.stores.postgres import PostgresStore, notification
 from holdfast.stores.postgres.connecting import connect
@@ -20,6 +22,8 @@ from holdfast.stores.postgres.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.wakeups import PostgresWakeups
 from holdfast.testing.builders import completed, new_job
+from tests.servers.postgres import Postgres
+from tests.stores.postgres.watching import wait_until_blocked
 
 
 @pytest.fixture
@@ -53,19 +57,41 @@ def test_a_lone_start_is_told_right_behind_it(store: PostgresStore, listener: ps
     assert prepared("tell") in statement
 
 
-def test_a_lone_end_is_told_right_behind_it(store: PostgresStore, address: str, listener: psycopg.Connection) -> None:
-    other = PostgresStore(address)  # so that this one has said nothing before
+def claim_quietly(store: PostgresStore, address: str, listener: psycopg.Connection) -> Record:
+    """A job for this store, which has said nothing before: another one started it."""
+    other = PostgresStore(address)
     other.open_sync()
     other.perform_sync(Start((new_job(),)))
     heard(listener)
     other.close_sync()
     (job,) = store.perform_sync(ClaimJobs((TypeTerms("resize", 60_000_000, 25),), 1, "worker", new_token()))
+    return job
+
+
+def test_a_lone_end_is_told_right_behind_it(store: PostgresStore, address: str, listener: psycopg.Connection) -> None:
+    job = claim_quietly(store, address, listener)
 
     store.perform_sync(Settle((completed(job),)))
 
     message, statement = heard(listener)
     assert message.f == [job.chain_id]
     assert f'from "{store.schema}".job' in statement
+
+
+def test_an_end_that_had_to_wait_for_its_job_is_told_by_a_transaction_of_its_own(
+    store: PostgresStore, address: str, server: Postgres, listener: psycopg.Connection
+) -> None:
+    claimed = claim_quietly(store, address, listener)
+    with server.connect() as holder, server.connect() as watch, ThreadPoolExecutor(1) as threads:
+        with holder.transaction():
+            holder.execute(f'select from "{store.schema}".job where id = %s for update'.encode(), [claimed.id])
+            settling = threads.submit(store.perform_sync, Settle((completed(claimed),)))
+            wait_until_blocked(watch, settling.done)
+        settling.result()
+
+    message, statement = heard(listener)
+    assert message.f == [claimed.chain_id]
+    assert "pg_notify" in statement
 
 
 def test_what_cannot_be_told_is_written_all_the_same(store: PostgresStore) -> None:

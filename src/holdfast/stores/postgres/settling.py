@@ -85,6 +85,7 @@ def _write(turn: Turn, write: Write, settlements: Collection[Settlement]) -> Pla
         if not left:
             return others
         awaited = next(iter(left))
+        turn.voice = None  # within a transaction it would be heard with the commit, and hold up those of others
         # One transaction: given back in between, the job would be the next one's who waits for it, and so on for ever.
         yield BEGIN
         if (yield Statement(_WAIT_FOR, {"id": awaited})):
