@@ -288,3 +288,20 @@ async def test_nothing_is_kept_of_an_attempt_that_ended(stage: Stage, error: typ
 
     gc.collect()
     assert [task() for task in tasks] == [None]
+
+
+async def test_who_still_waits_for_the_signal_of_an_attempt_that_ended_is_not_kept(stage: Stage) -> None:
+    waiting: list[weakref.ref[asyncio.Task[str]]] = []
+
+    @stage.jobs.job
+    async def careless(attempt: Attempt) -> None:
+        watch = asyncio.create_task(attempt.signal.wait())
+        waiting.append(weakref.ref(watch))
+        await asyncio.sleep(0)
+
+    chain = await stage.start(careless.bind())
+    async with stage.worker():
+        await stage.ended(chain)
+
+    gc.collect()
+    assert [task() for task in waiting] == [None]

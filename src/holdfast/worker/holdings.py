@@ -64,6 +64,7 @@ class Holding(msgspec.Struct, eq=False, gc=False):
         """The handler is done, whatever came of it: nobody interrupts its task any more."""
         self.ended = True
         self.task = None
+        self.signal.forget()
 
     def abort(self, reason: AbortReason) -> bool:
         """Abort the attempt, from any thread, unless its handler is done already. Tells whether this did it."""

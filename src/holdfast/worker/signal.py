@@ -69,6 +69,12 @@ class Signal(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
             callback()
         return True
 
+    def forget(self) -> None:
+        """The attempt has ended and is not aborted any more: who still waits is not kept for it."""
+        if self._callbacks:
+            with _lock:
+                self._callbacks = ()
+
     def _add(self, callback: Callable[[], object]) -> None:
         with _lock:
             if self._reason is None:
