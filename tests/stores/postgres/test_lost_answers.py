@@ -71,8 +71,22 @@ def test_a_start_cut_from_its_answer_is_made_once(remote: PostgresStore, proxy: 
     (started,) = remote.perform_sync(Start((job,)))
 
     assert proxy.cuts == 1
-    assert started.chain.first.id == job.id
+    assert (started.chain.first.id, started.deduplicated) == (job.id, False)
     assert len(remote.perform_sync(GetChains((job.id,)))) == 1
+
+
+async def test_a_start_cut_from_its_answer_and_from_its_notice_is_made_once(store: PostgresStore, proxy: Proxy) -> None:
+    remote = PostgresStore(shared_postgres().tcp_address(port=proxy.port, schema=store.schema))
+    await remote.open()
+    await remote.perform(Start((new_job(),)))  # the next goes out in one piece
+    job = new_job()
+    proxy.cut_after(job.id.encode())
+
+    (started,) = await remote.perform(Start((job,)))
+
+    assert proxy.cuts == 1
+    assert (started.chain.first.id, started.deduplicated) == (job.id, False)
+    await remote.close()
 
 
 def test_a_settlement_cut_from_its_answer_is_written_once(remote: PostgresStore, proxy: Proxy) -> None:

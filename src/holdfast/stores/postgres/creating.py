@@ -117,10 +117,10 @@ def _start_plain(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[Started]]:
     if len(seqs) == len(jobs):
         records = [create(job, now, seq) for job, (seq, now) in zip(jobs, seqs, strict=True)]
         return [Started(ChainRecord(record, record), False) for record in records]
-    return (yield from _read_again(jobs, {seq for seq, _ in seqs}))
+    return (yield from _read_again(turn, jobs, {seq for seq, _ in seqs}))
 
 
-def _read_again(jobs: Sequence[NewJob], new: set[int]) -> Plan[list[Started]]:
+def _read_again(turn: Turn, jobs: Sequence[NewJob], new: set[int]) -> Plan[list[Started]]:
     """Some ids existed before, or were given twice: answer each with the chain it belongs to now."""
     roots = yield from finding.roots(job.id for job in jobs)
     stored = yield from chains.read(set(roots.values()))
@@ -129,7 +129,7 @@ def _read_again(jobs: Sequence[NewJob], new: set[int]) -> Plan[list[Started]]:
         chain = stored.get(roots.get(job.id, job.id))
         if chain is None:
             raise _gone(job.id)
-        answers.append(Started(chain, deduplicated=chain.first.seq not in new))
+        answers.append(Started(chain, chain.first.seq not in new and not _made_before(turn, job)))
         new.discard(chain.first.seq)
     return answers
 
@@ -144,7 +144,10 @@ def create_found(turn: Turn, jobs: Sequence[NewJob], found: Sequence[str | None]
         made |= yield from chains.read(others)
     if missing := others - made.keys():
         raise _gone(*missing)
-    return [Started(made[root], chain_id is not None) for root, chain_id in zip(roots, found, strict=True)]
+    return [
+        Started(made[root], chain_id is not None and not (chain_id == job.id and _made_before(turn, job)))
+        for job, root, chain_id in zip(jobs, roots, found, strict=True)
+    ]
 
 
 def create_new(turn: Turn, jobs: Sequence[NewJob], found: Sequence[str | None]) -> Plan[dict[str, ChainRecord]]:
@@ -158,6 +161,11 @@ def create_new(turn: Turn, jobs: Sequence[NewJob], found: Sequence[str | None]) 
                 record = create(job, inserted.now, seq)
                 made[job.id] = ChainRecord(record, record)
     return made
+
+
+def _made_before(turn: Turn, job: NewJob) -> bool:
+    """Whether a chain with the job's id was made by an earlier try, whose answer was lost: nobody else has that id."""
+    return turn.unsure and not job.chosen
 
 
 def _gone(*chain_ids: str) -> Conflict:

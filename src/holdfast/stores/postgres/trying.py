@@ -31,9 +31,11 @@ class Tries(Generic[R]):
         self._verb: Verb = VERBS[operation.verb]
         self.again = False
         """Whether this is not the first try."""
+        self._unsure = False
 
     def plan(self, turn: Turn) -> Plan[R]:
         """What this try does."""
+        turn.unsure = self._unsure
         return self._verb(turn, self._operation)
 
     def pause(self, error: BaseException, turn: Turn) -> float:
@@ -52,6 +54,7 @@ class Tries(Generic[R]):
             if shown is error:
                 raise error
             raise shown from error
+        self._unsure = True
         self._verb = _after_lost_answer(operation, self._verb, turn)
         return pause
 

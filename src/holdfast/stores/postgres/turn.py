@@ -45,6 +45,8 @@ class Turn(plan.Turn):
     """A test's time; None is the server's clock."""
     first: bool = False
     """Whether it is the first try of a verb by itself, which may fail where another will not."""
+    unsure: bool = False
+    """Whether an earlier try may have been written, and only its answer was lost."""
     marks: Watermarks = field(default_factory=Watermarks)
     voice: Voice | None = None
     """How a statement that commits by itself may tell its hints; None where they are sent afterwards."""
