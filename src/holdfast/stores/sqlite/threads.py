@@ -10,7 +10,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 R = TypeVar("R")
@@ -24,8 +24,8 @@ class Threads:
         self._threads = [
             threading.Thread(target=self._run, name=f"{name}-{index}", daemon=True) for index in range(number)
         ]
-        self._started = self._closed = False
-        self._lock = threading.Lock()
+        self._started = self._ended = False
+        self._starting, self._clearing = threading.Lock(), threading.Lock()
 
     async def run(self, work: Callable[[], R]) -> R:
         """Do the work in a thread. A task that is cancelled does not wait for its end."""
@@ -53,26 +53,40 @@ class Threads:
         self.submit(partial(_do, future, work))
 
     def submit(self, work: Callable[[], None]) -> None:
-        """Do the work in a thread, and tell nobody. It must not raise. After `close` it is done here and now."""
+        """Do the work in a thread, and tell nobody. It must not raise. Once the threads have ended it is done here."""
         if not self._started:
-            with self._lock:
+            with self._starting:
                 if not self._started:
                     for thread in self._threads:
                         thread.start()
                     self._started = True
-        if self._closed:
-            work()
-        else:
-            self._queue.put(work)
+        self._queue.put(work)
+        if self._ended:
+            self._clear()
 
     def close(self) -> None:
-        """Finish what was begun, and end."""
-        if self._started:
+        """Finish what was begun, and end. What comes while they end is done here, behind it. Not to be called twice."""
+        with self._starting:
+            started, self._started = self._started, True
+        if started:
             for _ in self._threads:
                 self._queue.put(None)
             for thread in self._threads:
                 thread.join()
-        self._closed = self._started = True
+        # In this order: whoever put something in before it could see this leaves it to us.
+        self._ended = True
+        self._clear()
+
+    def _clear(self) -> None:
+        """Do what no thread is left to do, one after the other. Work that asks for more finds somebody at it."""
+        while not self._queue.empty() and self._clearing.acquire(blocking=False):
+            try:
+                while (work := self._queue.get_nowait()) is not None:
+                    work()
+            except Empty:
+                continue
+            finally:
+                self._clearing.release()
 
     def _run(self) -> None:
         while (work := self._queue.get()) is not None:
