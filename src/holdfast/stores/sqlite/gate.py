@@ -10,6 +10,7 @@ one of its threads; so nobody trusts the order for long, and then tries for SQLi
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sqlite3
@@ -35,7 +36,8 @@ _AT_THE_FRONT = 0.0002
 """The pause of the one process that tries for SQLite's lock, in seconds."""
 
 _TRUST = 0.25
-"""For how long the others leave SQLite's lock to the one at the front, in seconds: longer than a line of many takes."""
+"""For how long the others leave SQLite's lock to the one at the front, in seconds: longer than a line of many takes.
+Whoever has had to pass it by does not wait for it again, until the front is free."""
 
 
 class Gate:
@@ -63,15 +65,20 @@ class Gate:
                 waited = time.monotonic() - begun
                 if first or waited >= min(self._trust, timeout):
                     try:
-                        return action()
+                        answer = action()
                     except sqlite3.OperationalError as error:
                         if not is_busy(error) or waited > timeout:
                             raise
+                    else:
+                        self._trust = _TRUST if first else 0.0
+                        return answer
                 time.sleep(_AT_THE_FRONT if first else pause * random.uniform(0.5, 1.5))
                 pause = min(pause * 1.3, _LONGEST)
         finally:
-            if first and sys.platform != "win32":
-                fcntl.flock(self._fd, fcntl.LOCK_UN)
+            # Also when we are not known to be first: an interrupt may have come before that was noted.
+            if sys.platform != "win32":
+                with contextlib.suppress(OSError):
+                    fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def _is_first(self) -> bool:
         """Whether this process is at the front now. Where nobody can be, nobody waits for it either."""

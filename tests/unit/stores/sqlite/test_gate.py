@@ -79,3 +79,43 @@ def test_a_lock_that_is_held_for_too_long_is_reported_though_the_front_was_never
 
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             gate.begin(connection, 0.01)
+
+
+def test_one_frozen_at_the_front_is_waited_for_once(
+    tmp_path: Path, gate: Gate, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naps: list[float] = []
+    with wake_file(tmp_path / "jobs.db").open("r+b") as frozen:
+        fcntl.flock(frozen, fcntl.LOCK_EX)
+        gate.begin(connection, PATIENCE)
+        connection.execute("rollback")
+        monkeypatch.setattr(time, "sleep", naps.append)
+
+        gate.begin(connection, PATIENCE)
+
+        assert naps == []
+        connection.execute("rollback")
+        fcntl.flock(frozen, fcntl.LOCK_UN)
+        gate.begin(connection, PATIENCE)
+        connection.execute("rollback")
+        fcntl.flock(frozen, fcntl.LOCK_EX)
+        gate.begin(connection, PATIENCE)
+        assert naps != []
+
+
+def test_an_interrupt_as_the_front_is_reached_leaves_it_to_others(
+    tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flock = fcntl.flock
+
+    def interrupted(fd: int, operation: int) -> None:
+        flock(fd, operation)
+        if operation & fcntl.LOCK_EX:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(fcntl, "flock", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        gate.patiently(lambda: None, PATIENCE)
+
+    with wake_file(tmp_path / "jobs.db").open("r+b") as other:
+        flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
