@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import sqlite3
 from contextlib import closing
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.operations import GetStats, Start
-from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite import SqliteStore, log
 from holdfast.stores.sqlite.lengthening import LENGTH, lengthen
 from holdfast.stores.sqlite.log import SETTLED
 from holdfast.testing.builders import new_job
@@ -33,7 +34,8 @@ def test_a_program_that_stays_gives_the_log_its_length_and_one_that_goes_does_no
     store.close_sync()
 
 
-def test_what_does_not_wait_for_the_disk_leaves_the_log_alone(path: Path) -> None:
+def test_what_does_not_wait_for_the_disk_leaves_the_log_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "PAGES", 1)  # something else is to be done with it after each commit
     store = SqliteStore(f"sqlite:///{path}?synchronous=normal")
     store.open_sync()
 
@@ -91,3 +93,20 @@ def test_nobody_lengthens_the_log_while_another_writes(path: Path, store: Sqlite
 
     tx.rollback()
     assert log_of(path).stat().st_size < LENGTH
+
+
+def test_a_log_for_which_there_is_no_room_stays_as_it_was(path: Path, store: SqliteStore) -> None:
+    store.perform_sync(Start((new_job(),)))
+    before = log_of(path).stat().st_size
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LENGTH // 2, hard))
+        try:
+            with pytest.raises(OSError, match="too large"):
+                lengthen(writer, path)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert log_of(path).stat().st_size == before
+    store.perform_sync(Start((new_job(),)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from io import FileIO
 from pathlib import Path
 
 FRAMES = 1500
@@ -22,16 +23,28 @@ def lengthen(writer: sqlite3.Connection, file: Path) -> None:
 
     It holds the write lock meanwhile, so nobody else adds to the log. To SQLite the log ends where the next page does
     not bear its marks, whatever is there: what an earlier round left behind is not part of it either. When the write
-    lock cannot be had, `sqlite3.OperationalError` is raised and nothing was done.
+    lock cannot be had, `sqlite3.OperationalError` is raised and nothing was done; where there is no room for all of
+    it, `OSError`, and the log is as long as before.
     """
     log = file.with_name(f"{file.name}-wal")
     writer.execute("begin immediate")
     try:
-        missing = LENGTH - log.stat().st_size
-        if missing > 0:
-            with log.open("r+b", buffering=0) as opened:
-                opened.seek(0, os.SEEK_END)
-                opened.write(bytes(missing))
-                os.fsync(opened.fileno())
+        # SQLite holds no lock on this one of its files, so closing it drops none.
+        with log.open("r+b", buffering=0) as opened:
+            end = opened.seek(0, os.SEEK_END)
+            if end < LENGTH:
+                _write_zeros(opened, end)
     finally:
         writer.execute("rollback")
+
+
+def _write_zeros(opened: FileIO, end: int) -> None:
+    left = memoryview(bytes(LENGTH - end))
+    try:
+        while left:
+            left = left[opened.write(left) :]
+        os.fsync(opened.fileno())
+    except OSError:
+        # What is left of a disk that is nearly full is for commits, and for others.
+        opened.truncate(end)
+        raise

@@ -38,7 +38,7 @@ class Log:
     def wants_care(self, writer: sqlite3.Connection) -> bool:
         """Whether there is something to do, now that a transaction of `writer` was committed."""
         self._commits += 1
-        if self._commits == SETTLED and self._file.synced:
+        if self._wants_length:
             return True
         if SAFE_WAL:
             return False
@@ -49,8 +49,8 @@ class Log:
 
     def care(self, writer: sqlite3.Connection) -> None:
         """Do what there is to do, unless somebody else keeps the write lock."""
-        if self._commits == SETTLED:
-            self._try("no longer log for", lambda: lengthen(writer, self._file.path))
+        if self._wants_length:
+            self._try("no length for the log of", lambda: lengthen(writer, self._file.path))
         if self._pages >= PAGES:
             self._pages = 0
             self._try("no checkpoint of", lambda: checkpoint(writer, self._open_copier()))
@@ -59,6 +59,10 @@ class Log:
         if self._copier is not None:
             self._copier.close()
             self._copier = None
+
+    @property
+    def _wants_length(self) -> bool:
+        return self._commits == SETTLED and self._file.synced
 
     def _open_copier(self) -> sqlite3.Connection:
         if self._copier is None:
