@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import queue
 import sqlite3
@@ -264,6 +265,19 @@ def test_a_poke_of_our_own_is_left_to_the_look_at_its_commit(path: Path) -> None
         watch.stop()
 
 
+def test_pokes_of_our_own_from_before_it_began_hide_no_others(path: Path) -> None:
+    calls: queue.Queue[int] = queue.Queue()
+    with closing(Poker(path)) as own, closing(Poker(path)) as other:
+        own.poke()
+        watch = Watch(path, lambda: calls.put(time.monotonic_ns()), own=own)
+        watch.start()
+
+        other.poke()
+
+        calls.get(timeout=PROMPTLY)
+        watch.stop()
+
+
 def test_a_failing_listener_is_called_again(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     called: queue.Queue[None] = queue.Queue()
 
@@ -320,6 +334,21 @@ def test_without_file_events_commits_are_noticed_all_the_same(path: Path, monkey
         other.do()
 
         calls.get(timeout=PROMPTLY)
+
+
+def test_beyond_what_the_system_allows_it_looks_by_itself_and_says_so(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EMFILE, "no instance left", "inotify_init1")
+
+    monkeypatch.setattr(watch_module, "FileEvents", refuse)
+    with watching(path) as calls, closing(sqlite3.connect(path)) as connection:
+        connection.execute("insert into t values (1)")
+        connection.commit()
+        calls.get(timeout=PROMPTLY)
+
+    assert [record.levelname for record in caplog.records if "no instance left" in record.message] == ["WARNING"]
 
 
 def test_the_wake_file_is_private_and_no_link_is_followed(path: Path, tmp_path: Path) -> None:

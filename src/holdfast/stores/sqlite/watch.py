@@ -6,13 +6,14 @@ Two signs tell that something was committed:
 - a change of the file, its `-wal` or its `-journal`: somebody commits, perhaps the application on a
   connection of its own. Listeners are called once `PRAGMA data_version` shows that the commit can be seen.
 
-Both are hints: losing one costs time, never a job. Where Linux's inotify is missing, `data_version` is asked
-every 50 ms.
+Both are hints: losing one costs time, never a job. Where Linux's inotify is missing, or a user's instances of it are
+used up, `data_version` is asked every 50 ms.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import select
@@ -35,6 +36,9 @@ PACE = 0.001
 
 SPARE = 0.02
 """The budget a quiet time leaves, in seconds: what it pays for may follow each other without a pause."""
+
+_LIMITS = (errno.EMFILE, errno.ENOSPC)
+"""What inotify answers when a user has too many instances or watches: `fs.inotify.max_user_instances` and the like."""
 
 _log = logging.getLogger("holdfast.sqlite.watch")
 
@@ -121,6 +125,8 @@ class Watch:
         view = _View(self._path)
         try:
             events = _events(self._path)
+            if self._own is not None:
+                self._own.poked = False  # nobody heard what it told before
             # Looked at only now: what is committed from here on shows in the events or in the next look.
             view.moved()
             self._ready.set()
@@ -239,5 +245,6 @@ def _events(path: Path) -> tuple[FileEvents, FileEvents] | None:
             pokes.close()
             raise
     except OSError as error:
-        _log.info("no file events for %s (%s): looking every %s s", path, error, POLL)
+        level = logging.WARNING if error.errno in _LIMITS else logging.INFO
+        _log.log(level, "no file events for %s (%s): looking every %s s", path, error, POLL)
         return None
