@@ -20,7 +20,7 @@ POLL = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Nap:
-    """Sleep until the alarm rings, at most this long; the answer is whether it did."""
+    """Sleep until the alarm rings, at most this long."""
 
     seconds: float
 
@@ -35,6 +35,8 @@ class Watcher:
         self.alarm = Alarm()
         self._wakeups = wakeups
         self._chain_id = chain_id
+        self._named = False
+        """Whether a hint has named the chain since the last look."""
         self._unsubscribe = wakeups.subscribe(self._hear)
 
     def wait(self, decoder: Decoder, timeout: float | None, *, look: bool = True) -> Waiting:
@@ -44,7 +46,7 @@ class Watcher:
 
     def follow(self, chain_id: str) -> None:
         """Watch for another chain's end from now on. What ended before is not heard: look first."""
-        self._chain_id = chain_id
+        self._chain_id, self._named = chain_id, False
 
     def finished(self, timeout: float | None, *, look: bool = True) -> Waiting:
         """The chain as it is when it has ended. `look=False`: it had not when the subscription began, so sleep first.
@@ -52,10 +54,10 @@ class Watcher:
         Raises ChainNotFound when it is deleted, WaitTimeout when the caller's time is up.
         """
         deadline = None if timeout is None else monotonic() + timeout
-        rung = False
         while True:
             if look:
-                (record,) = yield GetChains((self._chain_id,), fresh=rung)
+                named, self._named = self._named, False
+                (record,) = yield GetChains((self._chain_id,), fresh=named)
                 if record is None:
                     raise ChainNotFound(self._chain_id)
                 if record.last.status.finished:
@@ -65,13 +67,15 @@ class Watcher:
             left = poll if deadline is None else deadline - monotonic()
             if left <= 0:
                 raise WaitTimeout(self._chain_id, timeout or 0)
-            rung = yield Nap(min(left, poll))
+            yield Nap(min(left, poll))
 
     def close(self) -> None:
         self._unsubscribe()
 
     def _hear(self, hints: Hints) -> None:
-        if hints.anything or self._chain_id in hints.finished:
+        named = self._chain_id in hints.finished
+        if named or hints.anything:
+            self._named |= named
             self.alarm.ring()
 
 
@@ -81,7 +85,8 @@ async def run(store: Store, alarm: Alarm, waiting: Waiting) -> Any:
         step = next(waiting)
         while True:
             if isinstance(step, Nap):
-                step = waiting.send(await alarm.wait(step.seconds))
+                await alarm.wait(step.seconds)
+                step = waiting.send(None)
             else:
                 step = waiting.send(await store.perform(step))
     except StopIteration as end:
@@ -94,7 +99,8 @@ def run_sync(store: Store, alarm: Alarm, waiting: Waiting) -> Any:
         step = next(waiting)
         while True:
             if isinstance(step, Nap):
-                step = waiting.send(alarm.wait_sync(step.seconds))
+                alarm.wait_sync(step.seconds)
+                step = waiting.send(None)
             else:
                 step = waiting.send(store.perform_sync(step))
     except StopIteration as end:

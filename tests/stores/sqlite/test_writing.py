@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import ChainNotFound, StoreUnavailable
-from holdfast.operations import GetStats, Operation, Pause, Start, Started
+from holdfast.operations import GetChains, GetStats, Operation, Pause, Start, Started
 from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.file import File
 from holdfast.testing.builders import new_job
 
 
@@ -98,6 +99,24 @@ def test_reading_does_not_wait_for_a_transaction(store: SqliteStore) -> None:
 
     tx.rollback()
     assert seen == 1
+
+
+async def test_a_waiter_opens_no_connection_in_the_loops_thread(
+    open_store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect, opened_in = File.connect_reader, list[int]()
+
+    def connect_reader(file: File) -> sqlite3.Connection:
+        opened_in.append(threading.get_ident())
+        return connect(file)
+
+    monkeypatch.setattr(File, "connect_reader", connect_reader)
+
+    assert await open_store.perform(GetChains(("nobody",), fresh=True)) == [None]
+    assert await open_store.perform(GetChains(("nobody",), fresh=True)) == [None]
+
+    assert len(opened_in) == 1
+    assert threading.get_ident() not in opened_in
 
 
 def test_one_blocked_by_a_transaction_of_its_own_program_is_told_so(path: Path) -> None:

@@ -34,10 +34,26 @@ class Reader:
     def perform(self, operation: Operation[R]) -> R:
         return self.run(plan(operation, Turn(self._clock())))
 
+    def perform_at_once(self, operation: Operation[R]) -> R | None:
+        """Perform an operation on a connection that is open already; None if all are in use: to open one takes time."""
+        connection = self._take()
+        return None if connection is None else self._run_on(connection, plan(operation, Turn(self._clock())))
+
     def run(self, reading: Plan[R], *, single: bool = False) -> R:
         """Run a plan. A `single` statement sees one snapshot by itself."""
         with translated(self._file.name):
-            connection = self._take()
+            connection = self._take() or self._file.connect_reader()
+        return self._run_on(connection, reading, single=single)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _run_on(self, connection: sqlite3.Connection, reading: Plan[R], *, single: bool = False) -> R:
+        with translated(self._file.name):
             try:
                 if not single:
                     connection.execute("begin")
@@ -50,18 +66,9 @@ class Reader:
             self._give_back(connection)
             return answer
 
-    def close(self) -> None:
+    def _take(self) -> sqlite3.Connection | None:
         with self._lock:
-            self._closed = True
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
-
-    def _take(self) -> sqlite3.Connection:
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        return self._file.connect_reader()
+            return self._idle.pop() if self._idle else None
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         with self._lock:

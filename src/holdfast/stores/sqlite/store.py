@@ -30,7 +30,7 @@ from holdfast.wakeups import Hints, NoWakeups, Wakeups
 R = TypeVar("R")
 
 _THREADS = 4
-"""Threads for reads and transactions of async code. None of them ever waits for another's transaction."""
+"""Threads for reads of async code. None of them ever waits for a transaction."""
 
 
 class _Parts:
@@ -113,9 +113,11 @@ class SqliteStore(Store):
         parts = self._open_parts()
         if operation.writes:
             return await parts.writer.perform(operation)
-        if isinstance(operation, GetChains) and operation.fresh:
+        if _is_fresh(operation):
             # What was just written is in memory, and read in less time than it takes to ask a thread for it.
-            return parts.reader.perform(operation)
+            answer = parts.reader.perform_at_once(operation)
+            if answer is not None:
+                return answer
         return await parts.threads.run(lambda: parts.reader.perform(operation))
 
     def perform_sync(self, operation: Operation[R], /) -> R:
@@ -199,6 +201,10 @@ class SqliteStore(Store):
         self._echo.close()
         if self._made is not None:
             self._made.close()
+
+
+def _is_fresh(operation: Operation[Any]) -> bool:
+    return isinstance(operation, GetChains) and operation.fresh
 
 
 _stores: WeakSet[SqliteStore] = WeakSet()
