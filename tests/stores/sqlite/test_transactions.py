@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from pathlib import Path
 
 import aiosqlite
 import pytest
 
+from holdfast.clock import Micros, system_clock
 from holdfast.errors import ClaimLost
 from holdfast.operations import GetChains, GetStats, Guard, Start
 from holdfast.record import Claim
-from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite import SqliteStore, transaction
+from holdfast.stores.sqlite.turnstile import Waiter, turnstile
 from holdfast.testing.builders import new_job
 from holdfast.wakeups import Hints
 
@@ -27,6 +30,25 @@ class SlowNumber:
         self.asked.set()
         self.given.wait(10)
         return 1
+
+
+def wrapped(cursor: sqlite3.Cursor, row: tuple[object, ...]) -> dict[str, object]:
+    return {"row": row}
+
+
+class SlowClock:
+    """Takes its time to answer once, so that an operation of ours is under way for long."""
+
+    def __init__(self) -> None:
+        self.slow = False
+        self.asked, self.given = threading.Event(), threading.Event()
+
+    def __call__(self) -> Micros:
+        if self.slow:
+            self.slow = False
+            self.asked.set()
+            self.given.wait(10)
+        return system_clock()
 
 
 def test_the_applications_writes_commit_with_the_job(store: SqliteStore) -> None:
@@ -87,7 +109,7 @@ def test_the_application_cannot_end_the_transaction(store: SqliteStore, method: 
     assert store.perform_sync(GetChains((started.chain.first.id,))) == [started.chain]
 
 
-@pytest.mark.parametrize("method", ["commit", "rollback", "close", "executescript"])
+@pytest.mark.parametrize("method", ["commit", "rollback", "close", "__aenter__", "executescript"])
 async def test_nor_can_async_code(open_store: SqliteStore, method: str) -> None:
     tx = await open_store.begin()
     [started] = await tx.perform(Start((new_job(),)))
@@ -143,6 +165,82 @@ async def test_a_claim_is_checked_behind_the_applications_statements_and_the_loo
     await tx.rollback()
 
 
+async def test_a_claim_is_checked_behind_our_own_work_too(path: Path) -> None:
+    clock = SlowClock()
+    store = SqliteStore(f"sqlite:///{path}", clock=clock)
+    await store.open()
+    tx = await store.begin()
+    clock.slow = True
+    start = asyncio.ensure_future(tx.perform(Start((new_job(),))))
+    await asyncio.to_thread(clock.asked.wait, 10)
+
+    check = asyncio.ensure_future(tx.perform(Guard(Claim("nobody", "token"))))
+    checked, _ = await asyncio.wait([check], timeout=0.2)
+    clock.given.set()
+
+    assert not checked
+    with pytest.raises(ClaimLost):
+        await check
+    assert start.done()
+    await tx.rollback()
+    await store.close()
+
+
+async def test_what_a_handler_left_running_does_not_write_into_the_next_one(open_store: SqliteStore) -> None:
+    tx = await open_store.begin()
+    left = tx.native
+    await left.execute("create table ledger (id integer)")
+    await tx.commit()
+    after = await open_store.begin()
+
+    with pytest.raises(RuntimeError, match="over"):
+        await left.execute("insert into ledger values (1)")
+
+    async with after.native.execute("select * from ledger") as cursor:
+        assert list(await cursor.fetchall()) == []
+    await after.rollback()
+
+
+async def test_nor_does_a_statement_that_was_asked_for_behind_the_end(open_store: SqliteStore) -> None:
+    tx = await open_store.begin()
+    await tx.native.execute("create table ledger (id integer)")
+    slow = SlowNumber()
+    first = asyncio.ensure_future(tx.native.execute("insert into ledger values (?)", [slow]))
+    await asyncio.to_thread(slow.asked.wait, 10)
+    ending = asyncio.ensure_future(tx.commit())
+    await asyncio.sleep(0)
+    second = asyncio.ensure_future(tx.native.execute("insert into ledger values (2)"))
+    await asyncio.sleep(0)
+
+    slow.given.set()
+    await first
+    await ending
+
+    with pytest.raises(RuntimeError, match="over"):
+        await second
+    after = await open_store.begin()
+    async with after.native.execute("select * from ledger") as cursor:
+        assert list(await cursor.fetchall()) == [(1,)]
+    await after.rollback()
+
+
+async def test_what_the_application_makes_of_rows_is_its_own_business(open_store: SqliteStore) -> None:
+    tx = await open_store.begin()
+    tx.native.row_factory = wrapped
+    tx.native.text_factory = bytes
+    job = new_job()
+
+    await tx.perform(Start((job,)))
+
+    async with tx.native.execute("select id from holdfast_job") as cursor:
+        assert list(await cursor.fetchall()) == [{"row": (job.id.encode(),)}]
+    await tx.commit()
+    after = await open_store.begin()
+    async with after.native.execute("select id from holdfast_job") as cursor:
+        assert list(await cursor.fetchall()) == [(job.id,)]
+    await after.rollback()
+
+
 def test_one_ended_by_a_statement_is_noticed(store: SqliteStore) -> None:
     tx = store.begin_sync()
     tx.native.execute("commit")
@@ -190,6 +288,21 @@ async def test_a_begin_that_is_cancelled_holds_nobody_up(open_store: SqliteStore
     await tx.rollback()
 
 
+async def test_one_that_the_driver_cannot_serve_holds_nobody_up(
+    open_store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ImportError("no such driver")
+
+    with monkeypatch.context() as without:
+        without.setattr(transaction, "facade", refuse)
+        with pytest.raises(ImportError):
+            await open_store.begin()
+
+    tx = await asyncio.wait_for(open_store.begin(), 10)
+    await tx.rollback()
+
+
 def test_one_that_begins_for_a_loop_that_is_closed_holds_nobody_up(store: SqliteStore) -> None:
     hold = store.begin_sync()
 
@@ -219,6 +332,46 @@ async def test_a_task_cancelled_while_it_waits_for_its_turn_is_passed_over(open_
     tx = await asyncio.wait_for(second, 10)
     await tx.rollback()
     assert first.cancelled()
+
+
+async def test_one_cancelled_just_as_its_time_is_up_is_simply_cancelled(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore(f"sqlite:///{path}?timeout=0.05")
+    await store.open()
+    hold = await store.begin()
+    turns = turnstile(path)
+    step_out = turns.step_out
+
+    def step_out_and_cancel(waiter: Waiter) -> bool:
+        asyncio.get_running_loop().call_soon(late.cancel)
+        return step_out(waiter)
+
+    monkeypatch.setattr(turns, "step_out", step_out_and_cancel)
+    late = asyncio.ensure_future(store.begin())
+
+    with pytest.raises(asyncio.CancelledError):
+        await late
+
+    await hold.rollback()
+    await store.close()
+
+
+async def test_one_that_waits_for_its_turn_when_its_store_is_closed_is_told_so(path: Path) -> None:
+    store = SqliteStore(f"sqlite:///{path}")
+    await store.open()
+    hold = await store.begin()
+    late = asyncio.ensure_future(store.begin())
+    await asyncio.sleep(0)
+
+    await store.close()
+    await hold.rollback()
+
+    with pytest.raises(RuntimeError, match="was closed"):
+        await asyncio.wait_for(late, 10)
+    await store.open()
+    await (await store.begin()).rollback()
+    await store.close()
 
 
 async def test_one_that_is_open_when_its_store_is_closed_is_still_rolled_back(path: Path) -> None:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     import aiosqlite
 
     from holdfast.stores.sqlite.threads import Threads
 
+R = TypeVar("R")
+
 REFUSAL = (
     "this transaction is Holdfast's: it commits when the handler has returned and rolls back when it raises; "
     "leave commit(), rollback() and close() to it"
 )
+OVER = "this transaction is over"
 _SCRIPT = "executescript() would commit Holdfast's transaction before it begins; use execute() for each statement"
 
 
@@ -29,13 +33,22 @@ class HeldConnection(sqlite3.Connection):
     """A connection on which only we end transactions. We do it by statement; the methods are refused."""
 
     lent = False
-    facade: Any = None
-    """The same connection for async code, once that used it."""
-    line: Line
-    """Of that."""
 
     def cursor(self, factory: Callable[[sqlite3.Connection], sqlite3.Cursor] | None = None) -> Any:
         return super().cursor(HeldCursor if factory is None else factory)
+
+    @contextmanager
+    def plain(self) -> Generator[None]:
+        """Rows are tuples meanwhile, whatever the application has them made into."""
+        factories = self.row_factory, self.text_factory
+        self.make_plain()
+        try:
+            yield
+        finally:
+            self.row_factory, self.text_factory = factories
+
+    def make_plain(self) -> None:
+        self.row_factory, self.text_factory = None, str
 
     def commit(self) -> NoReturn:
         raise RuntimeError(REFUSAL)
@@ -52,16 +65,16 @@ class HeldConnection(sqlite3.Connection):
     def close(self) -> None:
         if self.lent:
             raise RuntimeError(REFUSAL)
-        if self.facade is not None:
-            self.facade.let_go()
         super().close()
 
 
 class Line:
-    """The application's statements on their way into the lane."""
+    """What one transaction is asked for on its way into the lane: the application's statements, and our own work."""
 
     def __init__(self, lane: Threads) -> None:
         self._lane = lane
+        self.over = False
+        """Whether the transaction has ended. Its connection may be in the next one, so statements are refused."""
         # Counted apart, each by one thread, so that no count is lost.
         self._asked = 0
         self._done = 0
@@ -71,25 +84,32 @@ class Line:
         """Whether all that was asked for is done, also what a cancelled task did not wait for."""
         return self._asked == self._done
 
+    async def finish(self, work: Callable[[], R]) -> R:
+        """Do work of ours, behind what was asked for before. A task that is cancelled waits for its end."""
+        self._asked += 1
+        return await self._lane.finish(partial(self._do, work))
+
     def put_nowait(self, asked: tuple[asyncio.Future[Any], Callable[[], Any]]) -> None:
         """What aiosqlite calls in place of its own queue's."""
-        future, work = asked
+        future, statement = asked
         self._asked += 1
-        self._lane.ask(future, partial(self._do, work))
+        self._lane.ask(future, partial(self._do, partial(self._execute, statement)))
 
-    def _do(self, work: Callable[[], Any]) -> Any:
+    def _execute(self, statement: Callable[[], R]) -> R:
+        if self.over:
+            raise RuntimeError(OVER)
+        return statement()
+
+    def _do(self, work: Callable[[], R]) -> R:
         try:
             return work()
         finally:
             self._done += 1
 
 
-def facade(connection: HeldConnection, lane: Threads) -> aiosqlite.Connection:
-    """The same connection for async code. What it is asked for runs in `lane`, one after the other."""
-    if connection.facade is None:
-        connection.line = Line(lane)
-        connection.facade = _facade_class()(connection, connection.line)
-    made: aiosqlite.Connection = connection.facade
+def facade(connection: HeldConnection, line: Line) -> aiosqlite.Connection:
+    """The connection for async code, for the length of one transaction: what it is asked for goes into `line`."""
+    made: aiosqlite.Connection = _facade_class()(connection, line)
     return made
 
 
@@ -98,16 +118,16 @@ def _facade_class() -> type[Any]:
     import aiosqlite  # costs time, and blocking programs never need it
 
     class HeldFacade(aiosqlite.Connection):
-        """Without a thread of its own, so never awaited: our statements and the application's stand in one line."""
+        """Without a thread of its own: our work and the application's statements stand in one line."""
 
         def __init__(self, connection: HeldConnection, line: Line) -> None:
             super().__init__(lambda: connection, 64)
             self._connection = connection
             self._tx: Any = line
 
-        def let_go(self) -> None:
-            self._running = False
-            self._connection = None
+        def __await__(self) -> NoReturn:
+            """Also what `async with` begins with: it would start a thread, and end the transaction."""
+            raise RuntimeError(REFUSAL)
 
         async def close(self) -> NoReturn:
             raise RuntimeError(REFUSAL)

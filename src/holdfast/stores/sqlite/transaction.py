@@ -17,7 +17,7 @@ from holdfast.operations import Guard, Operation, Settle
 from holdfast.sql.plan import Plan, Turn, gather, run
 from holdfast.stores.sqlite.executing import executor
 from holdfast.stores.sqlite.file import File
-from holdfast.stores.sqlite.held import HeldConnection, facade
+from holdfast.stores.sqlite.held import OVER, HeldConnection, Line, facade
 from holdfast.stores.sqlite.log import Log
 from holdfast.stores.sqlite.threads import Threads
 from holdfast.stores.sqlite.translating import translated
@@ -78,13 +78,18 @@ class Lender:
         try:
             connection = await lent
         except asyncio.CancelledError:
-            turnstile.step_out(waiter)
-            if not lent.cancelled() and lent.exception() is None:  # it came at the same moment
+            if lent.cancelled():
+                turnstile.step_out(waiter)
+            elif lent.exception() is None:  # it came at the same moment
                 self._take_back(lent.result())
             raise
         finally:
             timer.cancel()
-        return StoreTransaction(self, connection)
+        try:
+            return StoreTransaction(self, connection)
+        except BaseException:  # a driver that is not as we know it
+            self._take_back(connection)
+            raise
 
     def end(self, connection: HeldConnection, how: str, hints: Hints = _NONE) -> None:
         """Commit or roll back, and let the next one in, whatever happens."""
@@ -101,6 +106,7 @@ class Lender:
             if self._closed:
                 connection.close()
             else:
+                connection.make_plain()
                 self._idle.append(connection)
         except BaseException:
             connection.lent = False
@@ -129,7 +135,7 @@ class Lender:
             self._idle.pop().close()
 
     def _turn_away(self, waiter: Waiter, lent: asyncio.Future[HeldConnection]) -> None:
-        if self.file.turnstile.step_out(waiter):
+        if not lent.done() and self.file.turnstile.step_out(waiter):
             lent.set_exception(self.file.blocked())
 
     def _lend_to(self, lent: asyncio.Future[HeldConnection]) -> None:
@@ -162,6 +168,8 @@ class Lender:
     def _lend(self) -> HeldConnection:
         """A connection in a new transaction. The turnstile is ours already, and left again on any error."""
         try:
+            if self._closed:
+                raise RuntimeError(f"{self.file.name} was closed while this transaction waited for its turn")
             with translated(self.file.name):
                 connection = self._idle.pop() if self._idle else self.file.connect_as(HeldConnection)
                 try:
@@ -189,11 +197,11 @@ class _Open:
     def _perform(self, operation: Operation[R]) -> R:
         connection = self._connection
         if connection is None:
-            raise RuntimeError("this transaction is over")
+            raise RuntimeError(OVER)
         if not connection.in_transaction:  # each statement would commit by itself
             raise RuntimeError(_ENDED)
         turn = Turn(self._lender.clock())
-        with translated(self._lender.file.name):
+        with translated(self._lender.file.name), connection.plain():
             answer = run(plan(operation, turn), executor(connection))
         gather(self._hints, turn.hints)
         return answer
@@ -201,7 +209,7 @@ class _Open:
     def _commit(self) -> None:
         connection = self._take()
         if connection is None:
-            raise RuntimeError("this transaction is over")
+            raise RuntimeError(OVER)
         self._lender.end(connection, "commit", self._hints)
         if self._hints:
             self._lender.send(self._hints)
@@ -254,26 +262,31 @@ class SyncStoreTransaction(_Open):
 class StoreTransaction(_Open):
     """A transaction for async code. `native` is an aiosqlite connection.
 
-    Everything in it runs in one thread, in the order in which it was asked for. So it ends behind the application's
-    last statement, also one of a handler that was cancelled while it waited.
+    Everything in it is done one after the other, in the order in which it was asked for. So it ends behind the
+    application's last statement, also one of a handler that was cancelled while it waited; what a handler left running
+    asks for after that is refused.
     """
 
     def __init__(self, lender: Lender, connection: HeldConnection) -> None:
         super().__init__(lender, connection)
-        self.native: aiosqlite.Connection = facade(connection, lender.lane)
-        self._line = connection.line
+        self._line = Line(lender.lane)
+        self.native: aiosqlite.Connection = facade(connection, self._line)
 
     async def perform(self, operation: Operation[R], /) -> R:
         if operation.verb in _BRIEF and self._line.is_empty:
             return self._perform(operation)
-        return await self._lender.lane.finish(lambda: self._perform(operation))
+        return await self._line.finish(lambda: self._perform(operation))
 
     async def commit(self) -> None:
-        await self._lender.lane.finish(self._commit)
+        await self._line.finish(self._commit)
 
     async def rollback(self) -> None:
         """Undo it all. Of a transaction that is over, nothing is left to undo."""
-        await self._lender.lane.finish(self._rollback)
+        await self._line.finish(self._rollback)
+
+    def _take(self) -> HeldConnection | None:
+        self._line.over = True
+        return super()._take()
 
 
 def _fail(lent: asyncio.Future[HeldConnection], error: BaseException) -> None:
