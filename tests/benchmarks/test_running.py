@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import ticks
+from benchmarks import legs, ticks
 from benchmarks.contender import Contender
 from benchmarks.contenders import contenders, peers
 from benchmarks.ours import Ours
@@ -32,6 +32,14 @@ def test_holdfast_and_the_limit_are_measured_in_processes_of_their_own() -> None
         assert figure.value > 0
     assert len(said) == 2
     assert "holdfast" in results.versions["Holdfast"]
+
+
+def test_where_the_time_of_a_round_trip_goes_is_shown_leg_by_leg(capsys: pytest.CaptureFixture[str]) -> None:
+    assert legs.main(["--store", "sqlite", "--count", "3"]) == 0
+
+    shown = capsys.readouterr().out
+    assert "3 round trips" in shown
+    assert all(leg in shown for leg in legs.LEGS)
 
 
 def test_a_contender_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
