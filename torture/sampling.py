@@ -22,7 +22,11 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @asynccontextmanager
 async def sampling(history: History, watch: Watch, *lines: LossyWakeups) -> AsyncGenerator[None]:
-    """Take samples for as long as the block lasts, and a last one of what was heard and passed."""
+    """Take samples for as long as the block lasts, and a last one of what was heard and passed.
+
+    The first sign of life is given before the block begins: one that freezes right after is known to have stood still.
+    """
+    history.note("beat")
     task = asyncio.create_task(_sample(history, watch, *lines))
     try:
         yield
