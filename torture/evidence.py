@@ -110,6 +110,11 @@ class Evidence:
             self._still[process] = Spans([*self.outages.all, *_pauses(self._beats.get(process, []))])
         return self._still[process].within(begun, ended)
 
+    def stood_still(self, process: str, begun: int, ended: int) -> bool:
+        """Whether it died or did not turn in that time, as far as anybody knows."""
+        last = self.last_beat(process)
+        return last is not None and (last < ended or self.still(process, begun, ended) > 0)
+
     def last_beat(self, process: str) -> int | None:
         """When its loop turned for the last time, as far as anybody knows."""
         beats = self._beats.get(process)

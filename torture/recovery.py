@@ -22,7 +22,8 @@ class Measured(NamedTuple):
     bound: float
     seconds: list[float]
     disturbed: int = 0
-    """Cases that are left out: the store was away meanwhile, or no worker was able to do anything."""
+    """Cases that are left out: the store was away meanwhile, no worker was able to do anything, or the one that knew
+    died or froze before it could tell."""
     whole: float = 0.0
     """The longest of all, of those too."""
 
@@ -40,14 +41,16 @@ def measure(evidence: Evidence) -> dict[str, Measured]:
     """
     facts = evidence.facts
     again = facts.lease + facts.reap + facts.poll + facts.slack
-    heard, deaf = _waits(evidence)
+    heard, deaf, untold = _waits(evidence)
     idle = evidence.unattended
     return {
         "worker killed to its job running again": _measured(_after_kills(evidence), again, idle),
         "lease lost to the job taken back": _measured(_taken_back(evidence), again - facts.lease, idle),
         "lease lost to the job running again": _measured(_after_leases(evidence), again - facts.lease, idle),
         "server back to the first completion": _measured(_after_restarts(evidence), RECOVERY + facts.slack),
-        "chain ended to its waiter told, with wake-ups": _measured(heard, facts.slack),
+        "chain ended to its waiter told, with wake-ups": _measured(
+            heard, facts.slack, lambda begun, ended: (begun, ended) in untold
+        ),
         "chain ended to its waiter told, without": _measured(deaf, 5.0 + facts.slack),
     }
 
@@ -127,19 +130,30 @@ def _after_restarts(evidence: Evidence) -> list[Span]:
     return spans
 
 
-def _waits(evidence: Evidence) -> tuple[list[Span], list[Span]]:
-    """From a chain's end to its waiter's answer, while the store was there: of those that hear, and of the deaf."""
+def _waits(evidence: Evidence) -> tuple[list[Span], list[Span], set[Span]]:
+    """From a chain's end to its waiter's answer, while the store was there: of those that hear, and of the deaf.
+
+    Last those of either for which nobody was left to send a wake-up: the worker that ended the chain died or froze
+    before it knew that it had.
+    """
     spans: tuple[list[Span], list[Span]] = ([], [])
+    untold: set[Span] = set()
+    knew = {(note.process, note.facts["job"]): note.at for note in evidence.noted("settled") if note.facts["written"]}
     for call in evidence.called("wait"):
         told = call.facts.get("status")
         if call.outcome != "ok" or call.ended is None or told not in ("completed", "failed", "cancelled"):
             continue
-        ends = [each.at for each in evidence.by_chain.get(call.args["chain"], []) if each.after == told != each.before]
-        known = [at for at in ends if at <= call.ended]
+        ends = [each for each in evidence.by_chain.get(call.args["chain"], []) if each.after == told != each.before]
+        known = [each for each in ends if each.at <= call.ended]
         # One that had ended before anybody waited was found by looking, not by being told.
-        if known and known[-1] > call.begun and not evidence.away(known[-1], call.ended):
-            spans[bool(call.args.get("deaf"))].append((known[-1], call.ended))
-    return spans
+        if not known or known[-1].at <= call.begun or evidence.away(known[-1].at, call.ended):
+            continue
+        end, span = known[-1], (known[-1].at, call.ended)
+        spans[bool(call.args.get("deaf"))].append(span)
+        worker = end.worker_before or ""
+        if knew.get((worker, end.id), call.ended) >= call.ended and evidence.stood_still(worker, *span):
+            untold.add(span)
+    return *spans, untold
 
 
 def _measured(spans: list[Span], bound: float, idle: Callable[[int, int], int] = lambda begun, ended: 0) -> Measured:

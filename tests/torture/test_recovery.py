@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.torture.builders import SECOND, Story
-from torture.recovery import recoveries
+from torture.recovery import measure, recoveries
 
 
 def test_a_job_is_measured_from_the_death_of_its_worker_to_its_next_claim() -> None:
@@ -60,6 +62,25 @@ def test_waiters_that_hear_and_those_that_do_not_are_told_apart() -> None:
 
     assert told["chain ended to its waiter told, with wake-ups"]["max"] == 0.2
     assert told["chain ended to its waiter told, without"]["max"] == 5.0
+
+
+@pytest.mark.parametrize("knew", [True, False])
+def test_a_waiter_whose_worker_died_before_it_knew_is_counted_and_not_measured(knew: bool) -> None:
+    story = Story()
+    story.job("a")
+    story.claim("a", "t1", worker="w")
+    begun = story.now
+    story.note("beat")
+    story.end("a")
+    if knew:
+        story.note("settled", job="a", token="t1", status="completed", written=True)
+    story.wait(4)
+    story.call("wait", "ok", {"chain": "a", "timeout": 10.0, "deaf": False}, status="completed")
+    story.calls[-1].begun = begun
+
+    told = measure(story.evidence())["chain ended to its waiter told, with wake-ups"]
+
+    assert (len(told.seconds), told.disturbed) == ((1, 0) if knew else (0, 1))
 
 
 def test_what_happened_while_the_store_was_away_is_counted_and_not_measured() -> None:
