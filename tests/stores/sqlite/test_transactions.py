@@ -224,6 +224,49 @@ async def test_nor_does_a_statement_that_was_asked_for_behind_the_end(open_store
     await after.rollback()
 
 
+@pytest.mark.parametrize("end", ["commit", "rollback"])
+async def test_a_cursor_that_is_kept_holds_up_no_later_transaction(path: Path, end: str) -> None:
+    store = SqliteStore(f"sqlite:///{path}?timeout=5")
+    await store.open()
+    tx = await store.begin()
+    await tx.native.execute("create table orders (id integer primary key)")
+    await tx.native.execute("insert into orders values (1), (2), (3)")
+    await tx.commit()
+
+    tx = await store.begin()
+    kept = await tx.native.execute("select id from orders")
+    first = await kept.fetchone()
+    await (tx.commit() if end == "commit" else tx.rollback())
+    await store.perform(Start((new_job(),)))
+    after = await store.begin()
+
+    assert first == (1,)
+    await after.rollback()
+    await store.close()
+
+
+def test_nor_does_one_of_blocking_code_whose_statement_writes(path: Path) -> None:
+    store = SqliteStore(f"sqlite:///{path}?timeout=5")
+    store.open_sync()
+    tx = store.begin_sync()
+    tx.native.execute("create table orders (id integer primary key, paper blob)")
+    kept = tx.native.execute("insert into orders values (1, x'aa'), (2, x'bb') returning id")
+    paper = tx.native.blobopen("orders", "paper", 1)
+    assert kept.fetchone() == (1,)
+
+    tx.commit()
+
+    store.perform_sync(Start((new_job(),)))
+    after = store.begin_sync()
+    assert after.native.execute("select count(*) from orders").fetchall() == [(2,)]
+    with pytest.raises(sqlite3.ProgrammingError):
+        kept.fetchone()
+    with pytest.raises(sqlite3.ProgrammingError):
+        paper.read()
+    after.rollback()
+    store.close_sync()
+
+
 async def test_what_the_application_makes_of_rows_is_its_own_business(open_store: SqliteStore) -> None:
     tx = await open_store.begin()
     tx.native.row_factory = wrapped

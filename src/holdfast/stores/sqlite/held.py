@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from weakref import ref
 
 if TYPE_CHECKING:
     import aiosqlite
 
     from holdfast.stores.sqlite.threads import Threads
 
+Opened = TypeVar("Opened", sqlite3.Cursor, sqlite3.Blob)
 R = TypeVar("R")
 
 REFUSAL = (
@@ -22,6 +24,9 @@ REFUSAL = (
 )
 OVER = "this transaction is over"
 _SCRIPT = "executescript() would commit Holdfast's transaction before it begins; use execute() for each statement"
+
+_FEW = 64
+"""Cursors noted before those that are gone are forgotten."""
 
 
 class HeldCursor(sqlite3.Cursor):
@@ -34,8 +39,40 @@ class HeldConnection(sqlite3.Connection):
 
     lent = False
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._reading: list[ref[sqlite3.Cursor | sqlite3.Blob]] = []
+        self._tidied = _FEW
+
     def cursor(self, factory: Callable[[sqlite3.Connection], sqlite3.Cursor] | None = None) -> Any:
-        return super().cursor(HeldCursor if factory is None else factory)
+        return self._note(super().cursor(HeldCursor if factory is None else factory))
+
+    def execute(self, *args: Any) -> sqlite3.Cursor:
+        return self._note(super().execute(*args))
+
+    def executemany(self, *args: Any) -> sqlite3.Cursor:
+        return self._note(super().executemany(*args))
+
+    def blobopen(self, *args: Any, **options: Any) -> sqlite3.Blob:
+        return self._note(super().blobopen(*args, **options))
+
+    def end_reading(self) -> None:
+        """Close what was opened to read and is still there: it would hold on to what it sees of the file.
+
+        No other transaction could begin on this connection once another one has written, and no checkpoint get past it.
+        """
+        reading, self._reading, self._tidied = self._reading, [], _FEW
+        for each in reading:
+            if (opened := each()) is not None:
+                with suppress(sqlite3.Error):  # made by a factory of the application's, and not as it should be
+                    opened.close()
+
+    def _note(self, opened: Opened) -> Opened:
+        self._reading.append(ref(opened))
+        if len(self._reading) > self._tidied:
+            self._reading = [each for each in self._reading if each() is not None]
+            self._tidied = _FEW + 2 * len(self._reading)
+        return opened
 
     @contextmanager
     def plain(self) -> Generator[None]:

@@ -97,6 +97,8 @@ class Lender:
             with translated(self.file.name):
                 if not connection.in_transaction and how == "commit":
                     raise RuntimeError(_ENDED)
+                # Before the commit, which SQLite refuses while a statement that writes has rows left to give.
+                connection.end_reading()
                 if connection.in_transaction:
                     run(self.tell(hints), executor(connection))
                     connection.execute(how)
