@@ -5,15 +5,45 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from holdfast.clock import Micros, system_clock
 from holdfast.errors import ChainNotFound, StoreUnavailable
 from holdfast.operations import GetChains, GetStats, Operation, Pause, Start, Started
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.file import File
+from holdfast.stores.sqlite.turnstile import Waiter, turnstile
 from holdfast.testing.builders import new_job
+from holdfast.wakeups import Hints, NoWakeups
+
+
+class SlowClock:
+    """Takes its time to answer once, so that a write is under way for long."""
+
+    def __init__(self) -> None:
+        self.slow = False
+        self.asked, self.given = threading.Event(), threading.Event()
+
+    def __call__(self) -> Micros:
+        if self.slow:
+            self.slow = False
+            self.asked.set()
+            self.given.wait(10)
+        return system_clock()
+
+
+class Mute(NoWakeups):
+    """Wake-ups of somebody else's making, that break their promise not to raise."""
+
+    def send(self, hints: Hints) -> None:
+        raise ConnectionError("nobody there")
+
+
+def refuse_to_start(thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
 
 
 def count(store: SqliteStore) -> int:
@@ -170,3 +200,94 @@ def test_the_log_does_not_grow_for_ever(path: Path, store: SqliteStore) -> None:
         store.perform_sync(Start((new_job(),)))
 
     assert path.with_name("jobs.db-wal").stat().st_size < 16 * 1024 * 1024
+
+
+def test_closing_waits_for_a_thread_that_is_writing(path: Path) -> None:
+    clock = SlowClock()
+    store = SqliteStore(f"sqlite:///{path}", clock=clock)
+    store.open_sync()
+    answers: list[list[Started]] = []
+    clock.slow = True
+    writing = threading.Thread(target=lambda: answers.append(store.perform_sync(Start((new_job(),)))))
+    writing.start()
+    clock.asked.wait(10)
+
+    closing = threading.Thread(target=store.close_sync)
+    closing.start()
+    closing.join(0.2)
+    clock.given.set()
+    closing.join(10)
+    writing.join(10)
+
+    assert len(answers) == 1
+
+
+def test_one_that_waits_for_its_turn_when_its_store_is_closed_opens_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore(f"sqlite:///{path}")
+    store.open_sync()
+    hold = store.begin_sync()
+    opened: list[File] = []
+    monkeypatch.setattr(File, "connect", opened.append)
+    errors: list[BaseException] = []
+    waiting, enter = threading.Event(), turnstile(path).line_up
+
+    def line_up(admit: Callable[[], object]) -> Waiter:
+        waiter = enter(admit)
+        waiting.set()
+        return waiter
+
+    def write() -> None:
+        try:
+            store.perform_sync(Start((new_job(),)))
+        except Exception as error:
+            errors.append(error)
+
+    monkeypatch.setattr(turnstile(path), "line_up", line_up)
+    writing = threading.Thread(target=write)
+    writing.start()
+    waiting.wait(10)
+    store.close_sync()
+    hold.rollback()
+    writing.join(10)
+
+    assert "was closed" in str(errors)
+    assert not opened
+
+
+async def test_a_thread_that_could_not_be_started_is_started_for_the_next(
+    open_store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = (
+        lambda: open_store.perform(Start((new_job(),))),
+        lambda: open_store.perform(GetStats()),
+        lambda: open_store.begin(),
+    )
+    with monkeypatch.context() as crowded:
+        crowded.setattr(threading.Thread, "start", refuse_to_start)
+        for ask in asked:
+            with pytest.raises(RuntimeError, match="new thread"):
+                await ask()
+
+    async with asyncio.timeout(10):
+        await open_store.perform(Start((new_job(),)))
+        await open_store.perform(GetStats())
+        await (await open_store.begin()).rollback()
+    assert count(open_store) == 1
+
+
+async def test_a_commit_stands_though_nobody_could_be_told(path: Path) -> None:
+    store = SqliteStore(f"sqlite:///{path}", wakeups=Mute())
+    await store.open()
+
+    store.perform_sync(Start((new_job(),)))
+    async with asyncio.timeout(10):
+        for _ in range(2):
+            await store.perform(Start((new_job(),)))
+        tx = await store.begin()
+        await tx.perform(Start((new_job(),)))
+        await tx.commit()
+
+    assert count(store) == 4
+    await store.close()

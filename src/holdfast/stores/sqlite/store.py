@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 from contextlib import AbstractContextManager
@@ -28,6 +29,8 @@ from holdfast.stores.wakeups import wakeups_at
 from holdfast.wakeups import Hints, NoWakeups, Wakeups
 
 R = TypeVar("R")
+
+_log = logging.getLogger("holdfast.sqlite")
 
 _THREADS = 4
 """Threads for reads of async code. None of them ever waits for a transaction."""
@@ -155,8 +158,11 @@ class SqliteStore(Store):
         return Turn(self.now())
 
     def send(self, hints: Hints, /) -> None:
-        """Wake whoever has something to do after a commit."""
-        self.wakeups.send(hints)
+        """Wake whoever has something to do after a commit. Never raises: the commit stands."""
+        try:
+            self.wakeups.send(hints)
+        except Exception:
+            _log.exception("the wake-ups of %s could not be told of a commit", self.name)
 
     def send_soon(self, hints: Hints, /) -> None:
         """Wake whoever has something to do after a commit that nobody tells us of; a watched file does."""

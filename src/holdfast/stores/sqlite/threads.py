@@ -54,25 +54,30 @@ class Threads:
 
     def submit(self, work: Callable[[], None]) -> None:
         """Do the work in a thread, and tell nobody. It must not raise. Once the threads have ended it is done here."""
-        if not self._started:
-            with self._starting:
-                if not self._started:
-                    for thread in self._threads:
-                        thread.start()
-                    self._started = True
+        self.get_ready()
         self._queue.put(work)
         if self._ended:
             self._clear()
 
+    def get_ready(self) -> None:
+        """Start the threads. RuntimeError: the system has none to give now, and the next call tries again."""
+        if not self._started:
+            with self._starting:
+                if not self._started:
+                    for thread in self._threads:
+                        if thread.ident is None:
+                            thread.start()
+                    self._started = True
+
     def close(self) -> None:
         """Finish what was begun, and end. What comes while they end is done here, behind it. Not to be called twice."""
         with self._starting:
-            started, self._started = self._started, True
-        if started:
-            for _ in self._threads:
-                self._queue.put(None)
-            for thread in self._threads:
-                thread.join()
+            self._started = True
+        started = [thread for thread in self._threads if thread.ident is not None]
+        for _ in started:
+            self._queue.put(None)
+        for thread in started:
+            thread.join()
         # In this order: whoever put something in before it could see this leaves it to us.
         self._ended = True
         self._clear()

@@ -72,6 +72,7 @@ class Lender:
     async def begin(self) -> StoreTransaction:
         loop, turnstile = asyncio.get_running_loop(), self.file.turnstile
         lent: asyncio.Future[HeldConnection] = loop.create_future()
+        self.lane.get_ready()  # now, and not when it is our turn: whoever lets us in could not help it
         # Begun in the lane by whoever leaves, mostly in the lane itself: the loop need not wake up for it.
         waiter = turnstile.line_up(lambda: self.lane.submit(lambda: self._lend_to(lent)))
         timer = loop.call_later(self.file.timeout, self._turn_away, waiter, lent)

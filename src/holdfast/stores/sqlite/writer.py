@@ -76,9 +76,11 @@ class Writer:
         self._connection: sqlite3.Connection | None = None
         self._log = Log(file)
         self._work: SimpleQueue[None] = SimpleQueue()
-        self._closing = False
+        self._closing = self._closed = False
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
+        self._using = threading.Lock()
+        """Held by whoever uses the connection: closed under a statement, it takes the interpreter with it."""
 
     def perform_sync(self, operation: Operation[R]) -> R:
         """Perform an operation, committed when this returns."""
@@ -97,8 +99,8 @@ class Writer:
         asked = _Asked(operation, asyncio.get_running_loop().create_future())
         assert asked.future is not None
         self._asked.append(asked)
-        self._wake_thread()
         try:
+            self._wake_thread()
             await asked.future
         except BaseException:
             asked.given_up = True
@@ -106,29 +108,43 @@ class Writer:
         return cast(R, asked.result())
 
     def close(self) -> None:
-        """Perform what is still asked for, and let go of the connection and the thread."""
-        self._closing = True
+        """Perform what async code still asks for, and let go of the connection and the thread.
+
+        Waits for a thread that is writing. One that waits for its turn to write is refused.
+        """
+        with self._starting:
+            self._closing = True
         if self._thread is not None:
             self._work.put(None)
             self._thread.join()
-        self._log.close()
-        self._discard()
+        with self._using:
+            self._log.close()
+            self._discard()
+            self._closed = True
+        # In this order: whoever asked before it could see this leaves it to us.
+        self._refuse_waiting()
 
     def _wake_thread(self) -> None:
         if self._thread is None:
-            with self._starting:
-                if self._thread is None:
-                    self._thread = threading.Thread(target=self._run, name="holdfast-sqlite-writer", daemon=True)
-                    self._thread.start()
+            self._start_thread()
         self._work.put(None)
+        if self._closed:
+            self._refuse_waiting()
+
+    def _start_thread(self) -> None:
+        with self._starting:
+            if self._thread is None and not self._closing:
+                thread = threading.Thread(target=self._run, name="holdfast-sqlite-writer", daemon=True)
+                thread.start()
+                self._thread = thread
 
     def _run(self) -> None:
-        while True:
+        closing = False
+        while not closing:
             self._work.get()
+            closing = self._closing  # asked first: what is asked for before closing is performed
             while (first := self._first()) is not None:
                 self._take_turn(first)
-            if self._closing:
-                return
 
     def _first(self) -> _Asked | None:
         try:
@@ -144,7 +160,8 @@ class Writer:
         together: list[_Asked] = []
         try:
             if not asked.done:
-                self._perform_waiting(together)
+                with self._using:
+                    self._perform_waiting(together)
         finally:
             self._file.turnstile.leave()
             # Last of all: a loop that wakes up while this thread still runs has to wait for the interpreter's lock.
@@ -162,8 +179,20 @@ class Writer:
                 other.fail(self._file.blocked())
                 _tell([other])
 
+    def _refuse_waiting(self) -> None:
+        """The store was closed: nobody performs what is still asked for."""
+        while True:
+            try:
+                asked = self._asked.popleft()
+            except IndexError:
+                return
+            asked.fail(RuntimeError(f"{self._file.name} was closed while this waited for its turn to write"))
+            _tell([asked])
+
     def _perform_waiting(self, together: list[_Asked]) -> None:
         """Perform what is waiting, as far as it fits into `together`; who that is has to be told afterwards."""
+        if self._closed:
+            self._refuse_waiting()
         while self._asked and len(together) < _TOGETHER:
             asked = self._asked.popleft()
             if not asked.given_up:
