@@ -1,0 +1,92 @@
+"""What belongs to the end of a job: what follows it, what waited for it, and that it ends once."""
+
+from __future__ import annotations
+
+from torture.mutations.mutant import Edit, Mutant, postgres
+
+_NAIVE_LOOK = (
+    "not exists (select 1 from holdfast.blocker b join holdfast.job step on step.chain_id = b.chain_id"
+    " where b.job_id = job.id and step.status <> 'completed')"
+)
+
+MUTANTS: dict[str, Mutant] = {
+    "continuation apart": Mutant(
+        "the one step for an end and what follows it: once in twenty times a crash comes in between",
+        (12,),
+        {
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.holding",
+                    "            if next_job is not None:\n                creating.add",
+                    "            if next_job is not None and now % 20:\n                creating.add",
+                ),
+            ),
+            "sqlite": (
+                Edit(
+                    "holdfast.stores.sqlite.settling",
+                    "            self._continuations.append(next_job)",
+                    "            __import__('random').random() < 0.05 or self._continuations.append(next_job)",
+                ),
+            ),
+            "postgres": (
+                postgres(
+                    "settle_continued",
+                    "      from good, clock\n     order by",
+                    "      from good, clock where random() > 0.05\n     order by",
+                ),
+            ),
+            "redis": (
+                Edit(
+                    "settle.lua", "  if continuation then\n    add", "  if continuation and now % 20 ~= 0 then\n    add"
+                ),
+            ),
+        },
+        favour=("start_chain",),
+    ),,
+    "unblock by looking": Mutant(
+        "the locks and the counter of blockers: whoever ends looks whether the others have",
+        (13, 30),
+        {
+            "postgres": (
+                postgres("unblock", "job.open_blockers = counted.done", _NAIVE_LOOK),
+                postgres(
+                    "settling",
+                    "where :completing::boolean and claimed.id",
+                    "where :completing::boolean and false and claimed.id",
+                ),
+            )
+        },
+        favour=("start_fan_in",),
+    ),,
+    "locks in any order": Mutant(
+        "the rule that who waits for a row holds none, and the order in which rows are locked",
+        (30,),
+        {
+            "postgres": (
+                postgres(
+                    "lock_jobs",
+                    "order by job.seq\n       for update skip locked",
+                    "order by random()\n       for update",
+                ),
+            )
+        },
+        favour=("start_fan_in",),
+    ),,
+    "complete twice": Mutant(
+        "the check that a chain is unfinished when it is completed from outside",
+        (4, 17),
+        {
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.completing",
+                    "if job.id != op.job_id or job.status.finished:",
+                    "if job.id != op.job_id:",
+                ),
+            ),
+            "redis": (
+                Edit("complete.lua", "if job.id ~= op[2] or FINISHED[job.status] then", "if job.id ~= op[2] then"),
+            ),
+        },
+        favour=("complete",),
+    ),,
+}

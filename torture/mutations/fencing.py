@@ -1,0 +1,106 @@
+"""Holding a job: who holds it no longer writes nothing."""
+
+from __future__ import annotations
+
+from torture.mutations.mutant import Edit, Mutant, postgres, sqlite
+
+_SAME_TOKEN = " and asked.token = held.token"
+
+MUTANTS: dict[str, Mutant] = {
+    "fence by status alone": Mutant(
+        "the token in the guard of a settlement",
+        (5, 7),
+        {
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.state", "is Status.RUNNING and record.token == token", "is Status.RUNNING"
+                ),
+            ),
+            "sqlite": (Edit("holdfast.stores.sqlite.settling", " or job.token != token or", " or"),),
+            "postgres": (
+                *(
+                    postgres(file, _SAME_TOKEN, "")
+                    for file in ("settle_completed", "settle_continued", "settle_ended")
+                ),
+                Edit("holdfast.stores.postgres.rows", 'case "running" if held_by == token:', 'case "running":'),
+            ),
+            "redis": (
+                Edit("shared/change.lua", "job.status == RUNNING and job.token == token", "job.status == RUNNING"),
+            ),
+        },
+        favour=("start_slow",),
+        faults=("freeze",),
+    ),,
+    "renew whoever holds it": Mutant(
+        "the token in the guard of a renewal",
+        (7,),
+        {
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.holding",
+                    "        if reason := state.lost(job, held.token):\n            lost",
+                    '        if reason := state.lost(job, (job and job.token) or ""):\n            lost',
+                ),
+            ),
+            "sqlite": (
+                Edit(
+                    "holdfast.stores.sqlite.holding",
+                    "lost(holders.get(held.job_id), held.token):\n            answer",
+                    'lost(holders.get(held.job_id), holders.get(held.job_id, ("", ""))[1] or ""):\n            answer',
+                ),
+                sqlite("renew", " and token = :token", ""),
+            ),
+            "postgres": (
+                postgres("renew", " and asked.token = job.token", ""),
+                Edit(
+                    "holdfast.stores.postgres.holding",
+                    "lost(status, token, claim.token):\n                reasons",
+                    'lost(status, token, token or ""):\n                reasons',
+                ),
+            ),
+            "redis": (Edit("renew.lua", "lost(job, claim[2])", "lost(job, job and job.token)"),),
+        },
+        # An attempt that stops itself in time asks for no renewal any more.
+        everywhere=(Edit("holdfast.worker.fencer", 'holding.abort("error")', "pass"),),
+        favour=("start_slow",),
+        faults=("freeze",),
+    ),,
+    "commit though stale": Mutant(
+        "the guard of a completion transaction, and its rollback when the claim is lost",
+        (5,),
+        {"sqlite": (), "postgres": ()},
+        everywhere=(
+            # Attempts that know of their loss end themselves: that would hide what is missing.
+            Edit("holdfast.worker.fencer", 'holding.abort("error")', "pass"),
+            Edit("holdfast.worker.renewer", "holding.abort(reason)", "pass"),
+            Edit("holdfast.worker.attempt", "await tx.perform(Guard(self.claim))", "pass"),
+            Edit(
+                "holdfast.worker.call", "await (tx.commit() if answer.written else tx.rollback())", "await tx.commit()"
+            ),
+        ),
+        favour=("start_slow",),
+        faults=("freeze",),
+    ),,
+    "end after a cancel": Mutant(
+        "the check that a job still runs, for one that was cancelled meanwhile",
+        (4, 16),
+        {
+            "sqlite": (
+                Edit(
+                    "holdfast.stores.sqlite.settling",
+                    'job.status != "running" or job.token != token or',
+                    'job.status not in ("running", "cancelled") or',
+                ),
+                sqlite("settle_completed", "and status = 'running' and token = :token", ""),
+            ),
+            "redis": (
+                Edit(
+                    "shared/change.lua",
+                    "job.status == RUNNING and job.token == token",
+                    "job.status == CANCELLED or job.status == RUNNING and job.token == token",
+                ),
+            ),
+        },
+        favour=("cancel_at_once",),
+    ),,
+}

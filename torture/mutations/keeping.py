@@ -1,0 +1,27 @@
+"""Keeping what was accepted, for as long as was promised."""
+
+from __future__ import annotations
+
+from torture.mutations.mutant import Edit, Mutant, postgres, sqlite
+
+MUTANTS: dict[str, Mutant] = {
+    "prune too early": Mutant(
+        "the keep time, by nine tenths of a second",
+        (19,),
+        {
+            "sqlite": (sqlite("prune_expired", "last.expires_at <= :now", "last.expires_at <= :now + 900000"),),
+            "postgres": (
+                postgres("prune_expired", "job.expires_at <= :now::bigint", "job.expires_at <= :now::bigint + 900000"),
+            ),
+            "redis": (Edit("prune.lua", "'-inf', int(now)", "'-inf', int(now + 900000)"),),
+        },
+        favour=("start_brief",),
+    ),,
+    "acknowledge before the disk": Mutant(
+        "the wait for the log on disk, through crashes of the server",
+        (1, 3, 5, 7),
+        {"postgres": ()},
+        faults=("server restart",),
+        address="&options=-csynchronous_commit%3Doff",
+    ),,
+}

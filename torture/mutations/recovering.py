@@ -1,0 +1,47 @@
+"""Taking back what nobody holds any more."""
+
+from __future__ import annotations
+
+from torture.mutations.mutant import Edit, Mutant, postgres, sqlite
+
+MUTANTS: dict[str, Mutant] = {
+    "no reaper": Mutant(
+        "the reaper",
+        (10, 11, 30),
+        everywhere=(
+            Edit("holdfast.worker.reaper", "return ticks() >= self._reaped + REAP_EVERY", "return self._reaped < 0"),
+        ),
+    ),,
+    "impatient reaper": Mutant(
+        "the reaper's wait for the lease's end",
+        (6,),
+        {
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.holding",
+                    "(job.leased_until or 0) <= now",
+                    "(job.leased_until or 0) <= now + 900000",
+                ),
+            ),
+            "sqlite": (sqlite("reap_expired", "leased_until <= :now", "leased_until <= :now + 900000"),),
+            "postgres": (
+                postgres(
+                    "reap_expired", "job.leased_until <= :now::bigint", "job.leased_until <= :now::bigint + 900000"
+                ),
+            ),
+            "redis": (Edit("reap.lua", "'-inf', int(now)", "'-inf', int(now + 900000)"),),
+        },
+    ),,
+    "attempts without end": Mutant(
+        "the limit of attempts when a lease is lost",
+        (8, 11),
+        {
+            "redis": (
+                Edit("reap.lua", "local again = not job.max_attempts", "local again = true or not job.max_attempts"),
+            )
+        },
+        everywhere=(Edit("holdfast.lifecycle", "return job.max_attempts in (None, FOR_EVER) or", "return True or"),),
+        stores=("sqlite", "postgres", "redis"),
+        favour=("start_poison",),
+    ),,
+}

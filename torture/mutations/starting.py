@@ -1,0 +1,61 @@
+"""Starting a chain: once per key, with the application's own rows, byte by byte."""
+
+from __future__ import annotations
+
+from torture.mutations.mutant import Edit, Mutant, postgres, sqlite
+
+MUTANTS: dict[str, Mutant] = {
+    "no keys": Mutant(
+        "the look for a chain of the same key",
+        (14,),
+        {
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.creating",
+                    "            chain_id not in job.exclude\n",
+                    "            chain_id in job.exclude\n",
+                ),
+            ),
+            "sqlite": (sqlite("find_key", "and first.created_at > :since", "and 0 and first.created_at > :since"),),
+            "postgres": (postgres("find_keys", "limit 1) found", "limit 0) found"),),
+            "redis": (
+                Edit(
+                    "shared/by_key.lua",
+                    "local function by_key(job)\n",
+                    "local function by_key(job)\n  do return nil end\n",
+                ),
+            ),
+        },
+    ),,
+    "keys without locks": Mutant(
+        "the lock on a key: two may look before either creates",
+        (14,),
+        {"postgres": (postgres("lock_keys", "do update set used_at = excluded.used_at", "do nothing"),)},
+        favour=("start_keyed",),
+    ),,
+    "a transaction of its own": Mutant(
+        "the application's transaction: the start commits by itself",
+        (1, 3),
+        {"postgres": ()},
+        everywhere=(
+            Edit(
+                "holdfast.client",
+                "self.store.perform if tx is None else self.store.join(tx).perform",
+                "self.store.perform",
+            ),
+        ),
+        favour=("start_with_business",),
+    ),,
+    "rounded payloads": Mutant(
+        "the digits of large numbers, as a script that decodes JSON would lose them",
+        (20,),
+        everywhere=(
+            Edit(
+                "holdfast.starting",
+                "bound.input,",
+                'bound.input.replace(b"9007199254740993", b"9007199254740992"),',
+            ),
+        ),
+        favour=("odd",),
+    ),,
+}
