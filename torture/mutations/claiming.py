@@ -9,7 +9,7 @@ MUTANTS: dict[str, Mutant] = {
         "for update skip locked in the claim",
         (4, 6, 8),
         {"postgres": (postgres("claim", "for update skip locked", ""),)},
-    ),,
+    ),
     "claim too early": Mutant(
         "the wait for a job's time, by half a second",
         (9,),
@@ -27,11 +27,11 @@ MUTANTS: dict[str, Mutant] = {
             "redis": (Edit("claim.lua", "'-inf', int(now)", "'-inf', int(now + 500000)"),),
         },
         favour=("delay",),
-    ),,
+    ),
     "the worker's clock": Mutant(
         "the store's clock, in a fleet where one clock is an hour wrong",
         (6, 9, 10),
         stores=("postgres", "redis"),
         workers_clock=True,
-    ),,
+    ),
 }

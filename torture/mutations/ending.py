@@ -42,7 +42,7 @@ MUTANTS: dict[str, Mutant] = {
             ),
         },
         favour=("start_chain",),
-    ),,
+    ),
     "unblock by looking": Mutant(
         "the locks and the counter of blockers: whoever ends looks whether the others have",
         (13, 30),
@@ -57,7 +57,7 @@ MUTANTS: dict[str, Mutant] = {
             )
         },
         favour=("start_fan_in",),
-    ),,
+    ),
     "locks in any order": Mutant(
         "the rule that who waits for a row holds none, and the order in which rows are locked",
         (30,),
@@ -71,7 +71,7 @@ MUTANTS: dict[str, Mutant] = {
             )
         },
         favour=("start_fan_in",),
-    ),,
+    ),
     "complete twice": Mutant(
         "the check that a chain is unfinished when it is completed from outside",
         (4, 17),
@@ -88,5 +88,5 @@ MUTANTS: dict[str, Mutant] = {
             ),
         },
         favour=("complete",),
-    ),,
+    ),
 }

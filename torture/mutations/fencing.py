@@ -18,10 +18,7 @@ MUTANTS: dict[str, Mutant] = {
             ),
             "sqlite": (Edit("holdfast.stores.sqlite.settling", " or job.token != token or", " or"),),
             "postgres": (
-                *(
-                    postgres(file, _SAME_TOKEN, "")
-                    for file in ("settle_completed", "settle_continued", "settle_ended")
-                ),
+                *(postgres(file, _SAME_TOKEN, "") for file in ("settle_completed", "settle_continued", "settle_ended")),
                 Edit("holdfast.stores.postgres.rows", 'case "running" if held_by == token:', 'case "running":'),
             ),
             "redis": (
@@ -30,7 +27,7 @@ MUTANTS: dict[str, Mutant] = {
         },
         favour=("start_slow",),
         faults=("freeze",),
-    ),,
+    ),
     "renew whoever holds it": Mutant(
         "the token in the guard of a renewal",
         (7,),
@@ -64,7 +61,7 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=(Edit("holdfast.worker.fencer", 'holding.abort("error")', "pass"),),
         favour=("start_slow",),
         faults=("freeze",),
-    ),,
+    ),
     "commit though stale": Mutant(
         "the guard of a completion transaction, and its rollback when the claim is lost",
         (5,),
@@ -80,7 +77,7 @@ MUTANTS: dict[str, Mutant] = {
         ),
         favour=("start_slow",),
         faults=("freeze",),
-    ),,
+    ),
     "end after a cancel": Mutant(
         "the check that a job still runs, for one that was cancelled meanwhile",
         (4, 16),
@@ -102,5 +99,5 @@ MUTANTS: dict[str, Mutant] = {
             ),
         },
         favour=("cancel_at_once",),
-    ),,
+    ),
 }

@@ -12,7 +12,7 @@ MUTANTS: dict[str, Mutant] = {
         favour=("request",),
         # Whoever is told late because the store was away proves nothing.
         faults=("kill",),
-    ),,
+    ),
     "no look after subscribing": Mutant(
         "the look at the chain after subscribing: what ended before is not heard",
         (18,),
@@ -22,7 +22,7 @@ MUTANTS: dict[str, Mutant] = {
         ),
         favour=("request",),
         faults=("kill",),
-    ),,
+    ),
     "sleep until woken": Mutant(
         "the worker's own look now and then: wake-ups may be lost",
         (10, 23, 30),
@@ -31,5 +31,5 @@ MUTANTS: dict[str, Mutant] = {
                 "holdfast.worker.feeder", "return await self._alarm.wait(poll)", "return await self._alarm.wait(3600)"
             ),
         ),
-    ),,
+    ),
 }

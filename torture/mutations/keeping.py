@@ -16,12 +16,12 @@ MUTANTS: dict[str, Mutant] = {
             "redis": (Edit("prune.lua", "'-inf', int(now)", "'-inf', int(now + 900000)"),),
         },
         favour=("start_brief",),
-    ),,
+    ),
     "acknowledge before the disk": Mutant(
         "the wait for the log on disk, through crashes of the server",
         (1, 3, 5, 7),
         {"postgres": ()},
         faults=("server restart",),
         address="&options=-csynchronous_commit%3Doff",
-    ),,
+    ),
 }

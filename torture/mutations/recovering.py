@@ -11,7 +11,7 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=(
             Edit("holdfast.worker.reaper", "return ticks() >= self._reaped + REAP_EVERY", "return self._reaped < 0"),
         ),
-    ),,
+    ),
     "impatient reaper": Mutant(
         "the reaper's wait for the lease's end",
         (6,),
@@ -31,7 +31,7 @@ MUTANTS: dict[str, Mutant] = {
             ),
             "redis": (Edit("reap.lua", "'-inf', int(now)", "'-inf', int(now + 900000)"),),
         },
-    ),,
+    ),
     "attempts without end": Mutant(
         "the limit of attempts when a lease is lost",
         (8, 11),
@@ -43,5 +43,5 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=(Edit("holdfast.lifecycle", "return job.max_attempts in (None, FOR_EVER) or", "return True or"),),
         stores=("sqlite", "postgres", "redis"),
         favour=("start_poison",),
-    ),,
+    ),
 }

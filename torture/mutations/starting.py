@@ -26,13 +26,13 @@ MUTANTS: dict[str, Mutant] = {
                 ),
             ),
         },
-    ),,
+    ),
     "keys without locks": Mutant(
         "the lock on a key: two may look before either creates",
         (14,),
         {"postgres": (postgres("lock_keys", "do update set used_at = excluded.used_at", "do nothing"),)},
         favour=("start_keyed",),
-    ),,
+    ),
     "a transaction of its own": Mutant(
         "the application's transaction: the start commits by itself",
         (1, 3),
@@ -45,7 +45,7 @@ MUTANTS: dict[str, Mutant] = {
             ),
         ),
         favour=("start_with_business",),
-    ),,
+    ),
     "rounded payloads": Mutant(
         "the digits of large numbers, as a script that decodes JSON would lose them",
         (20,),
@@ -57,5 +57,5 @@ MUTANTS: dict[str, Mutant] = {
             ),
         ),
         favour=("odd",),
-    ),,
+    ),
 }
