@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -96,6 +98,29 @@ def test_a_subscription_outlives_closing_and_opening(path: Path) -> None:
 
     assert alarm.wait_sync(PROMPTLY)
     store.close_sync()
+
+
+@pytest.mark.parametrize("lacking", ["files", "threads"])
+def test_where_it_cannot_be_watched_now_it_is_for_the_next_who_listens(
+    path: Path, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise OSError(errno.EMFILE, "too many open files") if lacking == "files" else RuntimeError("no new thread")
+
+    alarm = Alarm()
+    with monkeypatch.context() as crowded:
+        crowded.setattr("os.pipe" if lacking == "files" else "threading.Thread.start", refuse)
+        store.wakeups.subscribe(lambda hints: None)
+        deaf = not store.wakeups.healthy
+
+    store.wakeups.subscribe(lambda hints: alarm.ring())
+    with closing(sqlite3.connect(path)) as connection:
+        store.join_sync(connection).perform(Start((new_job(),)))
+        connection.commit()
+
+    assert deaf
+    assert store.wakeups.healthy
+    assert alarm.wait_sync(PROMPTLY)
 
 
 def test_our_own_commits_are_heard_once(path: Path, store: SqliteStore) -> None:

@@ -351,6 +351,17 @@ def test_beyond_what_the_system_allows_it_looks_by_itself_and_says_so(
     assert [record.levelname for record in caplog.records if "no instance left" in record.message] == ["WARNING"]
 
 
+def test_a_poke_after_closing_writes_into_nobody_elses_file(path: Path, tmp_path: Path) -> None:
+    poker = Poker(path)
+    poker.close()
+    with (tmp_path / "other").open("wb+", buffering=0) as other:  # most likely under the number that became free
+        other.write(b"theirs")
+        poker.poke()
+        other.seek(0)
+
+        assert other.read() == b"theirs"
+
+
 def test_the_wake_file_is_private_and_no_link_is_followed(path: Path, tmp_path: Path) -> None:
     Poker(path).close()
     assert stat.S_IMODE(wake_file(path).stat().st_mode) == 0o600

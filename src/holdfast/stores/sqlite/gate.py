@@ -15,6 +15,7 @@ import os
 import random
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -46,10 +47,15 @@ class Gate:
     def __init__(self, path: Path) -> None:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
         self._fd = os.open(wake_file(path), flags, 0o600)
+        self._lock = threading.Lock()
+        """Held while the file is used: under the number of a closed one there may be another file, and not ours."""
         self._trust = _TRUST if sys.platform != "win32" else 0.0
 
     def close(self) -> None:
-        os.close(self._fd)
+        """Let go of the file. Whoever is still waiting goes on without the order."""
+        with self._lock:
+            fd, self._fd = self._fd, -1
+        os.close(fd)
 
     def begin(self, connection: sqlite3.Connection, timeout: float) -> None:
         """Open a transaction that writes. Raises sqlite3's busy error when the lock could not be had in time."""
@@ -77,17 +83,18 @@ class Gate:
         finally:
             # Also when we are not known to be first: an interrupt may have come before that was noted.
             if sys.platform != "win32":
-                with contextlib.suppress(OSError):
+                with self._lock, contextlib.suppress(OSError, ValueError):
                     fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def _is_first(self) -> bool:
         """Whether this process is at the front now. Where nobody can be, nobody waits for it either."""
         if sys.platform != "win32":
             try:
-                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                with self._lock:
+                    fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
             except BlockingIOError:
                 return False
-            except OSError:  # a file system without such locks
+            except (OSError, ValueError):  # a file system without such locks, or closed meanwhile
                 self._trust = 0.0
         return False

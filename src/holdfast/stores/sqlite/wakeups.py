@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,8 @@ from holdfast.stores.sqlite import hinting
 from holdfast.stores.sqlite.reader import Reader
 from holdfast.stores.sqlite.watch import Poker, Watch
 from holdfast.wakeups import ANYTHING, Hints, Listener, LocalWakeups
+
+_log = logging.getLogger("holdfast.sqlite.watch")
 
 LINGER = 5.0
 """Seconds after the last listener left in which the file is still watched: requests follow one another, and to begin
@@ -39,7 +42,8 @@ class SqliteWakeups:
 
     @property
     def healthy(self) -> bool:
-        return self._path is not None
+        watch = self._watch
+        return self._path is not None and (not self._listeners if watch is None else watch.alive)
 
     def send(self, hints: Hints) -> None:
         poker = self._poker
@@ -77,8 +81,14 @@ class SqliteWakeups:
             # What is committed before this is seen by whoever subscribes: subscribe, then look.
             with contextlib.suppress(StoreUnavailable):
                 self._seen = self._reader.run(hinting.last(), single=True)
-            self._watch = Watch(self._path, self._look, own=self._poker)
-            self._watch.start()
+            watch = Watch(self._path, self._look, own=self._poker)
+            try:
+                watch.start()
+            except (OSError, RuntimeError) as error:
+                # Whoever listens polls, and the next one tries again.
+                _log.warning("%s is not watched, and commits of other processes are heard late: %s", self._path, error)
+            else:
+                self._watch = watch
 
     def _look(self) -> None:
         """Something was committed: find out what, and tell those here."""

@@ -53,24 +53,28 @@ class Poker:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
         self._fd = os.open(wake_file(path), flags, 0o600)
+        self._lock = threading.Lock()
+        """Held while the file is used: under the number of a closed one there may be another file, and not ours."""
         self.poked = False
         """Set before each poke; cleared by the watch that hears it."""
 
     def poke(self) -> None:
         """Call after the commit, never before.
 
-        Never raises: the commit stands, whether or not it was told.
+        Never raises: the commit stands, whether or not it was told. After closing it tells nobody.
         """
         # Windows has no file events, so nobody would hear it.
         if sys.platform != "win32":
-            self.poked = True
-            try:
-                os.pwrite(self._fd, b"\0", 0)
-            except OSError:
-                return
+            with self._lock:
+                if self._fd >= 0:
+                    self.poked = True
+                    with contextlib.suppress(OSError):
+                        os.pwrite(self._fd, b"\0", 0)
 
     def close(self) -> None:
-        os.close(self._fd)
+        with self._lock:
+            fd, self._fd = self._fd, -1
+        os.close(fd)
 
 
 class Watch:
@@ -100,10 +104,24 @@ class Watch:
         self._wakes_thread, self._wakes = -1, -1
 
     def start(self) -> None:
-        """Begin. Every commit made after the return is noticed."""
+        """Begin. Every commit made after the return is noticed.
+
+        OSError, RuntimeError: the system has no more files, or threads; there is nothing to stop.
+        """
         self._wakes_thread, self._wakes = os.pipe()
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:
+            os.close(self._wakes_thread)
+            os.close(self._wakes)
+            self._wakes = -1
+            raise
         self._ready.wait()
+
+    @property
+    def alive(self) -> bool:
+        """Whether commits are still noticed."""
+        return self._thread.is_alive()
 
     def stop(self) -> None:
         """End the thread and wait for it; `on_change` is not called after the return.
