@@ -7,11 +7,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
 from holdfast import Attempt, ClaimLost, Retry, Store, SyncAttempt, SyncClient
+from holdfast.operations import Operation
 from holdfast.store import SyncTransaction
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.sqlite import SqliteStore
@@ -161,21 +163,68 @@ async def test_a_plain_handler_that_hangs_in_its_transaction_holds_its_job_no_lo
     assert (await stage.job(chain)).output == 2
 
 
+async def test_a_plain_handler_that_is_aborted_while_its_transaction_begins_gets_none(
+    locking: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage(locking, clock)
+    begin, go_on, over = locking.begin_sync, threading.Event(), threading.Event()
+    attempts: list[SyncAttempt] = []
+    said: list[str] = []
+
+    def begin_for_long() -> SyncTransaction:
+        tx = begin()
+        attempts[0].signal.wait_sync(PATIENCE)
+        return tx
+
+    @stage.jobs.job(timeout=0.5, retry=Retry(max_attempts=1))
+    def late(attempt: SyncAttempt) -> None:
+        attempts.append(attempt)
+        try:
+            with attempt.complete() as done:
+                said.append("began")
+                go_on.wait(PATIENCE)
+                done.output(None)
+        except ClaimLost as lost:
+            said.append(lost.reason)
+        finally:
+            over.set()
+
+    monkeypatch.setattr(locking, "begin_sync", begin_for_long)
+    chain = await stage.start(late.bind())
+    async with stage.worker(lease=LONG):
+        try:
+            assert (await stage.ended(chain)).kind == "failed"
+        finally:
+            go_on.set()
+        await asyncio.to_thread(over.wait, PATIENCE)
+
+    assert said == ["timeout"]
+
+
 async def test_a_transaction_that_is_cut_off_as_it_begins_says_why(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    over = threading.Event()
-    begin = stage.store.begin_sync
+    begin, cut_off, over = stage.store.begin_sync, threading.Event(), threading.Event()
     said: list[str] = []
 
-    def begin_and_cut() -> SyncTransaction:
+    def begin_slowly() -> SyncTransaction:
         tx = begin()
-        tx.abandon()
+        perform, abandon = tx.perform, tx.abandon
+
+        def perform_late(operation: Operation[Any]) -> Any:
+            cut_off.wait(PATIENCE)
+            return perform(operation)
+
+        def cut() -> None:
+            abandon()
+            cut_off.set()
+
+        monkeypatch.setattr(tx, "perform", perform_late)
+        monkeypatch.setattr(tx, "abandon", cut)
         return tx
 
     @stage.jobs.job(timeout=0.2, retry=Retry(max_attempts=1))
     def late(attempt: SyncAttempt) -> None:
-        attempt.signal.wait_sync(PATIENCE)
         try:
             with attempt.prepare():
                 said.append("prepared")
@@ -184,7 +233,7 @@ async def test_a_transaction_that_is_cut_off_as_it_begins_says_why(
         finally:
             over.set()
 
-    monkeypatch.setattr(stage.store, "begin_sync", begin_and_cut)
+    monkeypatch.setattr(stage.store, "begin_sync", begin_slowly)
     await stage.start(late.bind())
     async with stage.worker(lease=LONG):
         await asyncio.to_thread(over.wait, PATIENCE)

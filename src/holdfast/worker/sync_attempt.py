@@ -127,6 +127,10 @@ class SyncAttempt:
         tx = self._store.begin_sync() if session is None else SyncSessionTransaction(self._store, session)
         self._work.tx = tx
         try:
+            # Looked at after the transaction is there to be seen: whoever aborted before that did not take it away, and
+            # the attempt's outcome could not be written while it is open.
+            if (over := self.signal.reason) is not None:
+                raise ClaimLost(self.job.id, over)
             tx.perform(Guard(self.claim))
         except BaseException as error:
             self._work.tx = None
