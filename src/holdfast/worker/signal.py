@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -38,7 +39,8 @@ class Signal(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
         aborted = asyncio.Event()
 
         def wake() -> None:
-            loop.call_soon_threadsafe(aborted.set)
+            with suppress(RuntimeError):  # a loop of the handler's own, closed under the waiter
+                loop.call_soon_threadsafe(aborted.set)
 
         self._add(wake)
         try:
