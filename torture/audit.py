@@ -33,6 +33,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     leased_until: int | None = None
     scheduled_before: int | None = None
     scheduled_at: int | None = None
+    priority: int = 0
     worker_before: str | None = None
     worker: str | None = None
     key: str | None = None

@@ -93,6 +93,7 @@ def _change(read: Any, number: int, id: bytes, fields: dict[bytes, bytes]) -> Ch
         leased_until=_of(after, "leased_until"),
         scheduled_before=_of(before, "scheduled_at"),
         scheduled_at=_of(after, "scheduled_at"),
+        priority=known.priority,
         worker_before=_of(before, "worker"),
         worker=_of(after, "worker"),
         key=known.key,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-import subprocess
 import time
 from collections.abc import Generator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from signal import SIGINT, SIGKILL, SIGQUIT, Signals
 from typing import Any
@@ -17,7 +16,7 @@ from holdfast.stores.postgres import PostgresStore
 from tests.servers.postgres import START_SECONDS, Postgres, running_postgres
 from torture.audit import COLUMNS, Change
 from torture.grounds.disk import Disk, limited, own_disk
-from torture.grounds.ground import Fault, Ground
+from torture.grounds.ground import AT_ONCE, Fault, Ground
 from torture.grounds.proxied import proxy_faults
 from torture.grounds.sqlite import audited
 from torture.proxy import Proxy
@@ -25,17 +24,20 @@ from torture.proxy import Proxy
 MOST_CONNECTIONS = 90
 """Of the hundred that a server allows as it comes: pools are sized so that a whole run needs no more."""
 LARGEST_WHEN_FULL = 1 << 20
+LOOKING = 2.0
+"""Seconds for a stranger to find rows that can be locked."""
 _COLUMNS = ", ".join(f'"{column}"' for column in COLUMNS)
 _AUDIT = f"""
 create schema torture;
 create table torture.ledger (job text, attempt bigint, token text);
 create table torture.business (id text);
+create table torture.filler (number bigint);
 create table torture.audit (
     seq bigint generated always as identity primary key, at bigint not null, tx text not null,
     id text, chain text, "index" bigint, type text, before text, after text, attempt_before bigint, attempt bigint,
     max_attempts bigint, token_before text, token text, leased_before bigint, leased_until bigint,
     scheduled_before bigint, scheduled_at bigint, worker_before text, worker text, key text, finished_at bigint,
-    keep bigint);
+    keep bigint, priority bigint);
 create function torture.note() returns trigger language plpgsql as $$
 declare
     now bigint := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
@@ -66,6 +68,7 @@ class PostgresGround(Ground):
         self.direct = server.tcp_address(**options)
         self.neighbour = server.tcp_address(schema="neighbour", **options)
         self._random = random.Random(server.port)
+        self._new_log = False
         with closing(server.connect()) as connection:
             self.versions = {"postgres": str(connection.info.server_version)}
 
@@ -92,46 +95,55 @@ class PostgresGround(Ground):
     def faults(self) -> list[Fault]:
         return [
             *proxy_faults(self.proxy, b"commit"),
-            Fault("backends terminated", self._terminate),
+            Fault("backends terminated", self._terminate, recovery=AT_ONCE),
             Fault("server restart", lambda seconds: self._restart(SIGQUIT, seconds), longest=1.0),
-            Fault("server kill", self._kill_postmaster, longest=1.0),
+            Fault("server kill", lambda seconds: self._restart(SIGKILL, seconds), longest=1.0),
             Fault("disk full", self._fill, longest=1.5),
             Fault("server stop fast", lambda seconds: self._restart(SIGINT, seconds), longest=0.5),
             Fault("pinned snapshot", self._pin, outage=False, longest=3.0),
-            Fault("row locked by a stranger", self._lock, longest=1.0),
+            Fault("row locked by a stranger", self._lock, outage=False, longest=1.0),
         ]
 
-    def _terminate(self, seconds: float) -> None:
+    def _terminate(self, seconds: float) -> bool:
         """End some of the connections, the listeners and renewers among them."""
-        self._rows(
+        ended = self._rows(
             "select pg_terminate_backend(pid) from pg_stat_activity"
             " where pid <> pg_backend_pid() and backend_type = 'client backend' and random() < 0.5"
         )
+        return any(told for (told,) in ended)
 
-    def _restart(self, how: Signals, seconds: float) -> None:
-        try:
-            self.server.stop(how)
-        except subprocess.TimeoutExpired:
-            self.server.stop(SIGQUIT)
+    def _restart(self, how: Signals, seconds: float) -> bool:
+        """Stop the server and start it again. Without its first process, all others notice, each when it looks."""
+        self.server.stop(how)
         time.sleep(seconds)
         self._revive()
+        return True
 
-    def _kill_postmaster(self, seconds: float) -> None:
-        """The process that all others follow is gone without a word: they notice, each when it looks."""
-        self.server.stop(SIGKILL)
-        time.sleep(seconds)
-        self._revive()
-
-    def _fill(self, seconds: float) -> None:
+    def _fill(self, seconds: float) -> bool:
         """No space for tables nor log: statements fail, and the server may crash and not come up by itself."""
-        if self._disk is not None:
-            self._disk.fill()
-            time.sleep(seconds)
-            self._disk.free()
-        elif (pid := self.server.pid) is not None:
+        try:
+            if self._disk is not None:
+                # The log has room to the end of its file: every other time it is to begin a new one.
+                self._new_log = self._random.random() < 0.5
+                return self._disk.be_full(seconds, self._refuses)
+            pid = self.server.pid
+            assert pid is not None
             with limited(pid, LARGEST_WHEN_FULL):
                 time.sleep(seconds)
-        self._revive()
+                return self._refuses()
+        finally:
+            self._revive()
+
+    def _refuses(self) -> bool:
+        """Whether a table cannot grow, or the server is gone."""
+        try:
+            with closing(self.server.connect()) as connection:
+                if self._new_log:
+                    connection.execute("select pg_switch_wal()")
+                connection.execute("insert into torture.filler select generate_series(1, 2000)")
+        except (psycopg.OperationalError, psycopg.InternalError):
+            return True
+        return False
 
     def _revive(self) -> None:
         """Have the server serve. One that starts while the last one's children still end gives up: then again."""
@@ -147,19 +159,27 @@ class PostgresGround(Ground):
                     raise
             time.sleep(0.05)
 
-    def _pin(self, seconds: float) -> None:
-        with suppress(psycopg.Error), closing(self.server.connect()) as connection:
+    def _pin(self, seconds: float) -> bool:
+        with closing(self.server.connect()) as connection:
             connection.execute("begin isolation level repeatable read")
             connection.execute("select 1")
             time.sleep(seconds)
+            connection.execute("select 1")
+        return True
 
-    def _lock(self, seconds: float) -> None:
-        with suppress(psycopg.Error), closing(self.server.connect()) as connection:
+    def _lock(self, seconds: float) -> bool:
+        """Hold a few rows that workers want, as soon as there are any."""
+        deadline = time.monotonic() + LOOKING
+        with closing(self.server.connect()) as connection:
             connection.execute("begin")
-            connection.execute(
+            while not connection.execute(
                 "select 1 from holdfast.job where status in ('pending', 'running') limit 3 for update skip locked"
-            )
+            ).fetchall():
+                if time.monotonic() > deadline:
+                    return False
+                time.sleep(0.02)
             time.sleep(seconds)
+        return True
 
     def leaks(self) -> dict[str, Any]:
         waiting = (
@@ -195,7 +215,8 @@ def postgres_ground(folder: Path, durability: str) -> Generator[Ground]:
         own_disk() as disk,
         running_postgres(
             where=disk.path if disk else None, fsync="on", deadlock_timeout="200ms", max_connections="100",
-            max_wal_size="128MB", log_min_messages="error",
+            # A log file that is used again needs no space: a full disk would go unnoticed.
+            max_wal_size="128MB", wal_recycle="off", log_min_messages="error",
             log_min_error_statement="panic", log_error_verbosity="terse",
         ) as server,
     ):  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Generator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from holdfast import SyncClient
@@ -21,6 +21,7 @@ _AUDITED = {
     "token": "{new}.token", "leased_before": "{old}.leased_until", "leased_until": "{new}.leased_until",
     "scheduled_before": "{old}.scheduled_at", "scheduled_at": "{new}.scheduled_at", "worker_before": "{old}.worker",
     "worker": "{new}.worker", "key": "{row}.key", "finished_at": "{row}.finished_at", "keep": "{row}.keep",
+    "priority": "{row}.priority",
 }  # fmt: skip
 
 WRITE_LOCK = 120
@@ -68,6 +69,7 @@ class SqliteGround(Ground):
             )
             connection.execute("create table torture_ledger (job text, attempt integer, token text)")
             connection.execute("create table torture_business (id text)")
+            connection.execute("create table torture_filler (what blob)")
             connection.execute(_trigger("insert", "new", None, "new"))
             connection.execute(_trigger("update", "new", "old", "new"))
             connection.execute(_trigger("delete", "old", "old", None))
@@ -109,25 +111,41 @@ class SqliteGround(Ground):
             faults.append(Fault("disk full", self._fill, longest=1.0))
         return faults
 
-    def _pin(self, seconds: float) -> None:
+    def _pin(self, seconds: float) -> bool:
         """A reader that does not end: the log cannot be folded into the file."""
         with closing(self._connect()) as connection:
             connection.execute("begin")
             connection.execute("select count(*) from holdfast_job").fetchone()
             time.sleep(seconds)
+        return True
 
-    def _hold(self, seconds: float) -> None:
+    def _hold(self, seconds: float) -> bool:
         """A stranger's transaction that takes its time."""
-        with closing(self._connect(10.0)) as connection, suppress(sqlite3.OperationalError):
-            connection.execute("begin immediate")
+        with closing(self._connect(10.0)) as connection:
+            try:
+                connection.execute("begin immediate")
+            except sqlite3.OperationalError:
+                return False  # everybody else was quicker
             time.sleep(seconds)
             connection.execute("rollback")
+        return True
 
-    def _fill(self, seconds: float) -> None:
+    def _fill(self, seconds: float) -> bool:
         assert self._disk is not None
-        self._disk.fill()
-        time.sleep(seconds)
-        self._disk.free()
+        try:
+            return self._disk.be_full(seconds, self._refuses)
+        finally:
+            with closing(self._connect()) as connection:
+                connection.execute("delete from torture_filler")
+
+    def _refuses(self) -> bool:
+        """Whether neither the file nor its log can grow."""
+        with closing(self._connect(1.0)) as connection:
+            try:
+                connection.execute("insert into torture_filler values (zeroblob(32768))")
+            except sqlite3.OperationalError as error:
+                return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+        return False
 
     def leaks(self) -> dict[str, object]:
         with closing(self._connect()) as connection:

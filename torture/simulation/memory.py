@@ -62,6 +62,7 @@ class Rows(dict[str, Record]):
                 leased_until=None if after is None else after.leased_until,
                 scheduled_before=None if before is None else before.scheduled_at,
                 scheduled_at=None if after is None else after.scheduled_at,
+                priority=known.priority,
                 worker_before=None if before is None else before.worker,
                 worker=None if after is None else after.worker,
                 key=known.key,
