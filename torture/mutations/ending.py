@@ -9,6 +9,17 @@ _NAIVE_LOOK = (
     " where b.job_id = job.id and step.status <> 'completed')"
 )
 
+_LOOK_FIRST = Edit(
+    "holdfast.completing",
+    "        self._tx = self._store.join(self._native) if self._borrowed else await self._store.begin()\n"
+    "        try:\n"
+    "            record = await self._tx.perform(LockChain(self._chain_id))\n",
+    "        record = await self._store.perform(LockChain(self._chain_id))\n"
+    "        self._tx = await self._store.begin()\n"
+    "        try:\n"
+    "            pass\n",
+)
+
 MUTANTS: dict[str, Mutant] = {
     "continuation apart": Mutant(
         "the one step for an end and what follows it: once in twenty times a crash comes in between",
@@ -73,7 +84,7 @@ MUTANTS: dict[str, Mutant] = {
         favour=("start_fan_in",),
     ),
     "complete twice": Mutant(
-        "the check that a chain is unfinished when it is completed from outside",
+        "the lock on a chain while it is completed from outside, and the check that it is unfinished",
         (4, 17),
         {
             "memory": (
@@ -81,6 +92,22 @@ MUTANTS: dict[str, Mutant] = {
                     "holdfast.stores.memory.completing",
                     "if job.id != op.job_id or job.status.finished:",
                     "if job.id != op.job_id:",
+                ),
+            ),
+            "sqlite": (
+                _LOOK_FIRST,
+                Edit(
+                    "holdfast.stores.sqlite.completing",
+                    "if job.id != op.job_id or job.status.finished:",
+                    "if job.id != op.job_id:",
+                ),
+            ),
+            "postgres": (
+                _LOOK_FIRST,
+                Edit(
+                    "holdfast.stores.postgres.completing",
+                    "if tail.id != op.job_id or tail.status in FINISHED:",
+                    "if tail.id != op.job_id:",
                 ),
             ),
             "redis": (

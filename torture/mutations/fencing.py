@@ -6,6 +6,12 @@ from torture.mutations.mutant import Edit, Mutant, postgres, sqlite
 
 _SAME_TOKEN = " and asked.token = held.token"
 
+_GUARDED = f"{_SAME_TOKEN}\n     where held.status = 'running'"
+_LENIENT = """
+def lost(status, held_by, token):
+    return None if status == "cancelled" else plain(status, held_by, token)
+"""
+
 MUTANTS: dict[str, Mutant] = {
     "fence by status alone": Mutant(
         "the token in the guard of a settlement",
@@ -89,6 +95,17 @@ MUTANTS: dict[str, Mutant] = {
                     'job.status not in ("running", "cancelled") or',
                 ),
                 sqlite("settle_completed", "and status = 'running' and token = :token", ""),
+            ),
+            "postgres": (
+                postgres(
+                    "settle_completed",
+                    _GUARDED,
+                    " and (asked.token = held.token or held.status = 'cancelled')"
+                    "\n     where held.status in ('running', 'cancelled')",
+                ),
+                Edit(
+                    "holdfast.stores.postgres.settling", "import SQL, lost\n", f"import SQL, lost as plain\n{_LENIENT}"
+                ),
             ),
             "redis": (
                 Edit(
