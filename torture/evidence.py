@@ -39,6 +39,8 @@ class Facts(msgspec.Struct, kw_only=True):
     """A supervisor and its processes took part."""
     swept: dict[str, list[str]] = {}
     """Failpoints of the sweep that nobody met, by whose they are."""
+    unharmed: list[str] = []
+    """Kinds of fault that were planned and never happened."""
     transactional: bool = True
     """The application's own rows share the store's transactions."""
     own_clock: bool = True

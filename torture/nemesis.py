@@ -13,13 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from torture.fleet import Fleet
+from torture.grounds.ground import RECOVERY as RECOVERY
 from torture.grounds.ground import Fault, Ground
 from torture.history import History, real_now
 
 WORKERS = ("kill", "freeze", "terminate")
 SUPERVISED = "supervised kill"
-RECOVERY = 2.0
-"""Seconds after an outage until everyone has connected again; they count as part of it."""
 
 
 class Nemesis:
@@ -36,6 +35,7 @@ class Nemesis:
         calm: float = 0.0,
         only: tuple[str, ...] = (),
         supervised: Path | None = None,
+        begin_after: float = 1.0,
     ) -> None:
         """`calm` is for how long there is peace after each kind of harm had its turn; `supervised` is the file with
         the processes of a supervisor, where one takes part.
@@ -48,7 +48,7 @@ class Nemesis:
         self._calm = calm
         self._only = only
         self._supervised = supervised
-        self._next = time.monotonic() + 1.0
+        self._next = time.monotonic() + begin_after
         self._harming = threading.Event()
         self._faults: queue.SimpleQueue[Fault] = queue.SimpleQueue()
         # One thread for all of them, which never ends: a server that it starts again follows it into death.
@@ -56,6 +56,12 @@ class Nemesis:
         # Each kind in turn, in an order of the seed's, so that even a short run meets most of them.
         self._order: list[Fault | str] = []
         self._calmed = True
+        self._happened: set[str] = set()
+
+    @property
+    def unharmed(self) -> list[str]:
+        """Kinds of harm that were to be done and never happened so far: what they could have broken is not shown."""
+        return sorted({_kind(each) for each in self._kinds()} - self._happened)
 
     def act(self) -> None:
         """Perhaps do some harm."""
@@ -68,12 +74,7 @@ class Nemesis:
             return
         if not self._order:
             self._calmed = False
-            self._order = [*self._ground.faults(), *WORKERS, *self._random.choices(WORKERS, k=2)]
-            self._order += [] if self._supervised is None else [SUPERVISED]
-            if self._only:
-                self._order = [
-                    each for each in self._order if (each if isinstance(each, str) else each.kind) in self._only
-                ]
+            self._order = [*self._kinds(), *filter(self._is_meant, self._random.choices(WORKERS, k=2))]
             self._random.shuffle(self._order)
         if not self._order:
             return
@@ -96,22 +97,35 @@ class Nemesis:
         while self._harming.is_set() and time.monotonic() < until:
             time.sleep(0.02)
 
+    def _kinds(self) -> list[Fault | str]:
+        all_kinds = [*self._ground.faults(), *WORKERS, *([] if self._supervised is None else [SUPERVISED])]
+        return [each for each in all_kinds if self._is_meant(each)]
+
+    def _is_meant(self, fault: Fault | str) -> bool:
+        return not self._only or _kind(fault) in self._only
+
     def _harm_for_ever(self) -> None:
         while True:
             self._harm(self._faults.get())
             self._harming.clear()
 
     def _harm(self, fault: Fault) -> None:
+        """What happened is noted as a fault, what was only tried is noted as that, and excuses nothing."""
         begun = real_now()
         seconds = self._random.uniform(0.3, 1.0) * fault.longest
+        kind, what = fault.kind, "tried"
         try:
-            fault.harm(seconds)
+            if fault.harm(seconds):
+                what = "fault"
+                self._happened.add(kind)
         except Exception as error:
-            self._history.note("broke", error=f"{fault.kind}: {type(error).__name__}: {error}")
+            self._history.note("broke", error=f"{kind}: {type(error).__name__}: {error}")
+            # Nobody knows how far it came: it does not count as what it was meant to be, but the store may be away.
+            kind, what = f"{kind}, broken off", "fault"
         back = real_now()
         if fault.outage:
-            time.sleep(RECOVERY)
-        self._history.note("fault", kind=fault.kind, begun=begun, back=back, outage=fault.outage)
+            time.sleep(fault.recovery)
+        self._history.note(what, kind=kind, begun=begun, back=back, outage=fault.outage)
 
     def _freeze(self) -> None:
         victim = self._fleet.freeze()
@@ -134,4 +148,9 @@ class Nemesis:
 
     def _note(self, kind: str, victim: str | None) -> None:
         if victim is not None:
+            self._happened.add(kind)
             self._history.note("fault", kind=kind, begun=real_now(), outage=False, victim=victim)
+
+
+def _kind(fault: Fault | str) -> str:
+    return fault if isinstance(fault, str) else fault.kind

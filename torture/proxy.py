@@ -1,4 +1,4 @@
-"""A TCP proxy that does harm: delays, stalls, resets, and cuts between a request and its answer."""
+"""A TCP proxy that does harm: delays, stalls, resets, dead connections, and cuts between a request and its answer."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import socket
 import struct
 import threading
 import time
+from collections.abc import Iterable
 from typing import Literal
 
 Mode = Literal["pass", "delay", "stall", "refuse"]
+Pair = tuple[socket.socket, socket.socket]
 
 
 class Proxy:
@@ -30,11 +32,18 @@ class Proxy:
         self._cut_at = re.compile(b"")
         self.cut = 0
         """Answers that were cut off so far."""
+        self.hindered = 0
+        """Times that bytes had to wait, or somebody was refused."""
+        self.dead = 0
+        """Connections that went dead so far."""
+        self.given_up = 0
+        """Of the dead ones, those that their client used, got no answer on, and hung up."""
         self.accepted = 0
         self.most = 0
         """Connections at once."""
         self._lock = threading.Lock()
-        self._pairs: set[tuple[socket.socket, socket.socket]] = set()
+        self._pairs: set[Pair] = set()
+        self._dead: set[Pair] = set()
         self._closed = False
         threading.Thread(target=self._accept, name="proxy", daemon=True).start()
 
@@ -43,21 +52,31 @@ class Proxy:
         with self._lock:
             self._cuts, self._cut_at = number, re.compile(like, re.DOTALL | re.IGNORECASE)
 
-    def reset(self, share: float = 1.0) -> int:
-        """Cut connections with a reset; answers how many."""
+    def deaden(self, share: float) -> int:
+        """Of the connections that exist, have about this share go dead for good; answers how many did.
+
+        What either end of a dead one says is taken and goes nowhere, and neither learns of the other's end, by FIN or
+        by reset. It lasts until its client hangs up by itself. Connections that are made later are not concerned.
+        """
         with self._lock:
-            doomed = [pair for pair in self._pairs if self._random.random() < share]
-        for pair in doomed:
-            for end in pair:
-                with contextlib.suppress(OSError):
-                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self._hang_up(pair)
+            dying = {pair for pair in self._pairs - self._dead if self._random.random() < share}
+            self._dead |= dying
+            self.dead += len(dying)
+        return len(dying)
+
+    def reset(self, share: float = 1.0) -> int:
+        """Cut connections with a reset; answers how many. Dead ones hear nothing of it."""
+        with self._lock:
+            doomed = [pair for pair in self._pairs - self._dead if self._random.random() < share]
+        self._cut(doomed)
         return len(doomed)
 
     def close(self) -> None:
         self._closed = True
         self._listener.close()
-        self.reset()
+        with self._lock:
+            left = set(self._pairs)
+        self._cut(left)
 
     def _accept(self) -> None:
         while not self._closed:
@@ -67,6 +86,7 @@ class Proxy:
                 return
             self.accepted += 1
             if self.mode == "refuse":
+                self.hindered += 1
                 client.close()
                 continue
             try:
@@ -77,28 +97,32 @@ class Proxy:
             for end in (client, server):
                 end.settimeout(None)
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            pair = (client, server)
+            pair: Pair = (client, server)
             with self._lock:
                 self._pairs.add(pair)
                 self.most = max(self.most, len(self._pairs))
             threading.Thread(target=self._pass, args=(pair,), daemon=True).start()
 
-    def _pass(self, pair: tuple[socket.socket, socket.socket]) -> None:
-        client, server = pair
+    def _pass(self, pair: Pair) -> None:
         try:
-            self._exchange(client, server)
+            self._exchange(pair)
         except (OSError, ValueError):
             pass
         finally:
             self._hang_up(pair)
 
-    def _exchange(self, client: socket.socket, server: socket.socket) -> None:
+    def _exchange(self, pair: Pair) -> None:
         """Until one end hangs up, or an answer is to be cut off."""
+        client, server = pair
         swallowing = False
         while True:
             ready, _, _ = select.select([client, server], [], [], 1.0)
+            if pair in self._dead:
+                self._swallow(client)
+                return
             if self.mode == "stall" and ready:
-                # Half-open: everything is accepted and nothing comes of it, until the stall is over.
+                # Everything is accepted and nothing comes of it, until the stall is over.
+                self.hindered += 1
                 time.sleep(0.05)
                 continue
             for end in ready:
@@ -106,6 +130,7 @@ class Proxy:
                 if not data:
                     return
                 if self.mode == "delay":
+                    self.hindered += 1
                     time.sleep(self.delay * self._random.random())
                 if end is client:
                     swallowing = swallowing or self._to_be_cut(data)
@@ -116,6 +141,18 @@ class Proxy:
                 else:
                     client.sendall(data)
 
+    def _swallow(self, client: socket.socket) -> None:
+        """Take what a client says over a dead connection, until it gives up."""
+        said = False
+        try:
+            while client.recv(1 << 18):
+                said = True
+        except OSError:
+            pass  # it hung up with a reset
+        if said:
+            with self._lock:
+                self.given_up += 1
+
     def _to_be_cut(self, data: bytes) -> bool:
         if not self._cuts or not self._cut_at.search(data):
             return False
@@ -125,9 +162,17 @@ class Proxy:
             self._cuts -= 1
         return True
 
-    def _hang_up(self, pair: tuple[socket.socket, socket.socket]) -> None:
+    def _cut(self, doomed: Iterable[Pair]) -> None:
+        for pair in doomed:
+            for end in pair:
+                with contextlib.suppress(OSError):
+                    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self._hang_up(pair)
+
+    def _hang_up(self, pair: Pair) -> None:
         with self._lock:
             self._pairs.discard(pair)
+            self._dead.discard(pair)
         for end in pair:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)

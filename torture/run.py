@@ -116,6 +116,7 @@ def _run(
         facts.quiet = _come_to_rest(ground, fleet, producers, profile.settle)
         facts.ended = real_now()
         facts.swept = {"worker": fleet.sweep.left, "producer": producers.sweep.left}
+        facts.unharmed = nemesis.unharmed
         fleet.close()
         if supervisor is not None:
             _dismiss(supervisor, history)

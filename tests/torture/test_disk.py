@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
 
-from torture.grounds.disk import limited
+import pytest
+
+from torture.grounds.disk import limited, own_disk
 from torture.grounds.power import lose_unflushed
 
 WRITER = """
@@ -40,6 +43,32 @@ def test_a_limited_process_cannot_write_beyond_its_limit_and_can_again_afterward
         writer.stdin.close()
 
     assert (before, meanwhile, after) == ("written", "27", "written")  # EFBIG
+
+
+def test_a_full_disk_has_no_byte_left_and_has_room_again_afterwards() -> None:
+    with own_disk() as disk:
+        if disk is None:  # who may not mount has none to fill
+            return
+        file = disk.path / "file"
+
+        def refused() -> bool:
+            try:
+                file.write_bytes(b"x")
+            except OSError as error:
+                return error.errno == errno.ENOSPC
+            return False
+
+        assert disk.be_full(0.0, refused)
+        assert not refused()
+
+
+def test_a_disk_that_nobody_wrote_to_was_not_full_for_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torture.grounds.disk.PATIENCE", 0.1)
+    with own_disk() as disk:
+        if disk is None:
+            return
+
+        assert not disk.be_full(0.0, lambda: False)
 
 
 def test_what_was_never_flushed_is_lost(tmp_path: Path) -> None:

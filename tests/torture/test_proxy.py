@@ -1,13 +1,15 @@
-"""The proxy: passes, resets, stalls, and cuts between a request and its answer."""
+"""The proxy: passes, resets, stalls, goes dead, and cuts between a request and its answer."""
 
 from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 
 import pytest
 
+from torture.grounds.proxied import proxy_faults
 from torture.proxy import Proxy
 
 
@@ -17,6 +19,7 @@ class Echo:
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.heard: list[bytes] = []
+        self.connections: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
@@ -25,7 +28,12 @@ class Echo:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
+            self.connections.append(connection)
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def hang_up(self) -> None:
+        for connection in self.connections:
+            connection.shutdown(socket.SHUT_RDWR)
 
     def _serve(self, connection: socket.socket) -> None:
         with connection:
@@ -105,6 +113,69 @@ def test_a_stalled_connection_stays_open_and_says_nothing(proxy: Proxy) -> None:
         proxy.mode = "pass"
         client.settimeout(10)
         assert client.recv(100) == b"two"
+
+
+def test_a_dead_connection_stays_dead_until_its_client_hangs_up(proxy: Proxy, server: Echo) -> None:
+    with connect(proxy) as client:
+        client.sendall(b"one")
+        client.recv(100)
+        assert proxy.deaden(1.0) == 1
+        client.sendall(b"two")
+        proxy.reset()
+        client.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            client.recv(100)
+
+        with connect(proxy) as another:
+            another.sendall(b"three")
+            assert another.recv(100) == b"three"
+    until(lambda: proxy.given_up == 1)
+    assert server.heard == [b"one", b"three"]
+    assert proxy.dead == 1
+
+
+def test_a_dead_connection_does_not_tell_that_the_server_hung_up(proxy: Proxy, server: Echo) -> None:
+    with connect(proxy) as client:
+        client.sendall(b"one")
+        client.recv(100)
+        proxy.deaden(1.0)
+        server.hang_up()
+        client.settimeout(0.2)
+
+        with pytest.raises(TimeoutError):
+            client.recv(100)
+
+
+def test_half_open_connections_count_once_somebody_gave_one_up(proxy: Proxy) -> None:
+    harm = {fault.kind: fault for fault in proxy_faults(proxy, b"", deadline=0.2)}["half-open connections"].harm
+
+    assert not harm(0.0)
+    clients = [connect(proxy) for _ in range(40)]  # so many that some go dead, by the seed
+    until(lambda: proxy.accepted == 40)
+    dead = threading.Thread(target=lambda: (until(lambda: proxy.dead > 0), _give_up(clients)))
+    dead.start()
+    assert harm(0.0)
+    dead.join()
+
+
+def test_harm_that_met_nobody_is_told_as_such(proxy: Proxy) -> None:
+    faults = {fault.kind: fault for fault in proxy_faults(proxy, b"", deadline=0.2)}
+
+    for kind in ("slow network", "connections reset", "network cut"):
+        assert not faults[kind].harm(0.0)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def _give_up(clients: list[socket.socket]) -> None:
+    for client in clients:
+        client.sendall(b"anybody there?")
+        client.close()
 
 
 def _until_closed(client: socket.socket) -> None:

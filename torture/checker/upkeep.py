@@ -91,6 +91,7 @@ def crash_anywhere(evidence: Evidence) -> Tally:
     tally = Tally()
     for who, left in evidence.facts.swept.items():
         tally.counts[f"{who} points not met"] = len(left)
+    tally.counts["kinds of fault that never happened"] = len(evidence.facts.unharmed)
     for note in evidence.noted("fault"):
         if note.facts["kind"] in CRASHES:
             tally.counts[note.facts["kind"]] = tally.counts.get(note.facts["kind"], 0) + 1
@@ -98,8 +99,8 @@ def crash_anywhere(evidence: Evidence) -> Tally:
     tally.counts["failpoints met"] = points.total()
     tally.counts["different failpoints"] = len(points)
     tally.opportunities = int(sum(tally.counts.get(kind, 0) for kind in CRASHES)) + points.total()
-    if evidence.facts.timely and any(evidence.facts.swept.values()):
-        tally.opportunities = 0  # some point was never the last: not everything was shown
+    if evidence.facts.timely and (evidence.facts.unharmed or any(evidence.facts.swept.values())):
+        tally.opportunities = 0  # some point was never the last, some harm never came: not everything was shown
     return tally
 
 

@@ -1,23 +1,29 @@
 """A disk of a run's own that can be full: the server or file on it finds no more space, and everybody else has theirs.
 
-For root it is a tmpfs, made as small as what is on it: real ENOSPC. Who is not root can limit how large a file each of
-the server's processes may write (RLIMIT_FSIZE): EFBIG, beyond that size only. Either way a write fails in its middle.
+For root it is a tmpfs, made about as small as what is on it and filled up to its last page: real ENOSPC. Who is not
+root can limit how large a file each of the server's processes may write (RLIMIT_FSIZE): EFBIG, beyond that size only.
+Either way a write fails in its middle.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOM = 8 << 30
 LEFT = 128 << 10
-"""Bytes that a full disk still has: enough to fail in the middle of something."""
+"""Bytes beyond what is on it to which a disk is cut: what is written meanwhile must fit. A file of ours takes them."""
+MOST_PAGES = 1 << 14
+"""Beyond what anybody lets go of while a disk is full."""
+PATIENCE = 3.0
+"""Seconds more for a store that has not needed any space yet."""
 
 
 class Disk:
@@ -25,17 +31,46 @@ class Disk:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._filler = path / "filler"
+
+    def be_full(self, seconds: float, refused: Callable[[], bool]) -> bool:
+        """Have no room for so long, or until the store was seen to refuse a write for that, whichever is longer.
+
+        `refused` has the store write something, and tells whether it could not. So does this, of the whole time.
+        """
+        seen = False
+        until = time.monotonic() + seconds
+        try:
+            while time.monotonic() < (until if seen else until + PATIENCE):
+                seen = (self.fill() and refused()) or seen
+                time.sleep(0.05)
+        finally:
+            self.free()
+        return seen
 
     def fill(self) -> bool:
         """Leave no room. Tells whether that worked: somebody may write faster than we look."""
+        if self._filler.exists():  # it was cut already; what was let go of since is taken again
+            return self._top_up()
         for _ in range(50):
             told = os.statvfs(self.path)
             if self._resize((told.f_blocks - told.f_bfree) * told.f_frsize + LEFT):
-                return True
+                return self._top_up()
         return False
 
     def free(self) -> None:
         self._resize(ROOM)
+        self._filler.unlink(missing_ok=True)
+
+    def _top_up(self) -> bool:
+        """Take every page that is left."""
+        with self._filler.open("ab", buffering=0) as filler:
+            for _ in range(MOST_PAGES):
+                try:
+                    filler.write(bytes(os.statvfs(self.path).f_bsize))
+                except OSError as error:
+                    return error.errno == errno.ENOSPC
+        return False
 
     def _resize(self, size: int) -> bool:
         command = ["mount", "-o", f"remount,size={size}", str(self.path)]

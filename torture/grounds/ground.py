@@ -9,8 +9,13 @@ from typing import Any
 
 from torture.audit import Change
 
-Harm = Callable[[float], None]
-"""Do some harm for about so many seconds, and undo it."""
+Harm = Callable[[float], bool]
+"""Do some harm for about so many seconds, and undo it. Tells whether the store, or whoever uses it, was met by it."""
+
+RECOVERY = 2.0
+"""Seconds after an outage until everyone has connected again; they count as part of it."""
+AT_ONCE = 0.5
+"""The same where the store was there all the time and only connections were lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,8 @@ class Fault:
     outage: bool = True
     longest: float = 0.0
     """Seconds; 0 for what is over at once."""
+    recovery: float = RECOVERY
+    """Seconds that an outage goes on for after the harm is undone."""
 
 
 class Ground(ABC):

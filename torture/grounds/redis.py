@@ -10,13 +10,13 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from typing import Any
 
-from redis.exceptions import ConnectionError as NoServer
+from redis.exceptions import RedisError
 
 from tests.servers.redis import RedisServer, run_redis
 from torture import lua_audit
 from torture.audit import Change
 from torture.grounds.disk import Disk, limited, own_disk
-from torture.grounds.ground import Fault, Ground
+from torture.grounds.ground import AT_ONCE, Fault, Ground
 from torture.grounds.proxied import proxy_faults
 from torture.proxy import Proxy
 
@@ -51,8 +51,8 @@ class RedisGround(Ground):
     def faults(self) -> list[Fault]:
         return [
             *proxy_faults(self.proxy, b"evalsha"),
-            Fault("scripts flushed", self._flush),
-            Fault("clients killed", self._kill_clients),
+            Fault("scripts flushed", self._flush, recovery=AT_ONCE),
+            Fault("clients killed", self._kill_clients, recovery=AT_ONCE),
             Fault("server kill", lambda seconds: self._restart(SIGKILL, seconds), longest=1.0),
             Fault("server restart", lambda seconds: self._restart(SIGTERM, seconds), longest=0.5),
             Fault("server asleep", self._sleep, longest=1.0),
@@ -60,53 +60,66 @@ class RedisGround(Ground):
             Fault("disk full", self._fill_disk, longest=1.0),
         ]
 
-    def _flush(self, seconds: float) -> None:
+    def _flush(self, seconds: float) -> bool:
         with self.server.connect() as client:
-            client.script_flush()
+            return bool(client.script_flush())
 
-    def _kill_clients(self, seconds: float) -> None:
+    def _kill_clients(self, seconds: float) -> bool:
         with self.server.connect() as client:
-            client.execute_command("CLIENT", "KILL", "TYPE", "normal")
-            client.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
+            killed = [client.execute_command("CLIENT", "KILL", "TYPE", kind) for kind in ("normal", "pubsub")]
+        return sum(killed) > 0
 
-    def _restart(self, how: Signals, seconds: float) -> None:
+    def _restart(self, how: Signals, seconds: float) -> bool:
         self.server.stop(how)
         time.sleep(seconds)
         self.server.start()
+        return True
 
-    def _fill_memory(self, seconds: float) -> None:
+    def _fill_memory(self, seconds: float) -> bool:
         """No more memory, and nothing may be evicted: the server refuses whatever could need some."""
+        seen = False
         with self.server.connect() as client:
-            client.config_set("maxmemory", str(client.info("memory")["used_memory"]))
-            time.sleep(seconds)
-            client.config_set("maxmemory", "0")
+            try:
+                client.config_set("maxmemory", str(client.info("memory")["used_memory"]))
+                until = time.monotonic() + seconds
+                while time.monotonic() < until:
+                    seen = self._refuses() or seen
+                    time.sleep(0.05)
+            finally:
+                client.config_set("maxmemory", "0")
+        return seen
 
-    def _fill_disk(self, seconds: float) -> None:
+    def _fill_disk(self, seconds: float) -> bool:
         """No space for the append-only file: with `appendfsync always` the server ends rather than lie."""
-        if self._disk is not None:
-            self._disk.fill()
-            time.sleep(seconds)
-            self._disk.free()
-        elif (pid := self.server.pid) is not None:
+        try:
+            if self._disk is not None:
+                return self._disk.be_full(seconds, self._refuses)
+            pid = self.server.pid
+            assert pid is not None
             largest = max((file.stat().st_size for file in append_only_files(self.server)), default=0)
-            with limited(pid, largest + 4096), suppress(ProcessLookupError):
+            with suppress(ProcessLookupError), limited(pid, largest + 4096):
                 time.sleep(seconds)
-        if not self._answers():
-            self.server.stop()
-            self.server.start()
+            return self._refuses()
+        finally:
+            if self._refuses():
+                self.server.stop()
+                self.server.start()
 
-    def _answers(self) -> bool:
-        """Whether the server lives on: an answer comes after all that it still had to write."""
+    def _refuses(self) -> bool:
+        """Whether the server does not write what it is told, or is gone: an answer comes after all it had to write."""
         try:
             with self.server.connect() as client:
-                return bool(client.ping())
-        except NoServer:
-            return False
+                client.set("torture:filler", "x" * 16384)
+                client.delete("torture:filler")
+        except RedisError:
+            return True
+        return False
 
-    def _sleep(self, seconds: float) -> None:
+    def _sleep(self, seconds: float) -> bool:
         with self.server.connect() as client:
             client.execute_command("CLIENT", "PAUSE", str(int(seconds * 1000)), "ALL")
         time.sleep(seconds)
+        return True
 
     def leaks(self) -> dict[str, Any]:
         deadline = time.monotonic() + 3

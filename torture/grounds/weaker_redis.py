@@ -40,12 +40,13 @@ class WeakerRedis(RedisGround):
             faults.append(Fault("power lost", self._lose_power, longest=0.3))
         return faults
 
-    def _lose_power(self, seconds: float) -> None:
+    def _lose_power(self, seconds: float) -> bool:
         assert self._flushed is not None
         self.server.stop(SIGKILL)
         lose_unflushed(self._flushed, append_only_files(self.server))
         time.sleep(seconds)
         self.server.start()
+        return True
 
 
 class ReplicatedRedis(RedisGround):
@@ -60,7 +61,7 @@ class ReplicatedRedis(RedisGround):
     def faults(self) -> list[Fault]:
         return [Fault("failover", self._fail_over, longest=0.3)]
 
-    def _fail_over(self, seconds: float) -> None:
+    def _fail_over(self, seconds: float) -> bool:
         self.server.stop(SIGKILL)
         with self._replica.connect() as client:
             client.execute_command("REPLICAOF", "NO", "ONE")
@@ -75,6 +76,7 @@ class ReplicatedRedis(RedisGround):
         old.start()
         self._replica = old
         self._follow()
+        return True
 
     def _follow(self) -> None:
         """Have the replica follow, by way of the link, and wait until it has everything."""
