@@ -15,6 +15,8 @@ from holdfast.stores.postgres.address import parse
 from torture.history import Outcome
 
 MOST_CONNECTIONS = 4
+PATIENCE = 8.0
+"""Seconds that an application gives a transaction: over a connection that went dead no answer ever comes."""
 
 
 class Business:
@@ -40,14 +42,15 @@ class Business:
         except (psycopg.Error, aiosqlite.Error, OSError) as error:
             return "fail", {"error": str(error)}
         try:
-            await connection.execute(_insert(connection), (id,))
-            chain = await client.start(bound, tx=connection)
-            if rollback:
-                await connection.rollback()
-                return "fail", {"rolled back": True}
-            committing = True
-            await connection.commit()
-            return "ok", {"found": [chain.id], "deduplicated": [chain.deduplicated]}
+            async with asyncio.timeout(PATIENCE):
+                await connection.execute(_insert(connection), (id,))
+                chain = await client.start(bound, tx=connection)
+                if rollback:
+                    await connection.rollback()
+                    return "fail", {"rolled back": True}
+                committing = True
+                await connection.commit()
+                return "ok", {"found": [chain.id], "deduplicated": [chain.deduplicated]}
         except (psycopg.Error, aiosqlite.Error, HoldfastError, OSError) as error:
             # Before the commit was sent it cannot have happened: the connection ends with what it held.
             return ("info" if committing else "fail"), {"error": f"{type(error).__name__}: {error}"}
