@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from types import TracebackType
 from typing import Self
@@ -15,7 +15,7 @@ from holdfast.client import Client
 from holdfast.events import Event
 from holdfast.ids import new_token
 from holdfast.naming import Names
-from holdfast.observer import Observer, Observers
+from holdfast.observer import Observer, Observers, log
 from holdfast.options import check_duration
 from holdfast.retry import Retry, Seconds, seconds
 from holdfast.worker.claimer import Claimer
@@ -174,29 +174,47 @@ class Worker:
         loop = asyncio.get_running_loop()
         renewer = Renewer(self._store, self._holdings, self._observers, self.id, shortest=self._shortest_lease)
         watchdog = Watchdog(loop, self._holdings, patience=min(self._shortest_lease / 4, 5.0))
-        unsubscribe = self._store.wakeups.subscribe(self._feeder.hear)
-        unsubscribe_renewer = self._store.wakeups.subscribe(renewer.hear)
-        renewer.start()
-        watchdog.start()
-        settling = asyncio.create_task(self._settler.run(), name="holdfast-settler")
         fencer = Fencer(self._holdings, shortest=self._shortest_lease)
-        fencing = asyncio.create_task(fencer.run(), name="holdfast-fencer")
-        pruning = asyncio.create_task(Pruner(self._store, self._observers, self.id).run(), name="holdfast-pruner")
-        self._observers.tell("worker_started", worker=self.id, detail=", ".join(sorted(self._types)))
+        pruner = Pruner(self._store, self._observers, self.id)
+        with ExitStack() as subscriptions:
+            subscriptions.callback(self._store.wakeups.subscribe(self._feeder.hear))
+            subscriptions.callback(self._store.wakeups.subscribe(renewer.hear))
+            _start_threads(renewer, watchdog)
+            parts = [
+                asyncio.create_task(self._settler.run(), name="holdfast-settler"),
+                asyncio.create_task(fencer.run(), name="holdfast-fencer"),
+                asyncio.create_task(pruner.run(), name="holdfast-pruner"),
+            ]
+            for part in parts:
+                part.add_done_callback(self._miss)
+            self._observers.tell("worker_started", worker=self.id, detail=", ".join(sorted(self._types)))
+            try:
+                await self._feeder.run(self._slots)
+                await self._wind_down()
+                for part in parts:
+                    if part.done() and not part.cancelled():
+                        part.result()
+            finally:
+                subscriptions.close()
+                await self._end(parts, renewer, watchdog)
+
+    async def _end(self, parts: list[asyncio.Task[None]], renewer: Renewer, watchdog: Watchdog) -> None:
         try:
-            await self._feeder.run(self._slots)
-            await self._wind_down()
-        finally:
-            unsubscribe()
-            unsubscribe_renewer()
-            for task in (settling, fencing, pruning):
-                task.cancel()
-            await asyncio.gather(settling, fencing, pruning, return_exceptions=True)
+            for part in parts:
+                part.cancel()
+            await asyncio.gather(*parts, return_exceptions=True)
             # Not in the loop's own pool: handlers may have blocked all of it.
             await self._threads.submit(partial(_stop_threads, renewer, watchdog))
+        finally:
             self._processes.close()
             self._threads.close()
             self._observers.tell("worker_stopped", worker=self.id)
+
+    def _miss(self, part: asyncio.Task[None]) -> None:
+        """A part that should run for ever has ended. Better to stop than to hold jobs whose outcomes nobody writes."""
+        if not part.cancelled() and (error := part.exception()) is not None:
+            log.error("%s of worker %s broke: it stops", part.get_name(), self.id, exc_info=error)
+            self.stop()
 
     # Stopping
 
@@ -218,6 +236,15 @@ class Worker:
         with suppress(TimeoutError):
             # Not written in time, the leases run out: nothing depends on it.
             await asyncio.wait_for(self._settler.flush(), timeout=LAST_WORDS)
+
+
+def _start_threads(renewer: Renewer, watchdog: Watchdog) -> None:
+    renewer.start()
+    try:
+        watchdog.start()
+    except BaseException:
+        renewer.stop(0)
+        raise
 
 
 def _stop_threads(renewer: Renewer, watchdog: Watchdog) -> None:

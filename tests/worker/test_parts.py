@@ -1,0 +1,89 @@
+"""A part of the worker breaks, or cannot be started: the worker does not go on without it, and says so."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from holdfast import Store
+from holdfast.operations import Operation, Settle
+from holdfast.stores.memory import MemoryStore
+from holdfast.testing.clock import ManualClock
+from holdfast.wakeups import Listener
+from tests.worker.faulty import FaultyStore
+from tests.worker.stage import Stage, soon
+
+
+@pytest.fixture
+def store(clock: ManualClock) -> Store:
+    return MemoryStore(clock=clock)
+
+
+class Forgetful(FaultyStore):
+    """Somebody else's store, with a mistake: it does not say what became of settlements."""
+
+    async def perform(self, operation: Operation[Any], /) -> Any:
+        answer = await super().perform(operation)
+        return [] if operation.verb == Settle.verb else answer
+
+
+async def test_a_worker_that_can_write_no_outcome_any_more_stops_and_says_why(
+    store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("holdfast.worker.worker.LAST_WORDS", 0.1)
+    stage = Stage(Forgetful(store), clock)
+
+    @stage.jobs.job
+    async def hello() -> str:
+        return "hello"
+
+    await stage.start(hello.bind())
+    with pytest.raises(ExceptionGroup):
+        await soon(stage.worker().run())
+
+    assert "holdfast-settler" in caplog.text
+    assert stage.ear.find("worker_stopped")
+
+
+@pytest.mark.parametrize("part", ["renewer", "watchdog"])
+async def test_one_that_cannot_be_started_leaves_nothing_behind(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    @stage.jobs.job
+    async def hello() -> str:
+        return "hello"
+
+    start, subscribe = threading.Thread.start, stage.store.wakeups.subscribe
+    begun: list[threading.Thread] = []
+    listening: list[Listener] = []
+
+    def start_most(thread: threading.Thread) -> None:
+        if part in thread.name:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+        if "renewer" in thread.name:
+            begun.append(thread)
+
+    def count(listener: Listener) -> Callable[[], None]:
+        leave = subscribe(listener)
+        listening.append(listener)
+
+        def leave_and_count() -> None:
+            leave()
+            listening.remove(listener)
+
+        return leave_and_count
+
+    monkeypatch.setattr(threading.Thread, "start", start_most)
+    monkeypatch.setattr(stage.store.wakeups, "subscribe", count)
+
+    with pytest.raises(RuntimeError, match="new thread"):
+        await soon(stage.worker().run())
+
+    assert not listening
+    for thread in begun:
+        thread.join(10)
+        assert not thread.is_alive()
