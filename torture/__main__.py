@@ -28,7 +28,7 @@ DURABILITIES = ("always", "everysec", "none", "replica", "lagging replica")
 
 
 def main(arguments: list[str]) -> int:
-    """Exit codes: 0 valid, 1 an invariant is violated, 2 usage."""
+    """Exit codes: 0 valid, 1 an invariant is violated, 2 usage, 3 valid but for lines that are vacuous."""
     parser = argparse.ArgumentParser(prog="python -m torture", description=__doc__)
     parser.add_argument("--store", choices=["sqlite", "postgres", "redis", "memory"], default="sqlite")
     parser.add_argument("--profile", choices=list(PROFILES), default="smoke")
@@ -40,6 +40,7 @@ def main(arguments: list[str]) -> int:
         "--durability", choices=DURABILITIES, default="", help="a weaker mode of Redis, to see its losses"
     )
     parser.add_argument("--faults", nargs="+", default=(), help="kinds of faults to choose from, instead of all")
+    parser.add_argument("--allow-vacuous", action="store_true", help="do not fail where nothing was shown")
     parser.add_argument("--report", type=Path, help="where to write the report as JSON")
     parser.add_argument("--page", type=Path, help="where to write the report as a page")
     parser.add_argument("--folder", type=Path, help="where to leave the evidence; a temporary one otherwise")
@@ -99,7 +100,11 @@ def _report(judged: list[Judged], options: argparse.Namespace) -> int:
     summary = joined(*_columns(judged))
     sys.stdout.write(report.as_text(summary) + "\n")
     _write(summary, options)
-    return 1 if summary["verdict"] == "INVALID" else 0
+    if summary["verdict"] == "INVALID":
+        return 1
+    # A mutant is looked for, and a weaker mode measured: there, nothing else has to be shown.
+    may_be = options.allow_vacuous or options.mutant or options.durability
+    return 3 if report.vacuous_lines(summary["verdicts"]) and not may_be else 0
 
 
 def _write(summary: dict[str, Any], options: argparse.Namespace) -> None:

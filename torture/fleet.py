@@ -49,6 +49,11 @@ class Fleet:
     def ready(self) -> bool:
         return all(process.ready for process in self._slots)
 
+    @property
+    def pids(self) -> list[int]:
+        """Of all that live, those that wind down among them."""
+        return [process.pid for process in [*self._slots, *self._retired] if process.alive]
+
     def tend(self) -> None:
         """Replace those that ended, thaw those that were frozen for longer than their leases."""
         now = time.monotonic()

@@ -43,6 +43,9 @@ def summary(evidence: Evidence, verdicts: list[Verdict]) -> dict[str, Any]:
             "operations": Counter(call.op for call in evidence.calls),
         },
         "faults": _faults(evidence, verdicts),
+        "tried": Counter(note.facts["kind"] for note in evidence.noted("tried")),
+        "unharmed": facts.unharmed,
+        "excused": round(evidence.away(facts.begun, facts.ended) / 1e6 / seconds, 3) if seconds else 0,
         "failpoints": _points(evidence),
         "not met": facts.swept,
         "races": races,
@@ -66,6 +69,10 @@ def overall(verdicts: list[Verdict]) -> str:
     return "VALID, with vacuous lines" if Word.VACUOUS in words else "VALID"
 
 
+def vacuous_lines(verdicts: list[Verdict]) -> list[str]:
+    return [f"I{verdict.number}" for verdict in verdicts if verdict.word is Word.VACUOUS]
+
+
 def as_json(summary: dict[str, Any]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(summary), indent=2)
 
@@ -83,8 +90,13 @@ def as_text(summary: dict[str, Any]) -> str:
         f"asked     {_list(load['operations'])}",
         f"ended     {_list(load['ended'])}",
         f"faults    {_list(summary['faults'])}",
+        f"excused   {summary['excused']:.0%} of the time as an outage of the store",
         f"races     {_list(summary['races'])}",
     ]
+    lines += [f"tried     {_list(summary['tried'])} (and nobody was met by it)"] if summary["tried"] else []
+    lines += (
+        [f"unharmed  by {', '.join(summary['unharmed'])}: planned, and never happened"] if summary["unharmed"] else []
+    )
     for who, points in summary["failpoints"].items():
         lines += [f"failpoint {who:<9}{where:<22} {_list(counts)}" for where, counts in points.items()]
     lines += [f"not met   {who}: {', '.join(left)}" for who, left in summary["not met"].items() if left]
@@ -99,6 +111,10 @@ def as_text(summary: dict[str, Any]) -> str:
     lines += [f"leaks     {_list(summary['leaks'])}"]
     lines += [f"broke     {_list(summary['broke'])}"] if summary["broke"] else []
     lines.append(f"verdict   {summary['verdict']}")
+    if vacuous := vacuous_lines(summary["verdicts"]):
+        lines.append(
+            f"vacuous   {', '.join(vacuous)}: what could have broken them never happened, so nothing was shown"
+        )
     return "\n".join(lines)
 
 

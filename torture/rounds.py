@@ -36,6 +36,9 @@ def joined(summaries: list[Summary], measured: list[dict[str, Measured]]) -> Sum
         "seconds": round(seconds, 1),
         "load": load | {"jobs a second": round(load["jobs"] / seconds, 1) if seconds else 0},
         "faults": _added(each["faults"] for each in summaries),
+        "tried": _added(each["tried"] for each in summaries),
+        "unharmed": [kind for kind in first["unharmed"] if all(kind in each["unharmed"] for each in summaries)],
+        "excused": round(sum(each["excused"] * each["seconds"] for each in summaries) / seconds, 3) if seconds else 0,
         "failpoints": _added(each["failpoints"] for each in summaries),
         "not met": {
             who: [point for point in left if all(point in each["not met"].get(who, []) for each in summaries)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import random
 import time
@@ -117,6 +118,7 @@ def _run(
         facts.ended = real_now()
         facts.swept = {"worker": fleet.sweep.left, "producer": producers.sweep.left}
         facts.unharmed = nemesis.unharmed
+        facts.leaks |= ground.at_rest(lambda: [*fleet.pids, *_supervised(supervisor, folder)])
         fleet.close()
         if supervisor is not None:
             _dismiss(supervisor, history)
@@ -132,6 +134,14 @@ def _run(
 def _supervisor(processes: Processes, settings: Settings) -> Process:
     own = msgspec.structs.replace(settings, name="supervisor", skew=0.0, failpoints=Failpoints())
     return processes.start("torture.supervised", own)
+
+
+def _supervised(supervisor: Process | None, folder: Path) -> list[int]:
+    """The processes of a supervisor, and its own."""
+    if supervisor is None:
+        return []
+    listed = folder / "supervised.pids"
+    return [supervisor.pid, *(json.loads(listed.read_text()) if listed.exists() else [])]
 
 
 def _dismiss(supervisor: Process, history: History) -> None:

@@ -30,7 +30,9 @@ def _recovery(name: str) -> Callable[[Report], str]:
         if not told:
             return "-"
         times = f"{told['p50']:.2f} / {told['p99']:.2f} / {told['max']:.2f} s"
-        return f"{times} ({told['beyond']} of {told['times']:,} beyond {told['bound']:g} s)"
+        judged = f"{told['beyond']} of {told['times']:,} beyond {told['bound']:g} s"
+        # What is left out of those figures is told beside them: they are not all that happened.
+        return f"{times} ({judged}; {told['disturbed']:,} more were disturbed, longest of all {told['whole']:.2f} s)"
 
     return tell
 
@@ -91,6 +93,7 @@ def _not_ok(report: Report) -> str:
 
 ROWS: dict[str, Callable[[Report], str]] = {
     "seed, seconds": lambda report: f"{report['seed']}, {report['seconds']:g}",
+    "commit": lambda report: report["versions"].get("commit", "-"),
     "jobs / claims / changes of rows": _load,
     "starts accepted / refused or rolled back / unknown": _starts,
     "workers killed (signal, failpoint, job, poison)": _faults("kill", "failpoint kill", "killed by a job", "poison"),
@@ -101,6 +104,13 @@ ROWS: dict[str, Callable[[Report], str]] = {
     ),
     "crashes and restarts of the server": _server,
     "disk full, memory full": _faults("disk full", "memory full"),
+    "connections gone dead, of them hung up by their client": lambda report: (
+        f"{report['leaks'].get('connections gone dead', '-')}, "
+        f"{report['leaks'].get('of them hung up by their client', '-')}"
+    ),
+    "time excused as an outage; kinds of fault that never happened": lambda report: (
+        f"{report['excused']:.0%}; {', '.join(report['unharmed']) or 'none'}"
+    ),
     "answers cut off after the request was heard": lambda report: f"{report['leaks'].get('answers cut', '-')}",
     "failpoints": _points,
     "stale writes refused: settlements / renewals and guards": lambda report: " / ".join(

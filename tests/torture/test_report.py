@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+
+import pytest
 
 from tests.torture.builders import Story
+from torture import evidence as evidences
 from torture import report
+from torture.__main__ import main
 from torture.checker import check
 from torture.page import as_page
+from torture.table import table
 
 
 def test_text_json_and_page_tell_the_verdict_and_what_is_broken() -> None:
@@ -40,5 +46,54 @@ def test_a_page_escapes_what_it_quotes() -> None:
 
 def test_a_run_in_which_nothing_happened_is_not_simply_valid() -> None:
     evidence = Story().evidence()
+    summary = report.summary(evidence, check(evidence))
 
-    assert report.summary(evidence, check(evidence))["verdict"] == "VALID, with vacuous lines"
+    assert summary["verdict"] == "VALID, with vacuous lines"
+    assert "vacuous   I1, " in report.as_text(summary)
+
+
+@pytest.mark.parametrize(("asked", "code"), [((), 3), (("--allow-vacuous",), 0)])
+def test_a_run_with_vacuous_lines_fails_unless_they_are_allowed(
+    asked: tuple[str, ...], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torture.__main__.stop_once", lambda: None)
+    evidences.save(tmp_path, Story().facts, [])
+
+    assert main(["--check", str(tmp_path), *asked]) == code
+
+
+def test_a_report_tells_what_was_only_tried_and_what_never_happened() -> None:
+    story = Story()
+    story.facts.begun = story.now
+    story.note("tried", kind="disk full", begun=story.now, outage=True)
+    begun = story.now
+    story.wait(5)
+    story.note("fault", kind="server kill", begun=begun, outage=True)
+    story.wait(5)
+    story.facts.unharmed = ["disk full"]
+    evidence = story.evidence()
+    summary = report.summary(evidence, check(evidence))
+
+    assert "disk full" not in summary["faults"]
+    assert summary["tried"] == {"disk full": 1}
+    assert summary["excused"] == 0.5
+    for told in (report.as_text(summary), as_page(summary)):
+        assert "50% of the time" in told
+        assert "disk full" in told
+
+
+def test_a_table_tells_what_its_recovery_times_leave_out() -> None:
+    story = Story()
+    story.facts.begun = story.now
+    for job, outage in (("a", False), ("b", True)):
+        story.job(job)
+        story.claim(job, f"t-{job}")
+        begun = story.now
+        story.wait(9 if outage else 3)
+        if outage:
+            story.note("fault", kind="server kill", begun=begun, outage=True)
+        story.reap(job)
+    evidence = story.evidence()
+    summary = json.loads(report.as_json(report.summary(evidence, check(evidence))))
+
+    assert "1 more were disturbed, longest of all 7.02 s" in table([summary])

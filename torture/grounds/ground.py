@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,6 +30,16 @@ class Fault:
     """Seconds; 0 for what is over at once."""
     recovery: float = RECOVERY
     """Seconds that an outage goes on for after the harm is undone."""
+
+
+def settled(measure: Callable[[], dict[str, Any]], patience: float = 5.0) -> dict[str, Any]:
+    """Measure until nothing is left, or for so long: what comes and goes is no leak."""
+    deadline = time.monotonic() + patience
+    while True:
+        told = measure()
+        if time.monotonic() > deadline or not any(told[name] for name in told if name.startswith("left: ")):
+            return told
+        time.sleep(0.1)
 
 
 class Ground(ABC):
@@ -63,6 +74,13 @@ class Ground(ABC):
     def is_held_by(self, pid: int) -> bool:
         """Whether this process holds a lock that keeps all others from writing: such a one is not to be frozen."""
         return False
+
+    def at_rest(self, pids: Callable[[], list[int]]) -> dict[str, Any]:
+        """What processes hold while they live and have nothing to do, and what the server has beyond that.
+
+        Named as in `leaks`. Once they have ended the kernel has closed whatever they forgot.
+        """
+        return {}
 
     def leaks(self) -> dict[str, Any]:
         """What is left once every process has ended; of names that begin with "left: " there should be nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from signal import SIGINT, SIGKILL, SIGQUIT, Signals
@@ -15,14 +15,18 @@ import psycopg
 from holdfast.stores.postgres import PostgresStore
 from tests.servers.postgres import START_SECONDS, Postgres, running_postgres
 from torture.audit import COLUMNS, Change
+from torture.grounds import holding
 from torture.grounds.disk import Disk, limited, own_disk
-from torture.grounds.ground import AT_ONCE, Fault, Ground
+from torture.grounds.ground import AT_ONCE, Fault, Ground, settled
 from torture.grounds.proxied import proxy_faults
 from torture.grounds.sqlite import audited
 from torture.proxy import Proxy
 
 MOST_CONNECTIONS = 90
 """Of the hundred that a server allows as it comes: pools are sized so that a whole run needs no more."""
+POOL = 3
+OF_A_PROCESS = 4 * POOL + 2
+"""Verbs and transactions have a pool each, async code and threads too; one connection renews, one listens."""
 LARGEST_WHEN_FULL = 1 << 20
 LOOKING = 2.0
 """Seconds for a stranger to find rows that can be locked."""
@@ -63,7 +67,7 @@ class PostgresGround(Ground):
         self.server = server
         self.proxy = proxy
         self._disk = disk
-        options: dict[str, Any] = {"sslmode": "disable", "gssencmode": "disable", "deadline": "5", "pool": "3"}
+        options: dict[str, Any] = {"sslmode": "disable", "gssencmode": "disable", "deadline": "5", "pool": str(POOL)}
         self.url = server.tcp_address(port=proxy.port, **options)
         self.direct = server.tcp_address(**options)
         self.neighbour = server.tcp_address(schema="neighbour", **options)
@@ -181,6 +185,27 @@ class PostgresGround(Ground):
             time.sleep(seconds)
         return True
 
+    def at_rest(self, pids: Callable[[], list[int]]) -> dict[str, Any]:
+        return settled(lambda: self._held(pids()))
+
+    def _held(self, pids: list[int]) -> dict[str, Any]:
+        held = holding.connections(pids, self.proxy.port)
+        [(served, idle)] = self._rows(
+            "select count(*), count(*) filter (where state like 'idle in transaction%'"
+            " and state_change < clock_timestamp() - interval '1 second')"
+            " from pg_stat_activity where backend_type = 'client backend' and client_addr is not null"
+        )
+        most = max(held.values(), default=0)
+        return {
+            "at rest: processes": len(held),
+            "at rest: connections": served,
+            "at rest: most connections of a process": most,
+            "at rest: connections allowed to one": OF_A_PROCESS,
+            "left: connections of a process beyond those": max(0, most - OF_A_PROCESS),
+            "left: connections that no process holds": max(0, served - sum(held.values())),
+            "left: idle in transaction at rest": idle,
+        }
+
     def leaks(self) -> dict[str, Any]:
         waiting = (
             "select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
@@ -200,6 +225,9 @@ class PostgresGround(Ground):
             "left: deadlocks": deadlocks,
             "dead rows": dead,
             "answers cut": self.proxy.cut,
+            "connections made": self.proxy.accepted,
+            "connections gone dead": self.proxy.dead,
+            "of them hung up by their client": self.proxy.given_up,
             "most connections": self.proxy.most,
             "connection limit": MOST_CONNECTIONS,
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
@@ -12,15 +12,20 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
+from holdfast.stores.redis.links import AT_ONCE as AT_ONCE_ASYNC
+from holdfast.stores.redis.links import IDLE_KEPT
 from tests.servers.redis import RedisServer, run_redis
 from torture import lua_audit
 from torture.audit import Change
+from torture.grounds import holding
 from torture.grounds.disk import Disk, limited, own_disk
-from torture.grounds.ground import AT_ONCE, Fault, Ground
+from torture.grounds.ground import AT_ONCE, Fault, Ground, settled
 from torture.grounds.proxied import proxy_faults
 from torture.proxy import Proxy
 
 NAMESPACE = "torture"
+OF_A_PROCESS = AT_ONCE_ASYNC + IDLE_KEPT + 2
+"""As many as talk at once, those that threads keep, one that listens and one that tells."""
 
 
 class RedisGround(Ground):
@@ -121,6 +126,23 @@ class RedisGround(Ground):
         time.sleep(seconds)
         return True
 
+    def at_rest(self, pids: Callable[[], list[int]]) -> dict[str, Any]:
+        return settled(lambda: self._held(pids()))
+
+    def _held(self, pids: list[int]) -> dict[str, Any]:
+        held = holding.connections(pids, self.proxy.port)
+        with self.server.connect() as client:
+            served = sum(each["flags"] in ("N", "P") and each["addr"][0] != "/" for each in client.client_list())
+        most = max(held.values(), default=0)
+        return {
+            "at rest: processes": len(held),
+            "at rest: connections": served,
+            "at rest: most connections of a process": most,
+            "at rest: connections allowed to one": OF_A_PROCESS,
+            "left: connections of a process beyond those": max(0, most - OF_A_PROCESS),
+            "left: connections that no process holds": max(0, served - sum(held.values())),
+        }
+
     def leaks(self) -> dict[str, Any]:
         deadline = time.monotonic() + 3
         left = 1
@@ -134,6 +156,9 @@ class RedisGround(Ground):
             "left: connections": left,
             "bytes of memory": memory,
             "answers cut": self.proxy.cut,
+            "connections made": self.proxy.accepted,
+            "connections gone dead": self.proxy.dead,
+            "of them hung up by their client": self.proxy.given_up,
             "most connections": self.proxy.most,
             "connection limit": 200,
         }

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from holdfast import SyncClient
 from torture.audit import COLUMNS, Change
+from torture.grounds import holding
 from torture.grounds.disk import Disk, own_disk
-from torture.grounds.ground import Fault, Ground
+from torture.grounds.ground import Fault, Ground, settled
 
 _NOW = "cast((julianday('now') - 2440587.5) * 86400000000 as integer)"
 _AUDITED = {
@@ -24,6 +26,9 @@ _AUDITED = {
     "priority": "{row}.priority",
 }  # fmt: skip
 
+OF_A_PROCESS = 12
+"""Times that a process has the file open: its writer, its copier, its watch, up to four readers, and what SQLite itself
+keeps open for as long as another connection of the process holds a lock."""
 WRITE_LOCK = 120
 """The byte of the -shm file that whoever writes has locked (its WAL_WRITE_LOCK)."""
 
@@ -146,6 +151,20 @@ class SqliteGround(Ground):
             except sqlite3.OperationalError as error:
                 return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
         return False
+
+    def at_rest(self, pids: Callable[[], list[int]]) -> dict[str, Any]:
+        return settled(lambda: self._held(pids()))
+
+    def _held(self, pids: list[int]) -> dict[str, Any]:
+        held = holding.files(pids, self.path)
+        most = max(held.values(), default=0)
+        return {
+            "at rest: processes": len(held),
+            "at rest: the file open": sum(held.values()),
+            "at rest: most often by a process": most,
+            "at rest: allowed to one": OF_A_PROCESS,
+            "left: open files of a process beyond those": max(0, most - OF_A_PROCESS),
+        }
 
     def leaks(self) -> dict[str, object]:
         with closing(self._connect()) as connection:

@@ -1,0 +1,36 @@
+"""What a process holds, by the kernel's own lists, while it lives."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+from torture.grounds.ground import settled
+from torture.grounds.holding import connections, files
+
+
+def test_connections_to_a_port_are_counted_until_they_are_closed() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)), socket.create_connection(("127.0.0.1", port)):
+            assert connections([os.getpid()], port) == {os.getpid(): 2}
+
+        assert connections([os.getpid()], port) == {os.getpid(): 0}
+
+
+def test_open_files_are_counted_each_time(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.db"
+    path.touch()
+    with path.open(), path.open():
+        assert files([os.getpid()], path) == {os.getpid(): 2}
+
+
+def test_what_comes_and_goes_is_no_leak() -> None:
+    counts = iter([2, 1, 0])
+
+    assert settled(lambda: {"left: connections": next(counts)}) == {"left: connections": 0}
+
+
+def test_what_stays_is_told() -> None:
+    assert settled(lambda: {"left: connections": 1}, patience=0.0) == {"left: connections": 1}
