@@ -29,6 +29,10 @@ class Facts(msgspec.Struct, kw_only=True):
     lease: float
     reap: float
     poll: float
+    grace: float = 3.0
+    """Seconds that a worker which was asked to stop gives to what it runs."""
+    concurrency: int = 0
+    """Jobs that a worker runs at once; 0 in evidence from before it was written down."""
     slack: float = 3.0
     """Seconds that a busy machine may add to any bound."""
     timely: bool = True
@@ -105,6 +109,12 @@ class Evidence:
     def unattended(self, begun: int, ended: int) -> int:
         """How much of it the store was away, or no worker was there to do anything: dead, frozen, blocked, stopping."""
         return self._unattended.within(begun, ended)
+
+    @cached_property
+    def excused(self) -> float:
+        """Which part of the load's time counts for no bound: the store was away, or no worker was able."""
+        whole = self.facts.ended - self.facts.begun
+        return self.unattended(self.facts.begun, self.facts.ended) / whole if whole > 0 else 0.0
 
     def still(self, process: str, begun: int, ended: int) -> int:
         """How much of it the store was away, or this process's loop did not turn."""

@@ -57,7 +57,7 @@ def torture(
         facts = Facts(
             store=store, seed=seed, profile=name, mutant=mutant, lease=profile.lease, reap=profile.reap,
             poll=profile.poll, transactional=ground.transactional, own_clock=ground.own_clock, timely=profile.timely,
-            durability=ground.durability, supervised=profile.supervised,
+            durability=ground.durability, supervised=profile.supervised, concurrency=profile.concurrency,
             versions={"python": platform.python_version(), **ground.versions},
         )  # fmt: skip
         history = History(folder, "nemesis")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from itertools import pairwise
 
-from torture.checker.telling import is_claim, is_outside, is_reap, parent_of, story
+from torture.audit import Change
+from torture.checker.telling import is_claim, is_outside, is_reap, parent_of, stood_by, story
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 
 TICK = 5_000
 """Microseconds by which two readings of one clock may differ: some audits count in milliseconds."""
 FOR_EVER = 0
+MOST_EXCUSED = 0.85
+"""Of the load's time: where more of it counts for no bound, a bound that held shows nothing."""
+LEAST_ATTENDED = 1_000_000
+"""Microseconds in which somebody has to be able to work before it is anybody's fault that nothing was done."""
 
 
 def effects_once(evidence: Evidence) -> Tally:
@@ -49,9 +55,11 @@ def one_lease(evidence: Evidence) -> Tally:
     """6. The times for which two claims of a job hold never overlap, by the store's clock."""
     tally = Tally()
     for job_id, changes in evidence.by_job.items():
-        claims = [change for change in changes if is_claim(change)]
-        tally.opportunities += max(0, len(claims) - 1)
+        lost = False
         for change in changes:
+            # Only what was taken from somebody who may still believe to hold it can be held twice.
+            tally.opportunities += lost and is_claim(change)
+            lost = is_reap(change) or (lost and not is_claim(change))
             if is_claim(change) and change.before == "running":
                 tally.broken(f"{job_id}: claimed while another claim held it: {story(changes)}")
             if change.after == "running" and change.leased_until is None:
@@ -75,7 +83,8 @@ def stale_cannot_write(evidence: Evidence) -> Tally:
     for change in evidence.changes:
         if change.before == "running" and change.after != "running" and change.token_before is not None:
             if change.token not in (None, change.token_before):
-                tally.broken(f"{change.id}: ran under {change.token_before}, ended under {change.token}")
+                told = f"{change.id}: ran under {change.token_before}, ended under {change.token}"
+                tally.broken(told, by_audit=True)
             # What is taken back, cancelled or completed from outside keeps no token: that is nobody's settlement.
             settled.add((change.id, change.token, change.after))
     for note in evidence.noted("settled"):
@@ -87,6 +96,7 @@ def stale_cannot_write(evidence: Evidence) -> Tally:
             tally.broken(f"{job_id}: told that {token[:6]} made it {status}; it never did: {told}")
     tally.opportunities += len(evidence.noted("stale"))
     _check_accepted(tally, evidence)
+    _check_leases(tally, evidence)
     for row in evidence.facts.rows:
         output = row.output or ""
         if row.token is not None and output.startswith("token:") and output != f"token:{row.token}":
@@ -95,17 +105,52 @@ def stale_cannot_write(evidence: Evidence) -> Tally:
 
 
 def _check_accepted(tally: Tally, evidence: Evidence) -> None:
-    """Renewals and progress that were accepted: none that was asked for after another had claimed the job."""
-    passed_on: dict[tuple[str, str], int] = {}
+    """Renewals and progress that were accepted: none that was asked for after the claim had ended for certain."""
+    told = _told_ends(evidence)
+    over: dict[tuple[str, str], tuple[int, Change]] = {}
     for job_id, changes in evidence.by_job.items():
-        for earlier, later in pairwise(filter(is_claim, changes)):
-            passed_on[job_id, earlier.token or ""] = later.at
+        for place, change in enumerate(changes):
+            if change.token_before is not None and (change.after != "running" or change.token != change.token_before):
+                # What its own worker settled is not taken from it: the transaction may be open meanwhile.
+                own = change.token == change.token_before
+                by = stood_by(changes, place, [] if own else told[job_id, change.after])
+                over.setdefault((job_id, change.token_before), (by, change))
     for note in evidence.noted("accepted"):
         for job_id, token in note.facts["claims"]:
-            late = note.facts["asked"] - passed_on.get((job_id, token), note.facts["asked"])
-            if late > TICK:
-                told = f"{note.facts['verb']} under {token[:6]} was accepted {late / 1e6:.3f} s after another's claim"
-                tally.broken(f"{job_id}: {told}: {story(evidence.by_job[job_id])}")
+            by, end = over.get((job_id, token), (note.facts["asked"], None))
+            late = note.facts["asked"] - by
+            if end is not None and late > TICK:
+                told_so = f"{note.facts['verb']} under {token[:6]} was accepted {late / 1e6:.3f} s after it was known"
+                became = "deleted" if end.after is None else end.after
+                tally.broken(f"{job_id}: {told_so} to be {became}: {story(evidence.by_job[job_id])}")
+
+
+def _told_ends(evidence: Evidence) -> dict[tuple[str, str | None], list[int]]:
+    """When those who cancelled, completed or deleted a job were told so."""
+    told: dict[tuple[str, str | None], list[int]] = defaultdict(list)
+    for call in evidence.called("cancel", "complete", "delete"):
+        if call.outcome != "ok" or call.ended is None:
+            continue
+        if call.op == "complete":
+            told[call.facts.get("job", call.args["chain"]), "completed"].append(call.ended)
+            continue
+        status = None if call.op == "delete" else "cancelled"
+        for chain in call.args.get("chains", [call.args.get("chain")]):
+            for job_id in {change.id for change in evidence.by_chain.get(chain, [])}:
+                told[job_id, status].append(call.ended)
+    return told
+
+
+def _check_leases(tally: Tally, evidence: Evidence) -> None:
+    """By the audit alone: a row that does not run has no lease, and nobody's token comes upon it."""
+    for change in evidence.changes:
+        if change.after is None or change.after == "running":
+            continue
+        appeared = change.before != "running" and change.token is not None and change.token != change.token_before
+        if change.leased_until is not None or appeared:
+            what = "got a token" if appeared else "was leased"
+            told = f"{change.id}: {what} while it was {change.after}: {story(evidence.by_job[change.id])}"
+            tally.broken(told, by_audit=True)
 
 
 def attempts_count(evidence: Evidence) -> Tally:
@@ -113,6 +158,11 @@ def attempts_count(evidence: Evidence) -> Tally:
     tally = Tally()
     # Noted before the call: whoever gives an attempt back may not live to tell what came of it.
     released = {(note.facts["job"], note.facts["token"]) for note in evidence.noted("releasing")}
+    written = {
+        (note.facts["job"], note.facts["token"])
+        for note in evidence.noted("settled")
+        if note.facts["written"] and note.facts["status"] == "pending"
+    }
     for job_id, changes in evidence.by_job.items():
         for change in changes:
             step = change.attempt - change.attempt_before
@@ -123,9 +173,12 @@ def attempts_count(evidence: Evidence) -> Tally:
                     tally.broken(f"{job_id}: attempt {change.attempt} of {limit}: {story(changes)}")
             elif change.before == "running" and change.after == "pending":
                 # Supervised processes write no history: nobody noted what they released.
-                given_back = (job_id, change.token_before) in released or change.type == "elastic"
-                allowed = {0, -1} if given_back else {0}
+                claim = (job_id, change.token_before)
+                may = claim in released or change.type == "elastic"
+                must = claim in released and claim in written and change.token == change.token_before
+                allowed = {-1} if must else {0, -1} if may else {0}
                 tally.expect(step in allowed, f"{job_id}: attempt {change.attempt} after {change.attempt_before}")
+                tally.counts["given back"] = tally.counts.get("given back", 0) + must
             elif change.before in ("failed", "cancelled") and change.after in ("pending", "blocked"):
                 tally.expect(change.attempt == 0, f"{job_id}: retried with attempt {change.attempt}")
             elif change.before is not None and change.after is not None:
@@ -137,14 +190,14 @@ def never_early(evidence: Evidence) -> Tally:
     """9. No claim before the time the job is scheduled for, by the store's clock."""
     tally = Tally()
     for changes in evidence.by_job.values():
-        for earlier, claim in pairwise([None, *changes]):
-            if claim is None or not is_claim(claim) or claim.scheduled_before is None:
+        for earlier, claim in pairwise(changes):
+            if not is_claim(claim) or claim.scheduled_before is None:
                 continue
             early = claim.scheduled_before - claim.at
             if early > TICK:
                 tally.broken(f"{claim.id}: claimed {early / 1e6:.3f} s early")
             # One that was due from the beginning cannot be claimed too early.
-            tally.opportunities += earlier is None or claim.scheduled_before > earlier.at + TICK
+            tally.opportunities += claim.scheduled_before > earlier.at + TICK
     tally.counts["delayed"] = sum(
         change.before is None and (change.scheduled_at or 0) > change.at + 50_000 for change in evidence.changes
     )
@@ -158,10 +211,14 @@ def recovery(evidence: Evidence) -> Tally:
     late: list[float] = []
     for change in evidence.changes:
         # With a live reaper: those of the supervised type may all be dead, and are started anew by and by.
-        if is_reap(change) and change.leased_before is not None and change.type != "elastic":
+        if change.before != "running" or change.leased_before is None or change.type == "elastic":
+            continue
+        # A lease that ran out and that nobody took back is over when its own worker renews or ends it, or anybody does.
+        if is_reap(change) or change.at > change.leased_before:
             waited = (change.at - change.leased_before - evidence.unattended(change.leased_before, change.at)) / 1e6
-            late.append(waited)
-            told = f"{change.id}: taken back {waited:.1f} s after its lease, bound {bound:g} s"
+            late += [waited] if is_reap(change) else []
+            how = "taken back" if is_reap(change) else f"{change.after or 'deleted'} and never taken back"
+            told = f"{change.id}: {how} {waited:.1f} s after its lease, bound {bound:g} s"
             tally.expect_soon(evidence.facts.timely, waited <= bound, told)
     for job_id, changes in evidence.by_job.items():
         last = changes[-1]
@@ -169,13 +226,23 @@ def recovery(evidence: Evidence) -> Tally:
             tally.broken(f"{job_id}: still running at the end: {story(changes)}")
     tally.counts |= spread("seconds from lease end to taken back", late)
     tally.counts["seconds in which no worker was able"] = round(sum(b - a for a, b in evidence.nobody.all) / 1e6, 1)
+    weigh_excuses(tally, evidence)
     return tally
+
+
+def weigh_excuses(tally: Tally, evidence: Evidence) -> None:
+    """Tell how much of the time counted for no bound; where that was nearly all of it, nothing was shown."""
+    tally.counts["most percent of the time excused"] = round(100 * evidence.excused, 1)
+    if evidence.facts.timely and evidence.excused > MOST_EXCUSED:
+        tally.opportunities = 0
 
 
 def poison_bounded(evidence: Evidence) -> Tally:
     """11. A job that kills its worker fails after its attempts, while others complete."""
     tally = Tally()
-    others = [change.at for change in evidence.changes if change.after == "completed" and change.type != "poison"]
+    others = [change for change in evidence.changes if change.type != "poison"]
+    moments = sorted(change.at for change in others)
+    completed = sorted(change.at for change in others if change.after == "completed" and change.before != "completed")
     for job_id, changes in evidence.by_job.items():
         if changes[0].type != "poison":
             continue
@@ -190,9 +257,15 @@ def poison_bounded(evidence: Evidence) -> Tally:
             last.after == "failed" and used <= limit,
             f"{job_id}: {used} attempts of {limit}, now {last.after}: {story(changes)}",
         )
-        if not any(claims[0].at < at for at in others):
-            tally.broken(f"{job_id}: nothing else completed after it began to kill workers")
+        begun, ended = claims[0].at, last.at
+        attended = ended - begun - evidence.unattended(begun, ended)
+        if _between(moments, begun, ended) and attended >= LEAST_ATTENDED and not _between(completed, begun, ended):
+            tally.broken(f"{job_id}: for {attended / 1e6:.1f} s nothing else completed while it killed workers")
     return tally
+
+
+def _between(moments: list[int], begun: int, ended: int) -> int:
+    return bisect_left(moments, ended) - bisect_right(moments, begun)
 
 
 def spread(name: str, values: list[float]) -> dict[str, float]:

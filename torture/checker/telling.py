@@ -1,13 +1,16 @@
-"""The story of a job in a line, for a violation's text."""
+"""What the changes of a job say: its story in a line, what each of them was, and by when it stood for certain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from torture.audit import Change
 
 UNFINISHED = ("blocked", "pending", "running")
 FINISHED = ("completed", "failed", "cancelled")
+LONGEST_OPEN = 10_000_000
+"""Microseconds for which a transaction may go on after a change: its process may be frozen, its commit on the way."""
 
 
 def story(changes: Iterable[Change]) -> str:
@@ -48,3 +51,19 @@ def is_outside(change: Change) -> bool:
 def parent_of(change: Change) -> str:
     """The job whose completion started this side chain: its key is the job's id and the attempt's token."""
     return (change.key or "").partition("|")[0]
+
+
+def stood_by(changes: Sequence[Change], place: int, told: Iterable[int] = ()) -> int:
+    """When a change of a job had committed for certain: the audit knows only when it was written.
+
+    Somebody was told so, or another transaction changed the same row, or no transaction stays open for that long.
+    """
+    change = changes[place]
+    others = (each.at for each in changes[place + 1 :] if _is_of_another(each, change))
+    known = [moment for moment in told if moment >= change.at]
+    return min([change.at + LONGEST_OPEN, *known, *islice(others, 1)])
+
+
+def _is_of_another(later: Change, change: Change) -> bool:
+    """Whether it was another transaction's: where the audit names none, a claim always is."""
+    return is_claim(later) if change.tx is None else later.tx != change.tx

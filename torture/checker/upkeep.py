@@ -2,88 +2,29 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from itertools import accumulate
 
-from torture.checker.execution import TICK, spread
+from torture.checker.counting import check_snapshots
+from torture.checker.execution import spread, weigh_excuses
+from torture.checker.stopping import check_stopping
 from torture.checker.telling import is_claim, story
+from torture.checker.turns import check_turns
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
-from torture.spans import Spans
 
-CRASHES = ("kill", "failpoint kill", "server restart", "server kill")
-LAST_CLAIM = 2_000_000
-"""Microseconds for a claim that was on its way when the order to stop came, besides what a job may block the loop."""
-LAST_WORDS = 5_000_000
-"""Microseconds in which a worker that ends writes its outcomes; on a slow machine it leaves them to the leases."""
-UNANSWERED = 6_000_000
-"""Microseconds for which a call may be on its way before it is given up, and be performed all the same."""
-KILLED = (-9, 139)
-"""Exits of a worker that was killed while it wound down, by a failpoint or by a job."""
-LARGEST_ERROR = 256 * 1024
-SLOWEST_PACE = 20.0
-"""Claims a second, at the least, of a whole fleet that is being killed."""
+CRASHES = ("kill", "server restart", "server kill")
+LARGEST_ERROR = 128 * 1024
+"""Bytes: some 20,000 characters are kept of an error, each of which may be written as six."""
 GROWTH = {"files": 15, "threads": 10, "tasks": 30, "memory": 50}
 """By how much a process may hold more in the second half of its life than in the first; memory in MB."""
 
 
 def shutdown_loses_nothing(evidence: Evidence) -> Tally:
-    """21. A worker that was asked to stop claims no more, and holds nothing when it has ended well."""
+    """21. A worker that was asked to stop claims no more, ends within its grace, and holds nothing then."""
     tally = Tally()
-    claims: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for change in evidence.changes:
-        if is_claim(change) and change.worker is not None:
-            claims[change.worker].append((change.at, change.id))
-    heard = {note.process: note.at for note in evidence.noted("event") if note.facts["kind"] == "worker_stopping"}
-    doubts: dict[str, list[int]] = defaultdict(list)
-    for note in evidence.noted("failpoint"):
-        doubts[note.process].append(note.at)
-    for note in evidence.noted("exit"):
-        asked, worker = note.facts.get("asked"), note.facts["worker"]
-        if asked is None:
-            continue
-        allowed = LAST_CLAIM + round((2 * evidence.facts.lease + evidence.facts.slack) * 1e6)
-        late = [job_id for at, job_id in claims[worker] if at > asked + allowed + evidence.still(worker, asked, at)]
-        kept = [job_id for job_id in late if not _given_back(evidence, job_id, worker)]
-        told = f"{worker} claimed {kept} after it was asked to stop"
-        tally.expect_soon(evidence.facts.timely, not kept, told)
-        _check_heard(tally, evidence, worker, heard.get(worker), claims[worker])
-        if note.facts["code"] in KILLED:
-            continue
-        if note.facts["code"] != 0:
-            tally.broken(f"{worker} was asked to stop and ended with {note.facts['code']}")
-            continue
-        held = [job_id for _, job_id in claims[worker] if _held(evidence, job_id, worker, note.at)]
-        # A claim whose answer never came is one that it does not know of.
-        since = asked - round(evidence.facts.lease * 1e6)
-        unsure = any(at > since for at in doubts[worker]) or evidence.away(since, note.at) > 0
-        hurried = not evidence.facts.timely and note.at - asked > LAST_WORDS
-        if held and not unsure and not hurried:
-            tally.broken(f"{worker} ended well and still held {held}")
+    ends = check_stopping(tally, evidence)
+    tally.counts |= spread("seconds from hearing the order to the end", ends)
     return tally
-
-
-def _check_heard(
-    tally: Tally, evidence: Evidence, worker: str, heard: int | None, claims: list[tuple[int, str]]
-) -> None:
-    """Once it has heard the order nothing is claimed any more, but what lay about in a store that did not answer."""
-    if heard is not None:
-        after = [job_id for at, job_id in claims if at > heard + TICK and not evidence.away(heard - UNANSWERED, at)]
-        tally.expect(not after, f"{worker} claimed {after} although it knew that it was to stop")
-
-
-def _given_back(evidence: Evidence, job_id: str, worker: str) -> bool:
-    """Whether the last claim of a worker was released: one that was on its way when the order came."""
-    changes = evidence.by_job[job_id]
-    place = max(n for n, change in enumerate(changes) if is_claim(change) and change.worker == worker)
-    following = changes[place + 1 :]
-    return bool(following) and following[0].after == "pending" and following[0].attempt < following[0].attempt_before
-
-
-def _held(evidence: Evidence, job_id: str, worker: str, moment: int) -> bool:
-    standing = [change for change in evidence.by_job[job_id] if change.at <= moment]
-    return bool(standing) and standing[-1].after == "running" and standing[-1].worker == worker
 
 
 def crash_anywhere(evidence: Evidence) -> Tally:
@@ -107,38 +48,9 @@ def crash_anywhere(evidence: Evidence) -> Tally:
 def no_starvation(evidence: Evidence) -> Tally:
     """23. A due job is claimed within the bound: a while, and what it takes to claim those that were before it."""
     tally = Tally()
-    while_idle = 10 * (evidence.facts.lease + evidence.facts.poll) + evidence.facts.slack
-    claims = sorted(change.at for change in evidence.changes if is_claim(change))
-    idle = Spans([*evidence.outages.all, *evidence.nobody.all])
-    paused = Spans([*idle.all, *_pauses(evidence)])
-    waits: list[float] = []
-    for job_id, changes in evidence.by_job.items():
-        due: int | None = None
-        for change in changes:
-            if change.after == "pending" and change.before != "pending":
-                due = max(change.at, change.scheduled_at or 0)
-            elif change.after == "pending" and change.scheduled_at is not None:
-                due = max(change.at, change.scheduled_at)
-            elif is_claim(change) and due is not None and change.type != "elastic":
-                away = (paused if change.type == "keyed" else idle).within(due, change.at)
-                waited = (change.at - due - away) / 1e6
-                waits.append(waited)
-                others = bisect_left(claims, change.at) - bisect_left(claims, due)
-                bound = while_idle + others / SLOWEST_PACE
-                told = f"{job_id}: due for {waited:.1f} s, bound {bound:g} s: {story(changes)}"
-                tally.expect_soon(evidence.facts.timely, waited <= bound, told)
-    tally.counts |= spread("seconds from due to claimed", waits)
+    tally.counts |= spread("seconds from due to claimed", check_turns(tally, evidence))
+    weigh_excuses(tally, evidence)
     return tally
-
-
-def _pauses(evidence: Evidence) -> list[tuple[int, int]]:
-    """When the one type that is ever paused may have been: until somebody resumed it for certain."""
-    resumed = sorted(call.ended or 0 for call in evidence.called("resume") if call.outcome == "ok")
-    spans: list[tuple[int, int]] = []
-    for call in evidence.called("pause"):
-        place = bisect_left(resumed, call.ended or call.begun)
-        spans.append((call.begun, resumed[place] if place < len(resumed) else evidence.facts.ended))
-    return spans
 
 
 def any_clock(evidence: Evidence) -> Tally:
@@ -166,19 +78,36 @@ def hints_only(evidence: Evidence) -> Tally:
 
 
 def bounded(evidence: Evidence) -> Tally:
-    """28. Payloads, errors and connections have limits that hold."""
+    """28. Payloads, errors, claims and connections have limits that hold."""
     tally = Tally()
+    _check_claims(tally, evidence)
     for call in evidence.called("refuse"):
         if call.outcome == "ok" and call.args.get("large"):
             tally.expect(call.facts["error"] == "PayloadRefused", f"a huge payload was met with {call.facts['error']}")
     for row in evidence.facts.rows:
         if row.error_bytes:
             tally.expect(row.error_bytes <= LARGEST_ERROR, f"{row.id}: an error of {row.error_bytes} bytes")
+    tally.counts["most bytes of an error"] = max((row.error_bytes for row in evidence.facts.rows), default=0)
     most = evidence.facts.leaks.get("most connections")
     if most is not None:
         limit = evidence.facts.leaks["connection limit"]
         tally.expect(most <= limit, f"{most} connections at once, limit {limit}")
     return tally
+
+
+def _check_claims(tally: Tally, evidence: Evidence) -> None:
+    """Nobody takes more at once than it can run."""
+    if not evidence.facts.concurrency:
+        return
+    # One that is not answered is made again under its token: where the audit names transactions, each counts by itself.
+    taken = Counter((claim.token, claim.tx, claim.worker) for claim in evidence.changes if is_claim(claim))
+    for (token, _, worker), number in taken.items():
+        told = f"{worker} claimed {number} jobs at once under {token}, and runs {evidence.facts.concurrency}"
+        if number > evidence.facts.concurrency:
+            tally.broken(told, by_audit=True)
+    # One that took fewer found no more: it could not have taken too many.
+    tally.opportunities += sum(number >= evidence.facts.concurrency for number in taken.values())
+    tally.counts["most claimed at once"] = max(taken.values(), default=0)
 
 
 def conservation(evidence: Evidence) -> Tally:
@@ -195,26 +124,8 @@ def conservation(evidence: Evidence) -> Tally:
     for status in {*counted, *evidence.facts.stats}:
         told = evidence.facts.stats.get(status, 0)
         tally.expect(told == counted[status], f"{told} {status} by the statistics, {counted[status]} listed")
-    _check_snapshots(tally, evidence)
+    check_snapshots(tally, evidence)
     return tally
-
-
-def _check_snapshots(tally: Tally, evidence: Evidence) -> None:
-    """What somebody counted meanwhile: no fewer than were known by then and are not gone."""
-    known = sorted(
-        (call.ended, len(call.args["ids"]) - sum(call.facts["deduplicated"]))
-        for call in evidence.called("start")
-        if call.outcome == "ok" and call.ended is not None
-    )
-    moments = [ended for ended, _ in known]
-    sums = [0, *accumulate(number for _, number in known)]
-    gone = sorted(change.at for change in evidence.changes if change.after is None)
-    for call in evidence.called("stats"):
-        if call.outcome == "ok" and call.ended is not None:
-            least = sums[bisect_left(moments, call.begun)] - bisect_right(gone, call.ended)
-            tally.expect(
-                call.facts["total"] >= least, f"a snapshot shows {call.facts['total']} jobs of at least {least}"
-            )
 
 
 def clean_at_rest(evidence: Evidence) -> Tally:

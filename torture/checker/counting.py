@@ -1,0 +1,59 @@
+"""What somebody counted while all of it went on: as many as there were then, no fewer and no more."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from torture.checker.execution import TICK
+from torture.checker.telling import stood_by
+from torture.checker.verdict import Tally
+from torture.evidence import Evidence
+
+
+@dataclass(slots=True)
+class Moments:
+    """When jobs came or went: at the earliest, and for certain, since a transaction may go on after its writing."""
+
+    earliest: list[int] = field(default_factory=list[int])
+    latest: list[int] = field(default_factory=list[int])
+
+    def sort(self) -> None:
+        self.earliest.sort()
+        self.latest.sort()
+
+    def certainly(self, before: int) -> int:
+        return bisect_left(self.latest, before)
+
+    def possibly(self, until: int) -> int:
+        return bisect_right(self.earliest, until + TICK)
+
+
+def check_snapshots(tally: Tally, evidence: Evidence) -> None:
+    """By the audit: no fewer than were there all the while, no more than may have been there."""
+    told: dict[str, list[int]] = defaultdict(list)
+    for call in evidence.called("start", "delete"):
+        if call.outcome == "ok" and call.ended is not None:
+            for chain in call.facts["found"] if call.op == "start" else call.args["chains"]:
+                told[chain].append(call.ended)
+    created, removed = Moments(), Moments()
+    for changes in evidence.by_job.values():
+        for place, change in enumerate(changes):
+            if change.before is None or change.after is None:
+                moments = created if change.before is None else removed
+                moments.earliest.append(change.at)
+                # Later steps of a chain are nobody's call.
+                whose = told[change.chain] if change.after is None or not change.index else []
+                moments.latest.append(stood_by(changes, place, whose))
+    created.sort()
+    removed.sort()
+    widest = 0
+    for call in evidence.called("stats"):
+        if call.outcome == "ok" and call.ended is not None:
+            least = created.certainly(call.begun) - removed.possibly(call.ended)
+            most = created.possibly(call.ended) - removed.certainly(call.begun)
+            total = call.facts["total"]
+            tally.expect(least <= total <= most, f"a snapshot shows {total} jobs, of {least} to {most} that there were")
+            widest = max(widest, most - least)
+    tally.counts["most jobs that a snapshot may be off"] = widest

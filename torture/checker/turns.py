@@ -1,0 +1,80 @@
+"""Whether each due job has its turn: those before it by the store's order may go first, and nobody else for long."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from torture.audit import Change
+from torture.checker.telling import is_claim, story
+from torture.checker.verdict import Tally
+from torture.evidence import Evidence
+from torture.spans import Span, Spans
+
+SLOWEST_PACE = 20.0
+"""Claims a second, at the least, of a whole fleet that is being killed."""
+ELSEWHERE = ("elastic", "approval")
+"""Types that the run's own workers never claim."""
+
+Place = tuple[int, int, int]
+"""In the line: higher priority first, then scheduled earlier, then made earlier."""
+
+
+def check_turns(tally: Tally, evidence: Evidence) -> list[float]:
+    """Judge how long jobs were due until somebody claimed them, or they were cancelled or deleted; answers the waits.
+
+    The bound is a while, and what it takes to claim those that stood before it in the line and were claimed meanwhile.
+    Whoever came after it adds nothing: overtaken by any number of those, it is late all the same.
+    """
+    while_idle = 10 * (evidence.facts.lease + evidence.facts.poll) + evidence.facts.slack
+    made = {job_id: changes[0].seq for job_id, changes in evidence.by_job.items()}
+    claims = sorted(
+        (change.at, _place(change, made))
+        for change in evidence.changes
+        if is_claim(change) and change.type not in ELSEWHERE
+    )
+    moments = [at for at, _ in claims]
+    idle = Spans([*evidence.outages.all, *evidence.nobody.all])
+    paused = Spans([*idle.all, *_pauses(evidence)])
+    waits: list[float] = []
+    for job_id, changes in evidence.by_job.items():
+        if changes[0].type in ELSEWHERE:
+            continue
+        due: int | None = None
+        for change in changes:
+            if change.before == "pending" and change.after != "pending" and due is not None:
+                excused = (paused if change.type == "keyed" else idle).within(due, change.at)
+                waited = (change.at - due - excused) / 1e6
+                bound = while_idle
+                if waited > bound:  # seldom: only then is it worth counting
+                    place = _place(change, made)
+                    first, last = bisect_left(moments, due), bisect_left(moments, change.at)
+                    bound += sum(other < place for _, other in claims[first:last]) / SLOWEST_PACE
+                told = f"{job_id}: due for {waited:.1f} s, bound {bound:g} s: {story(changes)}"
+                if is_claim(change):
+                    waits.append(waited)
+                    tally.expect_soon(evidence.facts.timely, waited <= bound, told)
+                elif waited > bound and evidence.facts.timely:
+                    tally.broken(told)
+                due = None
+            if change.after == "pending" and (change.before != "pending" or _moved(change)):
+                due = max(change.at, change.scheduled_at or 0)
+    return waits
+
+
+def _place(change: Change, made: dict[str, int]) -> Place:
+    """Where a job stood in the line when it left it."""
+    return -change.priority, change.scheduled_before or 0, made[change.id]
+
+
+def _moved(change: Change) -> bool:
+    return change.scheduled_before != change.scheduled_at
+
+
+def _pauses(evidence: Evidence) -> list[Span]:
+    """When the one type that is ever paused may have been: until somebody resumed it for certain."""
+    resumed = sorted(call.ended or 0 for call in evidence.called("resume") if call.outcome == "ok")
+    spans: list[Span] = []
+    for call in evidence.called("pause"):
+        place = bisect_left(resumed, call.ended or call.begun)
+        spans.append((call.begun, resumed[place] if place < len(resumed) else evidence.facts.ended))
+    return spans
