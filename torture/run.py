@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import random
+import subprocess
 import time
 from pathlib import Path
 from signal import SIGTERM
@@ -24,7 +25,7 @@ from torture.jobs import jobs, work
 from torture.mutations import MUTANTS
 from torture.nemesis import Nemesis
 from torture.planning import brisk
-from torture.processes import Process, Processes
+from torture.processes import ROOT, Process, Processes
 from torture.producers import Producers
 from torture.profiles import Profile
 from torture.rendering import render
@@ -58,7 +59,7 @@ def torture(
             store=store, seed=seed, profile=name, mutant=mutant, lease=profile.lease, reap=profile.reap,
             poll=profile.poll, transactional=ground.transactional, own_clock=ground.own_clock, timely=profile.timely,
             durability=ground.durability, supervised=profile.supervised, concurrency=profile.concurrency,
-            versions={"python": platform.python_version(), **ground.versions},
+            versions={"python": platform.python_version(), **ground.versions, **_commit()},
         )  # fmt: skip
         history = History(folder, "nemesis")
         try:
@@ -129,6 +130,18 @@ def _run(
     if not facts.durability and facts.mutant is None:
         render(ground.direct, [row.id for row in facts.rows if row.type == "hostile"], history)
     evidences.save(folder, facts, ground.audit())
+
+
+def _commit() -> dict[str, str]:
+    """Which commit this is, and whether anything differs from it; nothing outside of a checkout."""
+    asked: list[str] = []
+    for command in ("rev-parse --short=12 HEAD", "status --porcelain --untracked-files=no -- src torture"):
+        try:
+            told = subprocess.run(["git", *command.split()], cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S607
+        except (OSError, subprocess.CalledProcessError):
+            return {}
+        asked.append(told.stdout.strip())
+    return {"commit": asked[0] + (" with changes" if asked[1] else "")}
 
 
 def _supervisor(processes: Processes, settings: Settings) -> Process:

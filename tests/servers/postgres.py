@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -113,11 +113,26 @@ class Postgres:
             time.sleep(0.02)
 
     def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
-        """SIGQUIT is the immediate stop, a crash; SIGINT the fast one; SIGTERM waits for everybody."""
+        """SIGQUIT is the immediate stop, a crash; SIGINT the fast one; SIGTERM waits for everybody.
+
+        One that has not ended after that is killed, its children too: a machine may be too busy for good manners.
+        """
         if self._process is not None:
             self._process.send_signal(how)
-            self._process.wait(timeout=START_SECONDS)
+            try:
+                self._process.wait(timeout=START_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._kill_all(self._process)
             self._process = None
+
+    @staticmethod
+    def _kill_all(process: subprocess.Popen[Any]) -> None:
+        # By their parent: each of the server's processes makes a group of its own.
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        for pid in (*map(int, children.read_text().split() if children.exists() else ()), process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait()
 
     def restart(self, how: signal.Signals = signal.SIGQUIT) -> None:
         self.stop(how)

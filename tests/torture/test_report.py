@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from torture import report
 from torture.__main__ import main
 from torture.checker import check
 from torture.page import as_page
+from torture.processes import ROOT
 from torture.table import table
 
 
@@ -60,6 +62,17 @@ def test_a_run_with_vacuous_lines_fails_unless_they_are_allowed(
     evidences.save(tmp_path, Story().facts, [])
 
     assert main(["--check", str(tmp_path), *asked]) == code
+
+
+def test_the_command_runs_from_any_folder(tmp_path: Path) -> None:
+    evidences.save(tmp_path, Story().facts, [])
+
+    ended = subprocess.run(
+        [ROOT / "torture" / "holdfast-torture", "--check", tmp_path], cwd=tmp_path, capture_output=True, text=True
+    )
+
+    assert (ended.returncode, ended.stderr) == (3, "")
+    assert "VALID, with vacuous lines" in ended.stdout
 
 
 def test_a_report_tells_what_was_only_tried_and_what_never_happened() -> None:
