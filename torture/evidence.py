@@ -133,6 +133,11 @@ class Evidence:
         return beats[-1] if beats else None
 
     @cached_property
+    def lives(self) -> dict[str, int]:
+        """For how many microseconds each process lived, as far as anybody knows."""
+        return {process: beats[-1] - beats[0] for process, beats in self._beats.items()}
+
+    @cached_property
     def nobody(self) -> Spans:
         """When no worker was able to work."""
         stopping = {note.process: note.at for note in self.noted("event") if note.facts["kind"] == "worker_stopping"}

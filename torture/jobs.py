@@ -19,6 +19,8 @@ jobs.include(elastic_jobs)
 
 QUICK = Retry(initial=0.05, multiplier=2, maximum=0.5, jitter=0.2, max_attempts=12)
 _MEASURED = 1_000_000
+HUGE = 2 << 20
+"""Bytes: more than is kept of anything."""
 FEW = Retry(initial=0.05, jitter=0, max_attempts=3)
 
 Deed = Literal[
@@ -136,10 +138,16 @@ async def echo(value: Any) -> Any:
 
 @jobs.job(retry=FEW)
 async def vague(attempt: Attempt) -> str:
-    """Returns what cannot be written."""
+    """Returns what cannot be written, then far too much, and in the end complains at length."""
     _began(attempt, Plan(inside=False))
     unwritable: Any = float("nan")
-    return unwritable  # type: ignore[no-any-return]
+    match attempt.job.attempt:
+        case 1:
+            return unwritable  # type: ignore[no-any-return]
+        case 2:
+            return "much" * (HUGE // 4)
+        case _:
+            raise ValueError("much" * (HUGE // 4))
 
 
 @jobs.job(retry=FEW)

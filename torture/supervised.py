@@ -1,6 +1,7 @@
 """A supervisor of a run, with processes of its own, and the health endpoint that anybody may ask.
 
-What it has is noted several times a second; the process ids go into a file, for whoever means them harm.
+What it has is noted when it changes, and several times a second while nobody knows what is due; the process ids go
+into a file, for whoever means them harm.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from torture.history import History
 from torture.settings import Settings
@@ -17,6 +20,8 @@ from torture.settings import Settings
 LEAST, MOST, SLOTS = 1, 3, 4
 LOOK_EVERY = 0.1
 PROBE_EVERY = 1.5
+SEES, BLIND = (5.0, 10.0), (2.0, 4.0)
+"""Seconds, by turns: a store sits most outages out, so that by those alone the backlog would hardly ever be unknown."""
 ENTRY = "torture.supervised"
 ENVIRONMENT = "TORTURE_SETTINGS"
 
@@ -42,14 +47,17 @@ async def main(settings: Settings) -> None:
     supervisor = Supervisor(
         settings.url, "torture.elastic:jobs", groups=[group], listen=("127.0.0.1", 0), observers=[show], entry=ENTRY
     )
-    looking = asyncio.create_task(_look(supervisor, history, folder))
-    probing = asyncio.create_task(_probe(supervisor, history))
+    tasks = [
+        asyncio.create_task(_look(supervisor, history, folder)),
+        asyncio.create_task(_probe(supervisor, history)),
+        asyncio.create_task(_blind(supervisor, history, random.Random(settings.seed))),
+    ]
     (folder / f"{settings.name}.ready").touch()
     try:
         await supervisor.run()
     finally:
-        looking.cancel()
-        probing.cancel()
+        for task in tasks:
+            task.cancel()
 
 
 async def _look(supervisor: object, history: History, folder: Path) -> None:
@@ -67,13 +75,34 @@ async def _look(supervisor: object, history: History, folder: Path) -> None:
                 "target": fleet.scaler.target,
                 "known": supervisor.backlog.last is not None,
             }
-            if now != before:
+            if now != before or not now["known"]:
                 history.note("processes", least=LEAST, most=MOST, **now)
                 before = now
             pids = folder / "supervised.pids"
             pids.with_suffix(".new").write_text(json.dumps([process.pid for process in living if process.ready]))
             pids.with_suffix(".new").rename(pids)
         await asyncio.sleep(LOOK_EVERY)
+
+
+async def _blind(supervisor: object, history: History, rng: random.Random) -> None:
+    """Have the backlog be unreadable now and then, for long enough that it would have scaled."""
+    from holdfast.errors import StoreUnavailable
+    from holdfast.supervisor import Supervisor
+
+    assert isinstance(supervisor, Supervisor)
+    backlog: Any = supervisor.backlog
+    read = backlog._read
+
+    async def refuse() -> None:
+        raise StoreUnavailable("torture", "a failpoint before get_stats")
+
+    while True:
+        await asyncio.sleep(rng.uniform(*SEES))
+        backlog._read, backlog._news = refuse, True  # it was hinted that there is something to read
+        seconds = rng.uniform(*BLIND)
+        history.note("blind", seconds=seconds)
+        await asyncio.sleep(seconds)
+        backlog._read = read
 
 
 async def _probe(supervisor: object, history: History) -> None:

@@ -9,6 +9,8 @@ from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 from torture.history import Note
 
+SOON = 500_000
+"""Microseconds in which a supervisor that knows what is due would have scaled."""
 LEASES = 2
 """How long before, in leases, what kept a process from renewing still matters."""
 
@@ -18,7 +20,8 @@ def processes_follow(evidence: Evidence) -> Tally:
     if not evidence.facts.supervised:
         return Tally(reason="no supervisor takes part in this profile")
     tally = Tally()
-    unknown: int | None = None
+    unknown: Note | None = None
+    held: set[int] = set()
     for note in evidence.noted("processes"):
         facts = note.facts
         tally.expect(facts["living"] <= facts["most"], f"{facts['living']} processes of at most {facts['most']}")
@@ -26,10 +29,13 @@ def processes_follow(evidence: Evidence) -> Tally:
             facts["least"] <= facts["target"] <= facts["most"],
             f"{facts['target']} wanted, {facts['least']} to {facts['most']} allowed",
         )
-        if not facts["known"]:
-            tally.expect(unknown in (None, facts["target"]), "it scaled while nobody knew what was due")
-            tally.counts["while the backlog was unknown"] = tally.counts.get("while the backlog was unknown", 0) + 1
-        unknown = None if facts["known"] else facts["target"]
+        unknown = None if facts["known"] else unknown or note
+        if unknown is not None and unknown is not note:
+            same = facts["target"] == unknown.facts["target"]
+            tally.expect(same, "it scaled while nobody knew what was due")
+            if note.at - unknown.at >= SOON:
+                held.add(unknown.at)
+    tally.counts["times that the backlog was unknown for long"] = len(held)
     told = evidence.noted("supervisor")
     scaled = [note for note in told if note.facts["kind"] == "scaled"]
     tally.counts["scaled"] = len(scaled)
@@ -39,8 +45,9 @@ def processes_follow(evidence: Evidence) -> Tally:
     _check_drains(tally, evidence, drained)
     for note in evidence.noted("supervisor exit"):
         tally.expect(note.facts["code"] == 0, f"the supervisor ended with {note.facts['code']}")
-    if not scaled or not drained:
-        tally.opportunities = 0  # it was never asked to change anything, or never to let go of anything
+    if not scaled or not drained or not held:
+        # It was never asked to change anything, or never to let go of anything, or always knew what was due.
+        tally.opportunities = 0
     return tally
 
 

@@ -13,8 +13,15 @@ from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 
 CRASHES = ("kill", "server restart", "server kill")
+LARGE_ERROR = 16 * 1024
 LARGEST_ERROR = 128 * 1024
 """Bytes: some 20,000 characters are kept of an error, each of which may be written as six."""
+CONNECTIONS_EACH = 15
+"""That a process makes in its life in any case: those of its pools, and those that listen."""
+CONNECTIONS_A_SECOND = 10
+"""That it makes besides, outages and all: whoever knocks without waiting in between makes hundreds."""
+SUPERVISED = 20
+"""Processes of a supervisor, which give no sign of life."""
 GROWTH = {"files": 15, "threads": 10, "tasks": 30, "memory": 50}
 """By how much a process may hold more in the second half of its life than in the first; memory in MB."""
 
@@ -87,11 +94,21 @@ def bounded(evidence: Evidence) -> Tally:
     for row in evidence.facts.rows:
         if row.error_bytes:
             tally.expect(row.error_bytes <= LARGEST_ERROR, f"{row.id}: an error of {row.error_bytes} bytes")
-    tally.counts["most bytes of an error"] = max((row.error_bytes for row in evidence.facts.rows), default=0)
+    largest = max((row.error_bytes for row in evidence.facts.rows), default=0)
+    tally.counts["most bytes of an error"] = largest
     most = evidence.facts.leaks.get("most connections")
     if most is not None:
         limit = evidence.facts.leaks["connection limit"]
         tally.expect(most <= limit, f"{most} connections at once, limit {limit}")
+    made = evidence.facts.leaks.get("connections made")
+    if made is not None:
+        lived = sum(evidence.lives.values()) / 1e6
+        limit = CONNECTIONS_EACH * (len(evidence.lives) + SUPERVISED) + CONNECTIONS_A_SECOND * lived
+        told = f"{made} connections made by {len(evidence.lives)} processes in {lived:.0f} s of their lives"
+        tally.expect(made <= limit, f"{told}, limit {limit:.0f}")
+        tally.counts["most connections a process made in a second"] = round(made / lived, 2) if lived else 0
+    if evidence.facts.timely and largest < LARGE_ERROR:
+        tally.opportunities = 0  # a long run has errors of which only a part is kept
     return tally
 
 
