@@ -20,6 +20,7 @@ from holdfast import (
     WaitTimeout,
 )
 from holdfast.ids import new_id
+from torture import payloads
 from torture.business import Business
 from torture.history import History, Outcome
 from torture.settings import Settings
@@ -35,6 +36,8 @@ class Actor:
         self.settings = settings
         self.recent: deque[str] = deque(maxlen=60)
         self.business = Business(settings.url)
+        self.odd = payloads.in_turn(rng, payloads.ODD)
+        self.refused = payloads.in_turn(rng, payloads.REFUSED.items())
         self.deaf: Client | None = None
         """A client that no wake-up reaches."""
 

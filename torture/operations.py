@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
-from holdfast import (
-    AlreadyCompleted,
-    HoldfastError,
-)
+from holdfast import HoldfastError
 from holdfast.ids import new_id
 from torture import payloads, planning
 from torture.actor import Actor
@@ -27,7 +25,7 @@ from torture.jobs import (
     work,
 )  # fmt: skip
 
-Operation = Callable[[Actor], Awaitable[None]]
+Operation = Callable[[Actor], Coroutine[Any, Any, None]]
 
 
 async def start_one(actor: Actor) -> None:
@@ -53,7 +51,9 @@ async def start_with_business(actor: Actor) -> None:
 
 
 LONG = 8.0
-"""Seconds: more than a worker may take to learn that a job was cancelled."""
+"""Seconds: more than a worker may take to learn that its job was taken."""
+FEW = 3
+"""Odd values of each kind that are met at once: in ten minutes each of them comes up several times."""
 BATCHES = {2: 25, 3: 25, 5: 25, 20: 25, 100: 6, 300: 3, 1000: 1, 2000: 1, 5000: 0.5}
 """Sizes of a batch, with their shares; those that a run has no time for are left out."""
 WIDTHS = {2: 30, 3: 25, 4: 20, 5: 15, 10: 5, 20: 3, 50: 1, 100: 1}
@@ -104,7 +104,8 @@ async def start_keyed(actor: Actor) -> None:
     """Several at once, with one of a few keys, most of them the first."""
     key = f"k{min(int(actor.random.paretovariate(0.8)), 30)}"
     plan = planning.brisk(actor.random)
-    calls = [actor.start([keyed.bind(plan).options(key=key)], keyed=True) for _ in range(actor.random.randint(1, 4))]
+    bound = keyed.bind(plan).options(key=key)
+    calls = [actor.start([bound], keyed=True, key=key) for _ in range(actor.random.randint(1, 4))]
     await asyncio.gather(*calls)
 
 
@@ -121,7 +122,7 @@ async def complete(actor: Actor) -> None:
     if actor.random.random() < 0.5:
         chains = await actor.start([approval.bind(1)])
     else:
-        chains = await actor.start([errand.bind(actor.random.uniform(0.05, 1.5))])
+        chains = await actor.start([errand.bind(_errand(actor, 1.5))])
         await asyncio.sleep(actor.random.uniform(0.0, 0.6))
     if chains:
         calls = [_complete(actor, chains[0].id) for _ in range(actor.random.randint(2, 3))]
@@ -132,9 +133,13 @@ async def _complete(actor: Actor, chain: str) -> None:
     async with actor.noting("complete", chain=chain) as facts, actor.client.completing(chain) as current:
         facts["job"] = current.job.id
         await asyncio.sleep(0)
-        if current.job.status.finished:
-            raise AlreadyCompleted(chain)
         await current.output("from outside")
+
+
+def _errand(actor: Actor, most: float) -> float:
+    """Seconds of one that is to be taken from its worker. In a long run some go on for long, unless it is told."""
+    long = actor.settings.supervised and actor.random.random() < 0.2
+    return LONG if long else actor.random.uniform(0.05, most)
 
 
 async def cancel(actor: Actor) -> None:
@@ -144,9 +149,8 @@ async def cancel(actor: Actor) -> None:
 
 
 async def cancel_at_once(actor: Actor) -> None:
-    """Cancel what has just begun to run; in a long run some that would go on for long, unless it is told."""
-    long = actor.settings.supervised and actor.random.random() < 0.2
-    chains = await actor.start([errand.bind(LONG if long else actor.random.uniform(0.05, 1.0))])
+    """Cancel what has just begun to run."""
+    chains = await actor.start([errand.bind(_errand(actor, 1.0))])
     await asyncio.sleep(actor.random.uniform(0.0, 0.5))
     if chains:
         async with actor.noting("cancel", chain=chains[0].id) as facts:
@@ -155,8 +159,8 @@ async def cancel_at_once(actor: Actor) -> None:
 
 async def delay(actor: Actor) -> None:
     """Start for later; now and then, hurry it."""
-    bound = planning.step(actor.random, actor.settings).options(delay=actor.random.uniform(0.1, 2.0))
-    chains = await actor.start([bound])
+    seconds = actor.random.uniform(0.1, 2.0)
+    chains = await actor.start([planning.step(actor.random, actor.settings).options(delay=seconds)], delay=seconds)
     if chains and actor.random.random() < 0.3:
         async with actor.noting("run_now", chain=chains[0].id):
             await actor.client.run_now(chains[0].id)
@@ -196,31 +200,30 @@ async def _failed(actor: Actor) -> list[str]:
 
 
 async def odd(actor: Actor) -> None:
-    """Values that come back the same, and values that are refused."""
-    value = actor.random.choice(payloads.ODD)
-    async with actor.noting("echo", value=repr(value)[:80]) as facts:
-        got = await actor.client.run(echo.bind(value).options(id=_noted(actor)), timeout=20)
-        facts["equal"], facts["got"] = payloads.same(got, value), repr(got)[:80]
-    name, refused = actor.random.choice(list(payloads.REFUSED.items()))
-    async with actor.noting("refuse", value=name, large=name == "too large") as facts:
-        facts["error"] = "nothing"
-        try:
-            echo.bind(refused())
-        except HoldfastError as error:
-            facts["error"] = type(error).__name__
+    """Values that come back the same, and values that are refused: a few of each, in turn."""
+    await asyncio.gather(*(_echo(actor, next(actor.odd)) for _ in range(FEW)))
+    for name, refused in (next(actor.refused) for _ in range(FEW)):
+        async with actor.noting("refuse", value=name, large=name == "too large") as facts:
+            facts["error"] = "nothing"
+            try:
+                echo.bind(refused())
+            except HoldfastError as error:
+                facts["error"] = type(error).__name__
 
 
-def _noted(actor: Actor) -> str:
-    """An id for a start that is part of another call; whether it happened is left open."""
+async def _echo(actor: Actor, value: Any) -> None:
     id = new_id()
+    # The start is part of another call; whether it happened is left open.
     actor.history.invoke("start", ids=[id], type="echo")
-    return id
+    async with actor.noting("echo", value=payloads.name(value), chain=id) as facts:
+        got = await actor.client.run(echo.bind(value).options(id=id), timeout=20)
+        facts["equal"], facts["got"] = payloads.same(got, value), payloads.name(got)
 
 
 async def start_hostile(actor: Actor) -> None:
     """Text that must never be taken for anything but text, in every place that holds some."""
     text = actor.random.choice(payloads.HOSTILE)
-    await actor.start([hostile.bind(text).options(key=text)], hostile=True)
+    await actor.start([hostile.bind(text).options(key=text)], key=text)
 
 
 async def start_elastic(actor: Actor) -> None:
@@ -268,9 +271,6 @@ OPERATIONS: dict[Operation, int] = {
 
 def favouring(names: tuple[str, ...]) -> dict[Operation, int]:
     """The mix, with these operations far more often; slow ones not so often that nothing else finds a slot."""
-    often = {operation: 120 if operation is start_slow else 500 for operation in _named(names)}
+    named = {operation.__name__: operation for operation in OPERATIONS}
+    often = {named[name]: 120 if name == "start_slow" else 500 for name in names}
     return OPERATIONS | often
-
-
-def _named(names: tuple[str, ...]) -> list[Operation]:
-    return [globals()[name] for name in names]

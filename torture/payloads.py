@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+import random
+from collections.abc import Callable, Iterable, Iterator
+from itertools import cycle
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 ODD: list[Any] = [
     None,
@@ -59,6 +63,23 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "nested too deep": _nested,
     "too large": lambda: "x" * (1 << 21),
 }
+
+
+def name(value: Any) -> str:
+    """What a value is called in histories."""
+    return repr(value)[:80]
+
+
+def names() -> list[str]:
+    """What each of them is called, those that come back and those that are refused."""
+    return [*map(name, ODD), *REFUSED]
+
+
+def in_turn(rng: random.Random, values: Iterable[T]) -> Iterator[T]:
+    """These, over and over, in an order of the seed's: so many draws meet each of them."""
+    shuffled = list(values)
+    rng.shuffle(shuffled)
+    return cycle(shuffled)
 
 
 def same(one: Any, other: Any) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import deque
 from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,6 @@ class Producer:
         self.settings = settings
         self.history = history
         self.random = random.Random(settings.seed)
-        self.recent: deque[str] = deque(maxlen=40)
-        """Chains that were started lately."""
         self._running: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:

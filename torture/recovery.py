@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from torture.audit import Change
 from torture.checker.telling import is_claim, is_reap
+from torture.checker.waiting import LOOK_WITHOUT_WAKEUP, told_waits
 from torture.evidence import Evidence
 from torture.nemesis import RECOVERY
 from torture.spans import Span
@@ -51,7 +52,7 @@ def measure(evidence: Evidence) -> dict[str, Measured]:
         "chain ended to its waiter told, with wake-ups": _measured(
             heard, facts.slack, lambda begun, ended: (begun, ended) in untold
         ),
-        "chain ended to its waiter told, without": _measured(deaf, 5.0 + facts.slack),
+        "chain ended to its waiter told, without": _measured(deaf, LOOK_WITHOUT_WAKEUP + facts.slack),
     }
 
 
@@ -133,26 +134,17 @@ def _after_restarts(evidence: Evidence) -> list[Span]:
 def _waits(evidence: Evidence) -> tuple[list[Span], list[Span], set[Span]]:
     """From a chain's end to its waiter's answer, while the store was there: of those that hear, and of the deaf.
 
-    Last those of either for which nobody was left to send a wake-up: the worker that ended the chain died or froze
-    before it knew that it had.
+    Last those of either for which nobody was left to send a wake-up.
     """
     spans: tuple[list[Span], list[Span]] = ([], [])
     untold: set[Span] = set()
-    knew = {(note.process, note.facts["job"]): note.at for note in evidence.noted("settled") if note.facts["written"]}
-    for call in evidence.called("wait"):
-        told = call.facts.get("status")
-        if call.outcome != "ok" or call.ended is None or told not in ("completed", "failed", "cancelled"):
-            continue
-        ends = [each for each in evidence.by_chain.get(call.args["chain"], []) if each.after == told != each.before]
-        known = [each for each in ends if each.at <= call.ended]
+    for wait in told_waits(evidence):
         # One that had ended before anybody waited was found by looking, not by being told.
-        if not known or known[-1].at <= call.begun or evidence.away(known[-1].at, call.ended):
-            continue
-        end, span = known[-1], (known[-1].at, call.ended)
-        spans[bool(call.args.get("deaf"))].append(span)
-        worker = end.worker_before or ""
-        if knew.get((worker, end.id), call.ended) >= call.ended and evidence.stood_still(worker, *span):
-            untold.add(span)
+        span = (wait.end.at, wait.answered)
+        if wait.call.begun < span[0] <= span[1] and not evidence.away(*span):
+            spans[wait.deaf].append(span)
+            if wait.untold(evidence):
+                untold.add(span)
     return *spans, untold
 
 

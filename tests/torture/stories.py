@@ -30,6 +30,7 @@ def well(story: Story) -> None:
     story.end("x", "cancelled")
     story.call("cancel", "ok", {"chain": "x"}, status="cancelled")
     story.job("d", scheduled_at=story.now + 2_000_000)
+    story.calls[-1].args["delay"] = 2.0
     story.wait(3)
     story.claim("d", "t5")
     story.end("d")

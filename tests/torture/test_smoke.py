@@ -21,7 +21,7 @@ from torture.zygote import follow_parent
 
 SEED = 11
 STORES = ("sqlite", "postgres", "redis")
-HAPPENED = {1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 22, 23, 27, 29, 30, 32}
+HAPPENED = {1, 2, 4, 5, 6, 7, 8, 9, 12, 22, 27, 29, 30, 32}
 """Invariants that could have been broken in every run: the others may have had no occasion in so short a time."""
 PATIENCE = 280
 """Seconds: a minute of load, and many times what everything else takes on a machine with two cores."""

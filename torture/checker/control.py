@@ -1,21 +1,19 @@
-"""16 to 20: cancelling, completing from outside, waiting, keeping, payloads."""
+"""16, 17 and 19: cancelling, completing from outside, keeping what ended."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 
-from torture.audit import Change, Row
-from torture.checker.execution import spread
+from torture.audit import Change
+from torture.checker.answers import by_then, during
+from torture.checker.execution import TICK, spread
 from torture.checker.telling import FINISHED, ends, is_outside, story
 from torture.checker.told import check_told
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 from torture.history import Call
 
-TICK = 5_000
 TAKEN = ("running", "cancelled")
-LOOK_WITHOUT_WAKEUP = 5.0
-"""Seconds between two looks of a waiter that hears nothing (holdfast.waiting.POLL)."""
 PRUNED_WITHIN = 9.0
 """Seconds: a worker prunes every 1 to 3 of them here, and may be killed a few times before it comes to it."""
 
@@ -29,7 +27,8 @@ def cancel_is_final(evidence: Evidence) -> Tally:
             if change.before in FINISHED and change.after in ("pending", "blocked"):
                 cancelled = None
             if cancelled is not None and change.after not in ("cancelled", None):
-                tally.broken(f"{job_id}: {change.after} after it was cancelled: {story(changes)}")
+                told = f"{job_id}: {change.after} after it was cancelled: {story(changes)}"
+                tally.broken(told, by_audit=True)
             if change.after == "cancelled" and change.before != "cancelled":
                 cancelled = change
                 tally.opportunities += 1
@@ -37,12 +36,14 @@ def cancel_is_final(evidence: Evidence) -> Tally:
         if cancelled is not None:
             later = [each for each in evidence.by_chain[changes[0].chain] if each.seq > cancelled.seq]
             if any(each.before is None and each.index > changes[0].index for each in later):
-                tally.broken(f"{job_id}: its chain went on after it was cancelled: {story(changes)}")
+                told = f"{job_id}: its chain went on after it was cancelled: {story(changes)}"
+                tally.broken(told, by_audit=True)
     for call in evidence.called("cancel"):
         if call.outcome == "ok" and call.facts.get("status") is not None:
-            seen = {change.after for change in evidence.by_chain.get(call.args["chain"], []) if ends(change)}
-            told = call.facts["status"]
-            tally.expect(told in seen, f"cancel of {call.args['chain']} was told {told}, which never was: {seen}")
+            chain, told = call.args["chain"], call.facts["status"]
+            changes = evidence.by_chain.get(chain, [])
+            match = [change for change in changes if ends(change) and change.after == told]
+            tally.expect(by_then(call, match), f"cancel of {chain} was told {told}, not so by then: {story(changes)}")
     check_told(tally, evidence, [each for each in evidence.changes if (each.before, each.after) == TAKEN])
     return tally
 
@@ -65,72 +66,20 @@ def one_completer(evidence: Evidence) -> Tally:
                 f"{chain}: {len(won)} completers won, {len(unknown)} do not know, "
                 f"and it was completed from outside {len(outside)} times: {story(changes)}"
             )
+        if not all(during(call, outside) for call in won):
+            tally.broken(f"{chain}: a completer was told that it won, not so by then: {story(changes)}")
+        for call in lost:
+            _check_loser(tally, call, changes)
     check_told(tally, evidence, [each for each in evidence.changes if each.before == "running" and is_outside(each)])
     return tally
 
 
-def waiters_wake(evidence: Evidence) -> Tally:
-    """18. A waiter is told how the chain ended, soon after it did, or that its own time was up before."""
-    tally = Tally()
-    late: dict[bool, list[float]] = {False: [], True: []}
-    bound = LOOK_WITHOUT_WAKEUP + evidence.facts.slack
-    timely = evidence.facts.timely
-    results = _results(evidence)
-    for call in evidence.called("wait"):
-        if call.ended is None or call.outcome != "ok":
-            continue
-        chain, told = call.args["chain"], call.facts["status"]
-        changes = evidence.by_chain.get(chain, [])
-        if told in FINISHED:
-            match = [each for each in changes if ends(each) and each.after == told and each.at <= call.ended + TICK]
-            tally.expect(bool(match), f"waiter of {chain} was told {told}: {story(changes)}")
-            if match:
-                waited = _waited(evidence, call, match[-1].at)
-                late[bool(call.args.get("deaf"))].append(waited)
-                told_late = f"waiter of {chain} was told {waited:.1f} s after it ended, bound {bound:g} s"
-                tally.expect_soon(timely, waited <= bound, told_late)
-            output = call.facts.get("output")
-            if told == "completed" and output is not None and chain in results:
-                kept = results[chain]
-                tally.expect(output == kept, f"waiter of {chain} was given {output!r}, its result is {kept!r}")
-        elif told == "timeout":
-            end = _last_end(evidence, chain)
-            slept = 0.0 if end is None else _waited(evidence, call, end)
-            tally.expect_soon(timely, slept <= bound, f"waiter of {chain} gave up {slept:.1f} s after it had ended")
-            over = _waited(evidence, call, call.begun) - call.args["timeout"]
-            tally.expect_soon(timely, over <= bound, f"waiter of {chain} was kept {over:.1f} s beyond its own time")
-        elif told == "gone":
-            deleted = any(each.after is None and each.at <= call.ended + TICK for each in changes)
-            tally.expect(deleted, f"waiter of {chain} was told that there is none: {story(changes)}")
-    tally.counts |= spread("seconds from end to waiter told, with wake-ups", late[False])
-    tally.counts |= spread("without", late[True])
-    return tally
-
-
-def _waited(evidence: Evidence, call: Call, since: int) -> float:
-    """Seconds from then, or from when the call began, to its answer, while the store and the waiter were awake."""
-    assert call.ended is not None
-    since = max(since, call.begun)
-    return (call.ended - since - evidence.still(call.process, since, call.ended)) / 1e6
-
-
-def _results(evidence: Evidence) -> dict[str, str | None]:
-    """What each completed chain came to: the output of its last step."""
-    last: dict[str, Row] = {}
-    for row in evidence.facts.rows:
-        if row.chain not in last or row.index > last[row.chain].index:
-            last[row.chain] = row
-    return {chain: row.output for chain, row in last.items() if row.status == "completed"}
-
-
-def _last_end(evidence: Evidence, chain: str) -> int | None:
-    """When a chain was finished for good; None if it is not, or was opened again."""
-    changes = evidence.by_chain.get(chain, [])
-    if not changes or any(change.before in FINISHED and change.after is not None for change in changes):
-        return None
-    last = max(change.index for change in changes)
-    final = [change for change in changes if change.index == last and ends(change)]
-    return final[-1].at if final else None
+def _check_loser(tally: Tally, call: Call, changes: list[Change]) -> None:
+    """It is told that somebody was first, when somebody was; that there is none only of what was deleted."""
+    error = call.facts.get("error")
+    over = {"AlreadyCompleted": filter(ends, changes), "ChainNotFound": (each for each in changes if not each.after)}
+    if error not in over or not by_then(call, over[error]):
+        tally.broken(f"{call.args['chain']}: a completer that lost was told {error}: {story(changes)}")
 
 
 def kept_as_told(evidence: Evidence) -> Tally:
@@ -138,7 +87,12 @@ def kept_as_told(evidence: Evidence) -> Tally:
     tally = Tally()
     asked: set[str] = set()
     for call in evidence.called("delete"):
-        asked |= set(call.args["chains"])
+        if call.outcome != "fail":
+            asked |= set(call.facts.get("deleted", call.args["chains"]))
+        for chain in call.facts.get("deleted", ()):
+            changes = evidence.by_chain.get(chain, [])
+            if not during(call, [change for change in changes if change.after is None]):
+                tally.broken(f"{chain}: its deletion was acknowledged, not so by then: {story(changes)}")
     overdue: list[float] = []
     for chain, changes in evidence.by_chain.items():
         gone = [change for change in changes if change.after is None]
@@ -159,24 +113,4 @@ def kept_as_told(evidence: Evidence) -> Tally:
             if late > PRUNED_WITHIN + evidence.facts.slack:
                 tally.expect_soon(evidence.facts.timely, False, f"{chain}: kept {late:.1f} s beyond its time")
     tally.counts |= spread("seconds kept beyond its time", overdue)
-    return tally
-
-
-def payloads_exact(evidence: Evidence) -> Tally:
-    """20. What was given comes back the same, or is refused with a typed error before anything is written."""
-    tally = Tally()
-    for call in evidence.called("echo"):
-        if call.outcome == "ok":
-            tally.expect(call.facts["equal"], f"{call.args['value']} came back as {call.facts['got']}")
-    for call in evidence.called("refuse"):
-        if call.outcome == "ok":
-            tally.expect(
-                call.facts["error"] == "PayloadRefused", f"{call.args['value']} was met with {call.facts['error']}"
-            )
-    for row in evidence.facts.rows:
-        if row.type == "vague":
-            tally.expect(
-                row.status in ("failed", "cancelled"),
-                f"{row.id}: an output that cannot be written left it {row.status}",
-            )
     return tally

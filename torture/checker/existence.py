@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from torture.audit import Change
+from torture.checker.answers import by_then, during
 from torture.checker.telling import FINISHED, UNFINISHED, ends, parent_of, story
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
@@ -21,19 +22,23 @@ LEGAL: dict[str | None, set[str | None]] = {
 
 
 def no_lost_job(evidence: Evidence) -> Tally:
-    """1. Acknowledged: there until deleted. Refused or rolled back: never there. All of a batch, or none."""
+    """1. Acknowledged: there by then, until deleted. Refused or rolled back: never there. All of a batch, or none."""
     tally = Tally()
-    created = {change.id for change in evidence.changes if change.before is None}
+    created = {change.id: change for change in evidence.changes if change.before is None}
     removed = {change.id for change in evidence.changes if change.after is None}
     unknown = 0
     for call in evidence.called("start"):
         ids: list[str] = call.args["ids"]
         if call.outcome == "ok":
-            for asked, found in zip(ids, call.facts["found"], strict=True):
+            for asked, found, duplicate in zip(ids, call.facts["found"], call.facts["deduplicated"], strict=True):
                 there = found in evidence.rows or (found in created and found in removed)
                 tally.expect(
                     there, f"acknowledged start of {found} (asked as {asked}) is gone: {_tell(evidence, found)}"
                 )
+                if found != asked and not duplicate:
+                    tally.broken(f"start of {asked} was told that it made {found}")
+                if found in created and not by_then(call, [created[found]]):
+                    tally.broken(f"start of {found} was acknowledged before it was written")
         elif call.outcome == "fail":
             for asked in ids:
                 tally.expect(asked not in created, f"start of {asked} failed for certain, and yet it exists")
@@ -53,7 +58,7 @@ def no_phantom(evidence: Evidence) -> Tally:
     made = Counter(change.id for change in evidence.changes if change.before is None)
     for job_id, times in made.items():
         if times > 1:
-            tally.broken(f"{job_id} was created {times} times: {story(evidence.by_job[job_id])}")
+            tally.broken(f"{job_id} was created {times} times: {story(evidence.by_job[job_id])}", by_audit=True)
     by_place = {(change.chain, change.index): change.id for change in evidence.changes if change.before is None}
     for change in evidence.changes:
         if change.before is not None:
@@ -61,7 +66,8 @@ def no_phantom(evidence: Evidence) -> Tally:
         if change.index:
             before = by_place.get((change.chain, change.index - 1))
             done = before is not None and any(each.after == "completed" for each in evidence.by_job[before])
-            tally.expect(done, f"{change.id} is step {change.index} of {change.chain} without a completed predecessor")
+            told = f"{change.id} is step {change.index} of {change.chain} without a completed predecessor"
+            tally.expect(done, told, by_audit=True)
         elif change.type == "effect":
             parent = parent_of(change)
             done = any(each.after == "completed" for each in evidence.by_job.get(parent, []))
@@ -92,25 +98,48 @@ def atomic_with_user_data(evidence: Evidence) -> Tally:
 
 
 def one_end(evidence: Evidence) -> Tally:
-    """4. Each generation of a job ends once, and leaves its end only by an operator's retry."""
+    """4. Each generation of a job ends once and stays as it ended; it leaves its end only by an operator's retry."""
     tally = Tally()
-    retries = Counter(call.facts.get("job") or call.args["job"] for call in evidence.called("retry"))
+    asked_for = [call for call in evidence.called("retry") if call.outcome != "fail"]
+    retries = Counter(call.facts.get("job") or call.args["job"] for call in asked_for)
+    for call in asked_for:
+        if call.outcome == "ok":
+            changes = evidence.by_job.get(call.facts["job"], [])
+            opened = [change for change in changes if _reopens(change)]
+            if not during(call, opened):
+                tally.broken(f"retry of {call.facts['job']} was acknowledged, and not done then: {story(changes)}")
     for job_id, changes in evidence.by_job.items():
         reopened = 0
         for before, after in zip([None, *changes], changes, strict=False):
             if not _follows(before, after):
-                tally.broken(f"{job_id}: a change does not begin where the one before ended: {story(changes)}")
+                told = f"{job_id}: a change does not begin where the one before ended: {story(changes)}"
+                tally.broken(told, by_audit=True)
             if after.after is not None and after.before != after.after and after.after not in LEGAL[after.before]:
-                tally.broken(f"{job_id}: {after.before} became {after.after}: {story(changes)}")
-            reopened += after.before in FINISHED and after.after in UNFINISHED
+                tally.broken(f"{job_id}: {after.before} became {after.after}: {story(changes)}", by_audit=True)
+            if after.before == after.after and after.before in FINISHED and _rewritten(after):
+                tally.broken(f"{job_id}: overwritten after it had ended: {story(changes)}", by_audit=True)
+            if after.before == "running" and ends(after) and after.token not in (None, after.token_before):
+                tally.broken(f"{job_id}: ran under one token and ended under another: {story(changes)}", by_audit=True)
+            reopened += _reopens(after)
             tally.opportunities += ends(after)
         # A retry whose answer was lost is counted under what was asked for: the chain, not its last job.
         asked = retries[job_id] + (retries[changes[0].chain] if changes[0].chain != job_id else 0)
         if reopened > asked:
             tally.broken(f"{job_id}: left its end {reopened} times, {asked} retries were asked for: {story(changes)}")
-        if (row := evidence.rows.get(job_id)) is not None and row.status != changes[-1].after:
-            tally.broken(f"{job_id}: read as {row.status}, last seen to become {changes[-1].after}: {story(changes)}")
+        row, last = evidence.rows.get(job_id), changes[-1]
+        if row is not None and (row.status, row.token) != (last.after, last.token):
+            tally.broken(f"{job_id}: read as {row.status}, last seen to become {last.after}: {story(changes)}")
     return tally
+
+
+def _reopens(change: Change) -> bool:
+    return change.before in FINISHED and change.after in UNFINISHED
+
+
+def _rewritten(change: Change) -> bool:
+    """Whether a write to a finished row changed who ended it, and when."""
+    before = (change.token_before, change.leased_before, change.worker_before, change.attempt_before)
+    return before != (change.token, change.leased_until, change.worker, change.attempt)
 
 
 def _follows(before: Change | None, after: Change) -> bool:

@@ -6,12 +6,16 @@ from collections import defaultdict
 from itertools import pairwise
 
 from torture.audit import Change
-from torture.checker.telling import FINISHED, UNFINISHED, is_claim, story
+from torture.checker.duplicates import check_duplicates
+from torture.checker.execution import TICK
+from torture.checker.telling import FINISHED, UNFINISHED, ends, is_claim, story
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 
 TIE = 100_000
 """Microseconds between the ends of a job's last two blockers for it to count as a tie."""
+TOGETHER = 250_000
+"""Microseconds between two writes of one transaction, at the most, where the audit does not name transactions."""
 
 
 def chains_whole(evidence: Evidence) -> Tally:
@@ -21,31 +25,42 @@ def chains_whole(evidence: Evidence) -> Tally:
         created = [change for change in changes if change.before is None]
         indexes = [change.index for change in created]
         if len(created) > 1:
-            tally.expect(indexes == list(range(len(indexes))), f"chain {chain} has steps {indexes}")
-            _check_together(tally, chain, changes)
+            whole = indexes == list(range(len(indexes)))
+            tally.expect(whole, f"chain {chain} has steps {indexes}", by_audit=True)
+            _check_together(tally, evidence, changes)
         rows = [row for row in (evidence.rows.get(change.id) for change in created) if row is not None]
-        if not rows:
-            continue
         rows.sort(key=lambda row: row.index)
         for row in rows[:-1]:
             tally.expect(row.status == "completed", f"chain {chain} went on after step {row.index}, {row.status}")
-        last = rows[-1]
-        if last.status == "completed":
-            tally.expect(
-                last.output is not None, f"chain {chain} ends at step {last.index}, which handed over to nothing"
-            )
+        if rows and rows[-1].status == "completed" and rows[-1].output is None:
+            tally.broken(f"chain {chain} ends at step {rows[-1].index}, which handed over to nothing")
     return tally
 
 
-def _check_together(tally: Tally, chain: str, changes: list[Change]) -> None:
-    """Where the audit names transactions: a step is created in the one that completes the step before it."""
+def _check_together(tally: Tally, evidence: Evidence, changes: list[Change]) -> None:
+    """A step is created in the transaction that completes the step before it."""
     ended = [change for change in changes if change.after == "completed" and change.before != "completed"]
     completed = {change.index: change for change in ended}
     for change in changes:
-        if change.before is None and change.index and change.tx is not None:
+        if change.before is None and change.index:
             before = completed.get(change.index - 1)
-            together = before is not None and before.tx == change.tx
-            tally.expect(together, f"chain {chain}: step {change.index} was not written with the end of the one before")
+            together = before is not None and _together(evidence, before, change)
+            told = f"chain {change.chain}: step {change.index} was not written with the end of the one before"
+            tally.expect(together, f"{told}: {story(changes)}", by_audit=True)
+
+
+def _together(evidence: Evidence, end: Change, other: Change) -> bool:
+    """Whether both were written in one transaction.
+
+    Where the audit does not name transactions there is one writer at a time: the two stand close together in time, or
+    nothing was written between them, since a writer that is slow keeps all others waiting.
+    """
+    if end.tx is not None:
+        return end.tx == other.tx
+    first, last = sorted((end.at, other.at))
+    apart = last - first - evidence.still(end.worker_before or "", first, last)
+    neighbours = abs(end.seq - other.seq) == 1
+    return apart <= (evidence.facts.slack * 1e6 if neighbours else TOGETHER)
 
 
 def blockers_hold(evidence: Evidence) -> Tally:
@@ -60,17 +75,17 @@ def blockers_hold(evidence: Evidence) -> Tally:
         changes = evidence.by_job.get(job_id)
         if not changes:
             continue
-        ends = [done.get(chain) for chain in chains]
+        ended = [done.get(chain) for chain in chains]
         for claim in filter(is_claim, changes):
-            early = [chain for chain, end in zip(chains, ends, strict=True) if end is None or end.seq > claim.seq]
-            tally.expect(not early, f"{job_id} started before its blockers {early}: {story(changes)}")
+            early = [chain for chain, end in zip(chains, ended, strict=True) if end is None or end.seq > claim.seq]
+            tally.expect(not early, f"{job_id} started before its blockers {early}: {story(changes)}", by_audit=True)
         _check_let_go(tally, evidence, chains, changes)
-        last = sorted(end.at for end in ends if end is not None)
-        ties += len(last) > 1 and last[-1] - last[-2] < TIE
+        last = sorted((end for end in ended if end is not None), key=lambda end: end.at)[-2:]
+        ties += len(last) == 2 and _tied(*last)
         row = evidence.rows.get(job_id)
         if row is None or row.status != "blocked":
             continue
-        tally.expect(not all(ends), f"{job_id} is blocked though all its blockers completed: {story(changes)}")
+        tally.expect(not all(ended), f"{job_id} is blocked though all its blockers completed: {story(changes)}")
         # Once retried by an operator it waits again, whatever its policy was.
         if row.on_blocker_failure == "fail" and not any(change.before == "failed" for change in changes):
             broken = [chain for chain in chains if _broken(evidence, chain)]
@@ -81,13 +96,20 @@ def blockers_hold(evidence: Evidence) -> Tally:
     return tally
 
 
+def _tied(one: Change, other: Change) -> bool:
+    """Whether two workers ended these at about the same time, each in a transaction of its own."""
+    apart = one.tx != other.tx if one.tx is not None else other.at - one.at > TICK
+    return apart and other.at - one.at < TIE and one.worker_before != other.worker_before
+
+
 def _check_let_go(tally: Tally, evidence: Evidence, chains: list[str], changes: list[Change]) -> None:
-    """Where the audit names transactions: a job is let go of, or fails, in the one that ended a chain it waited for."""
-    together = {each.tx for chain in chains for each in evidence.by_chain.get(chain, []) if each.after in FINISHED}
+    """A job is let go of, or fails, in the transaction that ended a chain it waited for."""
+    ended = [each for chain in chains for each in evidence.by_chain.get(chain, []) if ends(each)]
     for change in changes:
         let_go = change.before == "blocked" and change.after in ("pending", "failed")
-        if let_go and change.tx is not None and change.tx not in together:
-            tally.broken(f"{change.id} became {change.after} apart from the end of its blockers: {story(changes)}")
+        if let_go and not any(_together(evidence, end, change) for end in ended):
+            told = f"{change.id} became {change.after} apart from the end of its blockers: {story(changes)}"
+            tally.broken(told, by_audit=True)
 
 
 def _completion(changes: list[Change]) -> Change | None:
@@ -106,7 +128,7 @@ def _broken(evidence: Evidence, chain: str) -> bool:
 def one_per_key(evidence: Evidence) -> Tally:
     """14. At no time two unfinished chains of one type and key; of those who start it together one creates."""
     tally = Tally()
-    retried = {call.args["job"] for call in evidence.called("retry")}
+    retried = {call.args["job"] for call in evidence.called("retry") if call.outcome != "fail"}
     lives: dict[tuple[str, str], list[tuple[int, int, str]]] = defaultdict(list)
     for chain, changes in evidence.by_chain.items():
         first = changes[0]
@@ -116,7 +138,7 @@ def one_per_key(evidence: Evidence) -> Tally:
         spans.sort()
         for (_, end, one), (begin, _, other) in pairwise(spans):
             if begin < end:
-                tally.broken(f"{type} {key}: {other} was created while {one} was unfinished")
+                tally.broken(f"{type} {key}: {other} was created while {one} was unfinished", by_audit=True)
     makers: dict[str, int] = defaultdict(int)
     for call in evidence.called("start"):
         if call.outcome == "ok" and call.args.get("keyed"):
@@ -126,6 +148,7 @@ def one_per_key(evidence: Evidence) -> Tally:
     for chain, times in makers.items():
         if times > 1:
             tally.broken(f"{chain}: {times} callers were told that they created it")
+    check_duplicates(tally, evidence)
     return tally
 
 

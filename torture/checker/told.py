@@ -13,12 +13,12 @@ from torture.evidence import Evidence
 
 
 def check_told(tally: Tally, evidence: Evidence, taken: list[Change]) -> None:
-    """Each of these took a job from a handler. Its worker is told within the bound, for as long as it lives."""
+    """Each of these took a job from a handler. Its worker is told within the bound, for as long as it lives.
+
+    That its own outcome was refused when it was over anyway does not count as being told.
+    """
     begun = {(note.process, note.facts["job"], note.facts["token"]) for note in evidence.noted("handler")}
-    learned: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for note in evidence.noted("stale", "settled", "event"):
-        if note.what != "event" or note.facts["kind"] == "lost":
-            learned[note.process, note.facts["job"]].append(note.at)
+    learned, over = _moments(evidence)
     bound = evidence.facts.lease + evidence.facts.slack
     waits: list[float] = []
     for change in taken:
@@ -26,14 +26,35 @@ def check_told(tally: Tally, evidence: Evidence, taken: list[Change]) -> None:
         last = evidence.last_beat(worker)
         if last is None or (worker, change.id, change.token_before) not in begun:
             continue  # nobody ran it, or nobody knows
-        times = learned[worker, change.id]
-        place = bisect_left(times, change.at - TICK)
-        moment = times[place] if place < len(times) else max(last, change.at)
+        told = _after(learned[worker, change.id], change.at)
+        ended = _after(over[worker, change.id], change.at)
+        moment = min((each for each in (told, ended) if each is not None), default=max(last, change.at))
         waited = (moment - change.at - evidence.still(worker, change.at, moment)) / 1e6
-        waits += [waited] if place < len(times) else []
-        how = "was told" if place < len(times) else "had not been told"
-        told = (
-            f"{change.id}: {worker} {how} {waited:.1f} s after its job was taken: {story(evidence.by_job[change.id])}"
-        )
-        tally.expect_soon(evidence.facts.timely, waited <= bound, told)
+        if waited <= bound and moment != told:
+            continue  # it was over, or the worker was, before anybody had to be told
+        waits += [waited] if moment == told else []
+        how = "was told" if moment == told else "had not been told"
+        text = f"{change.id}: {worker} {how} {waited:.1f} s after its job was taken"
+        tally.expect_soon(evidence.facts.timely, waited <= bound, f"{text}: {story(evidence.by_job[change.id])}")
     tally.counts |= spread("seconds until its worker was told", waits)
+    tally.counts["workers told"] = len(waits)
+
+
+Moments = dict[tuple[str, str], list[int]]
+
+
+def _moments(evidence: Evidence) -> tuple[Moments, Moments]:
+    """When each worker was told that it had lost a job, and when it wrote what came of one, or tried to."""
+    learned: Moments = defaultdict(list)
+    over: Moments = defaultdict(list)
+    for note in evidence.noted("stale", "settled", "event"):
+        if note.what == "settled":
+            over[note.process, note.facts["job"]].append(note.at)
+        elif note.what == "stale" or note.facts["kind"] == "lost":
+            learned[note.process, note.facts["job"]].append(note.at)
+    return learned, over
+
+
+def _after(times: list[int], moment: int) -> int | None:
+    place = bisect_left(times, moment - TICK)
+    return times[place] if place < len(times) else None

@@ -27,24 +27,27 @@ class Tally:
     opportunities: int = 0
     """How often it could have gone wrong."""
     violations: list[str] = field(default_factory=list[str])
+    proven: int = 0
+    """How many of these the store's own audit shows, whatever anybody was told."""
     reason: str | None = None
     """Why it does not apply."""
     counts: dict[str, float] = field(default_factory=dict[str, float])
 
-    def expect(self, holds: bool, otherwise: str) -> None:
+    def expect(self, holds: bool, otherwise: str, *, by_audit: bool = False) -> None:
         """One more opportunity; it went wrong unless this holds."""
         self.opportunities += 1
         if not holds:
-            self.violations.append(otherwise)
+            self.broken(otherwise, by_audit=by_audit)
 
-    def broken(self, how: str) -> None:
+    def broken(self, how: str, *, by_audit: bool = False) -> None:
+        """`by_audit`: nobody's word is needed for it, so that a store which forgets is no excuse."""
         self.violations.append(how)
+        self.proven += by_audit
 
     def expect_soon(self, timely: bool, holds: bool, otherwise: str) -> None:
-        """The same for a bound of time, which is judged only where time is."""
-        self.opportunities += 1
-        if not holds and timely:
-            self.violations.append(otherwise)
+        """The same for a bound of time. Where time is not judged this is no opportunity: what is late is counted."""
+        if timely:
+            self.expect(holds, otherwise)
         elif not holds:
             self.counts["late"] = self.counts.get("late", 0) + 1
 
@@ -65,9 +68,9 @@ class Verdict:
 
 
 def judge(number: int, name: str, tally: Tally, *, may_lose: bool = False) -> Verdict:
-    """`may_lose`: the store was set up so that it forgets what it was told."""
+    """`may_lose`: the store was set up so that it forgets what it was told. Its audit is forgotten with it."""
     if tally.violations:
-        word = Word.LOST if may_lose else Word.VIOLATED
+        word = Word.LOST if may_lose and not tally.proven else Word.VIOLATED
     elif tally.reason is not None:
         word = Word.NOT_APPLICABLE
     else:
