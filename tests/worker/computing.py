@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -126,3 +128,38 @@ def hog_interpreter(seconds: float) -> str:
 @jobs.job(executor="process", retry=ONCE)
 def unsayable() -> int:
     return "text"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+
+
+@jobs.job(executor="process", retry=ONCE, timeout=20)
+def end_programs() -> int:
+    program = subprocess.Popen(["sleep", "60"])
+    program.terminate()
+    try:
+        return program.wait(10)
+    finally:
+        program.kill()
+
+
+@jobs.job(executor="process", retry=ONCE, timeout=20)
+def end_copies() -> int:
+    status = 0
+    for _ in range(20):  # at once, while they still come to themselves
+        copy = os.fork()
+        if copy == 0:
+            time.sleep(60)
+            os._exit(0)
+        os.kill(copy, signal.SIGTERM)
+        _, status = os.waitpid(copy, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+@jobs.job(executor="process", retry=ONCE, timeout=20)
+def pool() -> list[int]:
+    with multiprocessing.Pool(2) as workers:
+        return workers.map(abs, [1, -2])
+
+
+@jobs.job(executor="process", retry=ONCE)
+def outlive(number: int) -> str:
+    os.kill(os.getpid(), number)
+    return "still here"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import signal
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -206,6 +207,19 @@ async def test_a_stopping_worker_gives_back_what_outlives_the_grace_period(clien
     assert (job.status, job.attempt) == (Status.PENDING, 0)
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
+
+
+async def test_a_signal_to_the_whole_group_is_the_worker_s_to_act_on(client: Client) -> None:
+    async with working(client):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            assert await client.run(computing.outlive.bind(number), timeout=30) == "still here"
+
+
+async def test_what_a_handler_starts_can_be_terminated(client: Client) -> None:
+    async with working(client):
+        assert await client.run(computing.end_programs.bind(), timeout=30) == -signal.SIGTERM
+        assert await client.run(computing.end_copies.bind(), timeout=30) == -signal.SIGTERM
+        assert await client.run(computing.pool.bind(), timeout=30) == [1, 2]
 
 
 async def test_a_memory_limit_fails_the_attempt_and_spares_the_worker(client: Client) -> None:

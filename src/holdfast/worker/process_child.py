@@ -11,6 +11,7 @@ import importlib
 import os
 import pickle
 import signal
+import sys
 import threading
 import traceback
 from queue import SimpleQueue
@@ -98,10 +99,7 @@ def serve(connection: Connection, crashes: Connection, parent: int, memory_limit
     """Run handlers until the worker closes the pipe, or kills this process."""
     import faulthandler
 
-    # Ctrl-C and a service manager's SIGTERM reach every process of a group; ours is told by its worker.
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    _leave_stopping_to_the_worker()
     if hasattr(signal, "SIGKILL"):
         signal_when_parent_dies(signal.SIGKILL, parent=parent)
     faulthandler.enable(file=crashes.fileno())
@@ -110,6 +108,40 @@ def serve(connection: Connection, crashes: Connection, parent: int, memory_limit
 
         resource.setrlimit(resource.RLIMIT_AS, (memory_limit, memory_limit))
     _Child(connection).run()
+
+
+def _leave_stopping_to_the_worker() -> None:
+    """Ctrl-C and a service manager's SIGTERM reach every process of a group; ours is told by its worker.
+
+    Not SIG_IGN, which programs that a handler starts would inherit: nobody could terminate them any more. A copy that
+    a handler forks, for a pool, gets the usual actions back, and misses no signal that is sent to it meanwhile.
+    """
+    numbers = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
+    for number in numbers:
+        signal.signal(number, _overhear)
+        if sys.platform != "win32":
+            signal.siginterrupt(number, False)
+    if sys.platform == "win32":
+        return
+    forking = threading.local()
+
+    def block() -> None:
+        forking.mask = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+
+    def unblock() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, forking.mask)
+
+    def give_back() -> None:
+        for number in numbers:
+            if signal.getsignal(number) is _overhear:
+                signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        unblock()
+
+    os.register_at_fork(before=block, after_in_parent=unblock, after_in_child=give_back)
+
+
+def _overhear(number: int, frame: FrameType | None) -> None:
+    """The worker hears it too."""
 
 
 class _Child:
