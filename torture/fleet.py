@@ -18,6 +18,8 @@ from torture.sweep import Sweep, worker_points
 PATIENCE = 60.0
 """Seconds for all to end once they were asked to, at rest."""
 
+PRODUCER_FROZEN = 1.6
+
 
 class Fleet:
     """So many workers at a time."""
@@ -55,13 +57,13 @@ class Fleet:
         return [process.pid for process in [*self._slots, *self._retired] if process.alive]
 
     def tend(self) -> None:
-        """Replace those that ended, thaw those that were frozen for longer than their leases."""
+        """Replace those that ended, thaw those that were frozen for longer than their leases, producers too."""
         now = time.monotonic()
         for slot, process in enumerate(self._slots):
             if not process.alive:
                 self._note_exit(process)
                 self._slots[slot] = self._start(slot)
-        for process in [*self._slots, *self._retired]:
+        for process in [*self._slots, *self._retired, *self._processes.living("producer")]:
             if process.frozen is not None and now >= process.frozen:
                 process.frozen = None
                 process.send(SIGCONT)
@@ -119,6 +121,9 @@ class Fleet:
             process.frozen = now + self._settings.lease * 0.5
             ended = real_now() + round(self._settings.lease * 0.5e6)
             self._history.note("fault", kind="frozen with the lock", begun=real_now(), ends=ended, outage=True)
+        elif process.name.startswith("producer"):
+            # Whoever waits in it is told late by our doing: long enough to see that it stood still, and no longer.
+            process.frozen = now + PRODUCER_FROZEN
         else:
             process.frozen = now + self._settings.lease * self._random.uniform(1.5, 3.5)
 

@@ -90,6 +90,11 @@ class Processes:
             process.code = self._early.pop(pid, None)
         return process
 
+    def living(self, kind: str) -> list[Process]:
+        """Those whose names begin so."""
+        with self._lock:
+            return [process for process in self._by_pid.values() if process.alive and process.name.startswith(kind)]
+
     def close(self) -> None:
         """End whatever is left."""
         for process in list(self._by_pid.values()):

@@ -91,6 +91,8 @@ def _run(
     processes = Processes(settings)
     try:
         producers = Producers(processes, settings, profile.producers, history=history, rng=rng)
+        if not ground.transactional:
+            producers.sweep.leave_out("join")
         fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng, holds_lock=ground.is_held_by)
         supervisor = _supervisor(processes, settings) if profile.supervised else None
         deadline = time.monotonic() + PATIENCE

@@ -8,11 +8,11 @@ from pathlib import Path
 
 WORKER_VERBS = (
     "claim", "settle", "renew", "guard", "reap", "prune", "next_due", "get_blockers", "get_jobs", "progress", "start",
-    "commit", "rollback",
+    "begin", "commit", "rollback",
 )  # fmt: skip
 PRODUCER_VERBS = (
     "start", "get_chains", "lock", "complete", "cancel", "retry", "run_now", "delete", "pause", "resume", "get_stats",
-    "list_jobs", "commit", "rollback",
+    "list_jobs", "begin", "join", "commit", "rollback",
 )  # fmt: skip
 AT_ONCE = {"fail": 4, "stop": 1, "kill": 3}
 """How many points of each action a process is given: the rare ones are waited for together. Once nobody has to end
@@ -25,8 +25,8 @@ def worker_points() -> list[str]:
 
 
 def producer_points() -> list[str]:
-    """The same for a producer, except that it does not freeze: whoever waits in it would be told late by our doing."""
-    return _points(("kill", "fail"), PRODUCER_VERBS)
+    """The same for a producer."""
+    return _points(("kill", "stop", "fail"), PRODUCER_VERBS)
 
 
 def _points(actions: Iterable[str], verbs: Iterable[str]) -> list[str]:
@@ -48,6 +48,10 @@ class Sweep:
         """What is still to be met."""
         self._tick_off()
         return list(self._left)
+
+    def leave_out(self, verb: str) -> None:
+        """Nobody will ever meet this verb: the store has no such thing."""
+        self._left = [point for point in self._left if point.split()[-1] != verb]
 
     def aims(self, name: str, met: Path) -> tuple[str, ...]:
         """A few points for a process of this name, which ticks them off in the file."""

@@ -59,16 +59,36 @@ class WatchedStore(Store):
         return answer
 
     async def begin(self) -> Transaction:
-        return WatchedTransaction(await self.inner.begin(), self._watch)
+        self._watch.meet("begin", "before")
+        begun = await self.inner.begin()
+        try:
+            self._watch.meet("begin", "after")
+        except StoreUnavailable:
+            await begun.rollback()  # whoever is told that it failed does not end it
+            raise
+        return WatchedTransaction(begun, self._watch)
 
     def begin_sync(self) -> SyncTransaction:
-        return WatchedSyncTransaction(self.inner.begin_sync(), self._watch)
+        self._watch.meet("begin", "before")
+        begun = self.inner.begin_sync()
+        try:
+            self._watch.meet("begin", "after")
+        except StoreUnavailable:
+            begun.rollback()
+            raise
+        return WatchedSyncTransaction(begun, self._watch)
 
     def join(self, tx: Any) -> Transaction:
-        return self.inner.join(tx)
+        self._watch.meet("join", "before")
+        joined = self.inner.join(tx)
+        self._watch.meet("join", "after")
+        return WatchedTransaction(joined, self._watch)
 
     def join_sync(self, tx: Any) -> SyncTransaction:
-        return self.inner.join_sync(tx)
+        self._watch.meet("join", "before")
+        joined = self.inner.join_sync(tx)
+        self._watch.meet("join", "after")
+        return WatchedSyncTransaction(joined, self._watch)
 
     async def open(self) -> None:
         await self.inner.open()

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import StoreUnavailable
+from holdfast import Client, Jobs, StoreUnavailable
+from holdfast.stores.address import open_store
 from torture.failpoints import Watch
 from torture.history import History, read
 from torture.settings import Failpoints
 from torture.sweep import PRODUCER_VERBS, WORKER_VERBS, Sweep, producer_points, worker_points
+from torture.watched import WatchedStore
 
 
 def test_an_aim_is_met_once_and_ticked_off(tmp_path: Path) -> None:
@@ -43,5 +45,39 @@ def test_a_sweep_hands_out_what_nobody_has_met(tmp_path: Path) -> None:
 
 def test_every_point_is_swept_before_and_after() -> None:
     for points, verbs in ((worker_points(), WORKER_VERBS), (producer_points(), PRODUCER_VERBS)):
-        assert {f"kill {when} {verb}" for verb in verbs for when in ("before", "after")} <= set(points)
+        for action in ("kill", "stop"):
+            assert {f"{action} {when} {verb}" for verb in verbs for when in ("before", "after")} <= set(points)
         assert "fail before rollback" not in points
+
+
+def test_what_a_store_does_not_have_is_left_out_of_the_sweep() -> None:
+    sweep = Sweep(["kill before join", "kill before commit"], random.Random(1))
+
+    sweep.leave_out("join")
+
+    assert sweep.left == ["kill before commit"]
+
+
+async def test_to_begin_and_to_join_a_transaction_are_failpoints(tmp_path: Path) -> None:
+    history = History(tmp_path, "producer-1")
+    aims = ("fail before begin", "fail after begin", "fail after join", "fail before start")
+    address = f"sqlite:///{tmp_path / 'jobs.db'}"
+    jobs = Jobs()
+
+    @jobs.job
+    async def work() -> None: ...
+
+    watch = Watch(history, Failpoints(aims=aims), tmp_path / "met")
+    async with Client(WatchedStore(open_store(address), watch), jobs) as client:
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await client.store.begin()
+        whole = await client.store.begin()  # what failed before left nothing open that would be in the way
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await client.start(work.bind(), tx=whole.native)
+        await client.start(work.bind(), tx=whole.native)
+        await whole.rollback()
+
+    assert sorted((tmp_path / "met").read_text().splitlines()) == sorted(aims)
+    history.close()

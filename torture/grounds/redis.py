@@ -10,7 +10,9 @@ from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from typing import Any
 
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
 from holdfast.stores.redis.links import AT_ONCE as AT_ONCE_ASYNC
 from holdfast.stores.redis.links import IDLE_KEPT
@@ -114,6 +116,7 @@ class RedisGround(Ground):
         """Whether the server does not write what it is told, or is gone: an answer comes after all it had to write."""
         try:
             with self.server.connect() as client:
+                client.set_retry(Retry(NoBackoff(), 0))  # to try again for seconds would be a longer outage
                 client.set("torture:filler", "x" * 16384)
                 client.delete("torture:filler")
         except RedisError:
