@@ -98,8 +98,8 @@ class Nemesis:
             time.sleep(0.02)
 
     def _kinds(self) -> list[Fault | str]:
-        all_kinds = [*self._ground.faults(), *WORKERS, *([] if self._supervised is None else [SUPERVISED])]
-        return [each for each in all_kinds if self._is_meant(each)]
+        kinds: list[Fault | str] = [*self._ground.faults(), *WORKERS, *([] if self._supervised is None else [SUPERVISED])]
+        return [each for each in kinds if self._is_meant(each)]
 
     def _is_meant(self, fault: Fault | str) -> bool:
         return not self._only or _kind(fault) in self._only

@@ -152,10 +152,10 @@ def test_half_open_connections_count_once_somebody_gave_one_up(proxy: Proxy) -> 
     assert not harm(0.0)
     clients = [connect(proxy) for _ in range(40)]  # so many that some go dead, by the seed
     until(lambda: proxy.accepted == 40)
-    dead = threading.Thread(target=lambda: (until(lambda: proxy.dead > 0), _give_up(clients)))
-    dead.start()
+    leaving = threading.Thread(target=_give_up_once_dead, args=(proxy, clients))
+    leaving.start()
     assert harm(0.0)
-    dead.join()
+    leaving.join()
 
 
 def test_harm_that_met_nobody_is_told_as_such(proxy: Proxy) -> None:
@@ -172,7 +172,8 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def _give_up(clients: list[socket.socket]) -> None:
+def _give_up_once_dead(proxy: Proxy, clients: list[socket.socket]) -> None:
+    until(lambda: proxy.dead > 0)
     for client in clients:
         client.sendall(b"anybody there?")
         client.close()

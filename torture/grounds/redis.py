@@ -74,7 +74,7 @@ class RedisGround(Ground):
     def _kill_clients(self, seconds: float) -> bool:
         with self.server.connect() as client:
             killed = [client.execute_command("CLIENT", "KILL", "TYPE", kind) for kind in ("normal", "pubsub")]
-        return sum(killed) > 0
+        return any(killed)
 
     def _restart(self, how: Signals, seconds: float) -> bool:
         self.server.stop(how)

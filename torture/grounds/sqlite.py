@@ -13,7 +13,7 @@ from holdfast import SyncClient
 from torture.audit import COLUMNS, Change
 from torture.grounds import holding
 from torture.grounds.disk import Disk, own_disk
-from torture.grounds.ground import Fault, Ground, settled
+from torture.grounds.ground import AT_ONCE, Fault, Ground, settled
 
 _NOW = "cast((julianday('now') - 2440587.5) * 86400000000 as integer)"
 _AUDITED = {
@@ -110,7 +110,7 @@ class SqliteGround(Ground):
     def faults(self) -> list[Fault]:
         faults = [
             Fault("pinned snapshot", self._pin, outage=False, longest=2.0),
-            Fault("write lock held", self._hold, longest=1.5),
+            Fault("write lock held", self._hold, longest=1.5, recovery=AT_ONCE),
         ]
         if self._disk is not None:
             faults.append(Fault("disk full", self._fill, longest=1.0))
@@ -126,7 +126,7 @@ class SqliteGround(Ground):
 
     def _hold(self, seconds: float) -> bool:
         """A stranger's transaction that takes its time."""
-        with closing(self._connect(10.0)) as connection:
+        with closing(self._connect(3.0)) as connection:
             try:
                 connection.execute("begin immediate")
             except sqlite3.OperationalError:
@@ -147,7 +147,9 @@ class SqliteGround(Ground):
         """Whether neither the file nor its log can grow."""
         with closing(self._connect(1.0)) as connection:
             try:
-                connection.execute("insert into torture_filler values (zeroblob(32768))")
+                connection.execute("insert into torture_filler values (zeroblob(1048576))")
+                # It fitted into what the log has of its own: cut that off, for the disk to be filled with.
+                connection.execute("pragma wal_checkpoint(truncate)")
             except sqlite3.OperationalError as error:
                 return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
         return False
