@@ -98,7 +98,8 @@ class Nemesis:
             time.sleep(0.02)
 
     def _kinds(self) -> list[Fault | str]:
-        kinds: list[Fault | str] = [*self._ground.faults(), *WORKERS, *([] if self._supervised is None else [SUPERVISED])]
+        supervised = [] if self._supervised is None else [SUPERVISED]
+        kinds: list[Fault | str] = [*self._ground.faults(), *WORKERS, *supervised]
         return [each for each in kinds if self._is_meant(each)]
 
     def _is_meant(self, fault: Fault | str) -> bool:
