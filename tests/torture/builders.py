@@ -52,7 +52,7 @@ class Story:
         self.end(id, "pending", **{"token": None} | fields)
 
     def delete(self, id: str) -> None:
-        self._write(id, self._last[id].after, None)
+        self._write(id, self._last[id].after, None, token=None, leased_until=None, worker=None)
 
     def call(self, op: str, outcome: Any, args: dict[str, Any], **facts: Any) -> None:
         self.calls.append(Call("p", op, args, self.now, outcome, self.now + 1, facts))
@@ -79,7 +79,7 @@ class Story:
         kept: dict[str, Any] = {}
         if last is not None:
             names = ("chain", "index", "type", "key", "attempt", "max_attempts", "token", "leased_until",
-                     "scheduled_at", "keep", "finished_at", "worker")  # fmt: skip
+                     "scheduled_at", "keep", "finished_at", "worker", "priority")  # fmt: skip
             kept = {name: getattr(last, name) for name in names}
             for name, of in (("attempt", "attempt"), ("token", "token"), ("leased", "leased_until"),
                              ("scheduled", "scheduled_at"), ("worker", "worker")):  # fmt: skip

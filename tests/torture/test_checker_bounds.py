@@ -65,18 +65,40 @@ def test_a_lease_is_taken_back_in_time_while_a_worker_is_there_to_do_it(awake: s
 
 def test_a_worker_that_is_stopping_is_not_there() -> None:
     def stopping(story: Story) -> None:
-        story.facts.begun = story.now
+        story.facts.begun = story.now - 60 * SECOND
+        beat(story, "worker-1", since=story.facts.begun, until=story.now + 40 * SECOND)
         story.job("a")
         story.claim("a")
         story.notes.append(Note("worker-1", "event", story.now, {"kind": "worker_stopping"}))
-        for _ in range(80):
-            story.notes.append(Note("worker-1", "beat", story.now, {}))
-            story.wait(0.5)
+        story.wait(40)
         story.reap("a")
         story.claim("a", "t2")
         story.end("a")
 
     assert verdicts(stopping)[10] is Word.OK
+
+
+@pytest.mark.parametrize(("seconds", "word"), [(60, Word.OK), (400, Word.VACUOUS)])
+def test_a_bound_that_hardly_ever_counted_shows_nothing(seconds: int, word: Word) -> None:
+    def mostly_away(story: Story) -> None:
+        begun = story.facts.begun = story.now
+        story.job("a")
+        story.wait(seconds)
+        story.note("fault", kind="server kill", begun=begun, outage=True)
+        story.claim("a")
+        story.reap("a")
+        story.claim("a", "t2")
+        story.end("a")
+        story.wait(30)
+
+    judged = verdicts(mostly_away)
+
+    assert judged[10] is judged[23] is word
+
+
+def beat(story: Story, process: str, *, since: int, until: int) -> None:
+    """Its loop turns, as far as anybody knows."""
+    story.notes += [Note(process, "beat", at, {}) for at in range(since, until, SECOND // 2)]
 
 
 @pytest.mark.parametrize(("seconds", "word"), [(1, Word.OK), (20, Word.VIOLATED), (None, Word.VIOLATED)])
@@ -149,17 +171,32 @@ def test_a_bound_of_time_is_only_measured_where_time_is_not_judged() -> None:
     assert verdicts(leniently)[23] is Word.VACUOUS
 
 
-def test_a_job_may_wait_for_those_before_it() -> None:
+@pytest.mark.parametrize(
+    ("earlier", "priority", "word"),
+    [
+        pytest.param(True, 0, Word.OK, id="made-before-it"),
+        pytest.param(False, 5, Word.OK, id="more-urgent"),
+        pytest.param(False, 0, Word.VIOLATED, id="made-after-it"),
+        pytest.param(True, -5, Word.VIOLATED, id="less-urgent"),
+    ],
+)
+def test_a_job_may_wait_for_those_before_it_in_the_line_and_for_nobody_else(
+    earlier: bool, priority: int, word: Word
+) -> None:
     def behind_many(story: Story) -> None:
-        story.job("last")
+        if not earlier:
+            story.job("last")
+        for number in range(2000):
+            story.job(f"j{number}", priority=priority, scheduled_at=story.now)
+        if earlier:
+            story.job("last")
         due = story.now
         for number in range(2000):
-            story.job(f"j{number}")
-            story.claim(f"j{number}", f"t{number}")
             story.now = due + number * 40_000
+            story.claim(f"j{number}", f"t{number}", leased_until=story.now + 200 * SECOND)
         story.claim("last")
 
-    assert verdicts(behind_many)[23] is Word.OK
+    assert verdicts(behind_many)[23] is word
 
 
 def test_a_type_that_a_dead_producer_left_paused_may_wait() -> None:

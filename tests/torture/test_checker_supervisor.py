@@ -17,7 +17,10 @@ def supervised(story: Story, *, living: int = 2, target: int = 2, known: bool = 
     story.job("e", type="elastic")
     story.claim("e", "te", worker="w0")
     story.end("e")
-    story.note("processes", least=1, most=3, living=1, active=1, target=1, known=known)
+    # For a while nobody knows what is due.
+    story.note("processes", least=1, most=3, living=1, active=1, target=1, known=False)
+    story.wait(1)
+    story.note("processes", least=1, most=3, living=1, active=1, target=1, known=False)
     story.note("processes", least=1, most=3, living=living, active=1, target=target, known=known)
 
 
@@ -33,6 +36,15 @@ def supervised(story: Story, *, living: int = 2, target: int = 2, known: bool = 
 )
 def test_a_supervisor_keeps_within_its_bounds_and_holds_while_it_knows_nothing(how: dict[str, Any], word: Word) -> None:
     assert verdicts(lambda story: supervised(story, **how))[25] is word
+
+
+def test_a_supervisor_that_always_knew_what_was_due_shows_nothing() -> None:
+    def knowing(story: Story) -> None:
+        supervised(story)
+        for note in story.notes:
+            note.facts |= {"known": True} if note.what == "processes" else {}
+
+    assert verdicts(knowing)[25] is Word.VACUOUS
 
 
 def test_a_supervisor_that_never_had_to_change_anything_shows_nothing() -> None:

@@ -35,7 +35,7 @@ def check_snapshots(tally: Tally, evidence: Evidence) -> None:
     told: dict[str, list[int]] = defaultdict(list)
     for call in evidence.called("start", "delete"):
         if call.outcome == "ok" and call.ended is not None:
-            for chain in call.facts["found"] if call.op == "start" else call.args["chains"]:
+            for chain in call.facts["found"] if call.op == "start" else call.facts.get("deleted", call.args["chains"]):
                 told[chain].append(call.ended)
     created, removed = Moments(), Moments()
     for changes in evidence.by_job.values():

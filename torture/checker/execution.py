@@ -135,7 +135,7 @@ def _told_ends(evidence: Evidence) -> dict[tuple[str, str | None], list[int]]:
             told[call.facts.get("job", call.args["chain"]), "completed"].append(call.ended)
             continue
         status = None if call.op == "delete" else "cancelled"
-        for chain in call.args.get("chains", [call.args.get("chain")]):
+        for chain in [call.args["chain"]] if call.op == "cancel" else call.facts.get("deleted", call.args["chains"]):
             for job_id in {change.id for change in evidence.by_chain.get(chain, [])}:
                 told[job_id, status].append(call.ended)
     return told

@@ -20,8 +20,6 @@ CONNECTIONS_EACH = 15
 """That a process makes in its life in any case: those of its pools, and those that listen."""
 CONNECTIONS_A_SECOND = 10
 """That it makes besides, outages and all: whoever knocks without waiting in between makes hundreds."""
-SUPERVISED = 20
-"""Processes of a supervisor, which give no sign of life."""
 GROWTH = {"files": 15, "threads": 10, "tasks": 30, "memory": 50}
 """By how much a process may hold more in the second half of its life than in the first; memory in MB."""
 
@@ -103,10 +101,12 @@ def bounded(evidence: Evidence) -> Tally:
     made = evidence.facts.leaks.get("connections made")
     if made is not None:
         lived = sum(evidence.lives.values()) / 1e6
-        limit = CONNECTIONS_EACH * (len(evidence.lives) + SUPERVISED) + CONNECTIONS_A_SECOND * lived
+        # Those of a supervisor give no sign of life.
+        started = sum(note.facts["kind"] == "process_started" for note in evidence.noted("supervisor"))
+        limit = CONNECTIONS_EACH * (len(evidence.lives) + started) + CONNECTIONS_A_SECOND * lived
         told = f"{made} connections made by {len(evidence.lives)} processes in {lived:.0f} s of their lives"
         tally.expect(made <= limit, f"{told}, limit {limit:.0f}")
-        tally.counts["most connections a process made in a second"] = round(made / lived, 2) if lived else 0
+        tally.counts["most connections made in a second of a process"] = round(made / lived, 2) if lived else 0
     if evidence.facts.timely and largest < LARGE_ERROR:
         tally.opportunities = 0  # a long run has errors of which only a part is kept
     return tally
