@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, event
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, async_scoped_session
 from sqlalchemy.orm import Session, scoped_session
 
 from holdfast.sql.plan import Many, Row, Statement
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
 _CALLBACKS = "holdfast.after_commit"
 
@@ -22,8 +25,18 @@ def blocking(tx: Any) -> SqlAlchemyDriver | None:
 
 def asynchronous(tx: Any) -> AsyncSqlAlchemyDriver | None:
     """A driver for an async session or connection; None for anything else of SQLAlchemy's."""
+    # Whoever has one has loaded the module. To load it for somebody who has none would ask for greenlet, which
+    # SQLAlchemy does not bring along.
+    if "sqlalchemy.ext.asyncio" not in sys.modules:
+        return None
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, async_scoped_session
+
     session = _unscoped(tx, async_scoped_session)
-    return AsyncSqlAlchemyDriver(session) if isinstance(session, AsyncSession | AsyncConnection) else None
+    if isinstance(session, AsyncSession):
+        return AsyncSqlAlchemyDriver(session, SqlAlchemyDriver(session.sync_session))
+    if isinstance(session, AsyncConnection):
+        return AsyncSqlAlchemyDriver(session, SqlAlchemyDriver(session.sync_connection))  # type: ignore[arg-type]
+    return None
 
 
 class SqlAlchemyDriver:
@@ -64,9 +77,9 @@ class SqlAlchemyDriver:
 class AsyncSqlAlchemyDriver:
     """The blocking driver, run where SQLAlchemy runs blocking code for async sessions."""
 
-    def __init__(self, tx: AsyncSession | AsyncConnection) -> None:
+    def __init__(self, tx: AsyncSession | AsyncConnection, blocking: SqlAlchemyDriver) -> None:
         self._tx = tx
-        self._blocking = SqlAlchemyDriver(tx.sync_session if isinstance(tx, AsyncSession) else tx.sync_connection)  # type: ignore[arg-type]
+        self._blocking = blocking
 
     async def execute(self, step: Statement | Many, /) -> list[Row]:
         return await self._tx.run_sync(lambda _: self._blocking.execute(step))
