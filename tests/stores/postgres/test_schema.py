@@ -128,6 +128,38 @@ def test_the_script_makes_the_same_tables_and_may_be_run_again(
     store.close_sync()
 
 
+@pytest.mark.parametrize("scope", ["session", "local"])
+def test_the_script_leaves_the_callers_lock_timeout_alone(
+    schema: str, connection: psycopg.Connection, scope: str
+) -> None:
+    def timeout() -> str:
+        (value,) = connection.execute("show lock_timeout").fetchone() or ("nothing",)
+        return str(value)
+
+    connection.execute("set lock_timeout = '7s'")
+    for block in script(schema).split("\n\ndo ")[1:]:
+        connection.execute(f"do {block}".encode())
+        assert timeout() == "7s"
+
+    with connection.transaction():
+        connection.execute(f"set {scope} lock_timeout = '8s'".encode())
+        connection.execute(script(schema).encode())
+        assert timeout() == "8s"
+
+
+def test_a_script_that_fails_leaves_the_callers_lock_timeout_alone(
+    schema: str, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = {"9999_broken": "select 1 from nothing"}
+    monkeypatch.setattr(migrating, "steps", lambda: broken)
+    connection.execute("set lock_timeout = '7s'")
+
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        connection.execute(script(schema).encode())
+
+    assert connection.execute("show lock_timeout").fetchone() == ("7s",)
+
+
 def test_schemas_side_by_side_never_see_each_other(server: Postgres, store: PostgresStore, schema: str) -> None:
     other = PostgresStore(server.address(schema=schema))
     other.migrate_sync()

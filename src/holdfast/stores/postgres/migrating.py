@@ -30,32 +30,49 @@ def steps() -> dict[str, str]:
 
 
 def script(schema: str) -> str:
-    """Every step as one script, for those who run their own. Applied again, it changes nothing."""
+    """Every step as one script, for those who run their own. Applied again, it changes nothing.
+
+    It runs in the caller's transaction or, without one, each block in its own. The caller's settings stay as they were.
+    """
     quoted = f'"{schema}"'
-    parts = [
-        f"-- Holdfast's tables in schema {schema}.",
-        f"set lock_timeout = '{LOCK_TIMEOUT}';",
-        # `if not exists` would ask for the right to create schemas even where it is there.
-        f"do $holdfast$ begin\n"
-        f"perform pg_advisory_xact_lock({_lock(schema)});\n"
-        f"if not exists (select from pg_namespace where nspname = '{schema}') then create schema {quoted}; end if;\n"
-        f"end $holdfast$;",
-    ]
+    # `if not exists` would ask for the right to create schemas even where it is there.
+    create = f"if not exists (select from pg_namespace where nspname = '{schema}') then create schema {quoted}; end if;"
+    parts = [f"-- Holdfast's tables in schema {schema}.", _block(schema, create)]
     for name, text in steps().items():
         number = int(name[:4])
         applied = in_schema(f"{_NUMBERS} where number = {number}", f"{quoted}.")
         body = in_schema(text, f"{quoted}.")
         parts.append(
-            f"do $holdfast$ begin\n"
-            f"perform pg_advisory_xact_lock({_lock(schema)});\n"
-            f"if to_regclass('{schema}.migration') is not null then\n"
-            f"    if exists ({applied}) then return; end if;\n"
-            f"end if;\n"
-            f"execute $step$\n{body}\n$step$;\n"
-            f"insert into {quoted}.migration (number, name) values ({number}, '{name}');\n"
-            f"end $holdfast$;"
+            _block(
+                schema,
+                f"if to_regclass('{schema}.migration') is not null then\n"
+                f"    missing = not exists ({applied});\n"
+                f"end if;\n"
+                f"if missing then\n"
+                f"execute $step$\n{body}\n$step$;\n"
+                f"insert into {quoted}.migration (number, name) values ({number}, '{name}');\n"
+                f"end if;",
+            )
         )
-    return "\n\n".join([*parts, "reset lock_timeout;", ""])
+    return "\n\n".join([*parts, ""])
+
+
+def _block(schema: str, body: str) -> str:
+    """A part of the script that waits for nothing longer than LOCK_TIMEOUT, and leaves the setting as it was.
+
+    Local to the transaction, so that a failure gives it back, too; and given back by hand, since more may follow there.
+    """
+    return (
+        f"do $holdfast$ declare\n"
+        f"missing boolean = true;\n"
+        f"patience text = current_setting('lock_timeout');\n"
+        f"begin\n"
+        f"perform set_config('lock_timeout', '{LOCK_TIMEOUT}', true);\n"
+        f"perform pg_advisory_xact_lock({_lock(schema)});\n"
+        f"{body}\n"
+        f"perform set_config('lock_timeout', patience, true);\n"
+        f"end $holdfast$;"
+    )
 
 
 def migrate(connection: psycopg.Connection, schema: str, *, deadline: float) -> list[str]:
