@@ -37,7 +37,6 @@ class Actor:
         self.recent: deque[str] = deque(maxlen=60)
         self.business = Business(settings.url)
         self.odd = payloads.in_turn(rng, payloads.ODD)
-        self.refused = payloads.in_turn(rng, payloads.REFUSED.items())
         self.deaf: Client | None = None
         """A client that no wake-up reaches."""
 

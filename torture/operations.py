@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
-from holdfast import HoldfastError
+from holdfast import Chain, HoldfastError
 from holdfast.ids import new_id
 from torture import payloads, planning
 from torture.actor import Actor
@@ -52,8 +52,8 @@ async def start_with_business(actor: Actor) -> None:
 
 LONG = 8.0
 """Seconds: more than a worker may take to learn that its job was taken."""
-FEW = 3
-"""Odd values of each kind that are met at once: in ten minutes each of them comes up several times."""
+MANY = 7
+"""Odd values that are met at once: in three minutes each of them comes up several times."""
 BATCHES = {2: 25, 3: 25, 5: 25, 20: 25, 100: 6, 300: 3, 1000: 1, 2000: 1, 5000: 0.5}
 """Sizes of a batch, with their shares; those that a run has no time for are left out."""
 WIDTHS = {2: 30, 3: 25, 4: 20, 5: 15, 10: 5, 20: 3, 50: 1, 100: 1}
@@ -122,8 +122,7 @@ async def complete(actor: Actor) -> None:
     if actor.random.random() < 0.5:
         chains = await actor.start([approval.bind(1)])
     else:
-        chains = await actor.start([errand.bind(_errand(actor, 1.5))])
-        await asyncio.sleep(actor.random.uniform(0.0, 0.6))
+        chains = await _errand(actor, 1.5)
     if chains:
         calls = [_complete(actor, chains[0].id) for _ in range(actor.random.randint(2, 3))]
         await asyncio.gather(*calls, actor.wait(chains[0].id, 10.0))
@@ -136,10 +135,12 @@ async def _complete(actor: Actor, chain: str) -> None:
         await current.output("from outside")
 
 
-def _errand(actor: Actor, most: float) -> float:
-    """Seconds of one that is to be taken from its worker. In a long run some go on for long, unless it is told."""
-    long = actor.settings.supervised and actor.random.random() < 0.2
-    return LONG if long else actor.random.uniform(0.05, most)
+async def _errand(actor: Actor, most: float) -> list[Chain[Any]]:
+    """One that runs by now, or nearly, and is to be taken from its worker: in a long run some would go on for long."""
+    long = actor.settings.supervised and actor.random.random() < 0.4
+    chains = await actor.start([errand.bind(LONG if long else actor.random.uniform(0.05, most))])
+    await asyncio.sleep(actor.random.uniform(0.0, 2.0 if long else 0.6))
+    return chains
 
 
 async def cancel(actor: Actor) -> None:
@@ -150,8 +151,7 @@ async def cancel(actor: Actor) -> None:
 
 async def cancel_at_once(actor: Actor) -> None:
     """Cancel what has just begun to run."""
-    chains = await actor.start([errand.bind(_errand(actor, 1.0))])
-    await asyncio.sleep(actor.random.uniform(0.0, 0.5))
+    chains = await _errand(actor, 1.0)
     if chains:
         async with actor.noting("cancel", chain=chains[0].id) as facts:
             facts["status"] = str((await actor.client.cancel(chains[0].id)).status)
@@ -200,9 +200,9 @@ async def _failed(actor: Actor) -> list[str]:
 
 
 async def odd(actor: Actor) -> None:
-    """Values that come back the same, and values that are refused: a few of each, in turn."""
-    await asyncio.gather(*(_echo(actor, next(actor.odd)) for _ in range(FEW)))
-    for name, refused in (next(actor.refused) for _ in range(FEW)):
+    """Values that come back the same, some at a time and all of them in turn, and values that are refused."""
+    await asyncio.gather(*(_echo(actor, next(actor.odd)) for _ in range(MANY)))
+    for name, refused in payloads.REFUSED.items():
         async with actor.noting("refuse", value=name, large=name == "too large") as facts:
             facts["error"] = "nothing"
             try:

@@ -38,6 +38,8 @@ def check_told(tally: Tally, evidence: Evidence, taken: list[Change]) -> None:
         tally.expect_soon(evidence.facts.timely, waited <= bound, f"{text}: {story(evidence.by_job[change.id])}")
     tally.counts |= spread("seconds until its worker was told", waits)
     tally.counts["workers told"] = len(waits)
+    if evidence.facts.supervised and not waits:
+        tally.opportunities = 0  # in a long run some go on for long enough that a worker has to be told
 
 
 Moments = dict[tuple[str, str], list[int]]
