@@ -7,7 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tests.torture.builders import Story, verdicts
 from torture.audit import Change
+from torture.checker import Word
 from torture.evidence import Evidence, Facts
 from torture.fleet import Fleet
 from torture.grounds.ground import Fault, Ground, Harm
@@ -76,3 +80,12 @@ def test_harm_that_broke_off_does_not_count_as_what_it_was_meant_to_be(tmp_path:
     assert ("fault", "full, broken off") in {(note.what, note.facts.get("kind")) for note in notes}
     assert "broke" in {note.what for note in notes}
     assert unharmed == ["full"]
+
+
+@pytest.mark.parametrize(("unharmed", "word"), [([], Word.OK), (["disk full"], Word.VACUOUS)])
+def test_crashes_show_everything_only_if_every_kind_of_harm_happened(unharmed: list[str], word: Word) -> None:
+    def tell(story: Story) -> None:
+        story.note("fault", kind="kill", begun=story.now, outage=False, victim="w")
+        story.facts.unharmed = unharmed
+
+    assert verdicts(tell)[22] is word
