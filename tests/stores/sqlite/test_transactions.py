@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import aiosqlite
 import pytest
@@ -30,6 +33,19 @@ class SlowNumber:
         self.asked.set()
         self.given.wait(10)
         return 1
+
+
+class TellingLoop(asyncio.SelectorEventLoop):
+    """Lets a test wait until another thread has told it something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told = threading.Event()
+
+    def call_soon_threadsafe(self, callback: Callable[..., object], *args: Any, context: Any = None) -> Any:  # type: ignore[override]
+        handle = super().call_soon_threadsafe(callback, *args, context=context)
+        self.told.set()
+        return handle
 
 
 def wrapped(cursor: sqlite3.Cursor, row: tuple[object, ...]) -> dict[str, object]:
@@ -362,6 +378,33 @@ def test_one_that_begins_for_a_loop_that_is_closed_holds_nobody_up(store: Sqlite
     store.begin_sync().rollback()
     for task in pending:
         task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("far", ["begun", "open"])
+def test_nor_does_one_whose_loop_was_closed_before_it_could_end(store: SqliteStore, far: str) -> None:
+    loop = TellingLoop()
+
+    async def begin() -> None:
+        tx = await store.begin()
+        opened.set()
+        await asyncio.Event().wait()
+        await tx.rollback()
+
+    async def leave_behind() -> None:
+        task = asyncio.ensure_future(begin())
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
+        await (asyncio.sleep(0) if far == "begun" else opened.wait())
+
+    opened = asyncio.Event()
+    loop.run_until_complete(leave_behind())
+    assert loop.told.wait(10)
+    loop.close()
+    del loop
+    gc.collect()
+
+    tx = store.begin_sync()
+
+    tx.rollback()
 
 
 async def test_a_task_cancelled_while_it_waits_for_its_turn_is_passed_over(open_store: SqliteStore) -> None:

@@ -38,6 +38,8 @@ class HeldConnection(sqlite3.Connection):
     """A connection on which only we end transactions. We do it by statement; the methods are refused."""
 
     lent = False
+    dropped: Callable[[], object] | None = None
+    """Called once nobody is left who could end the transaction."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -103,6 +105,13 @@ class HeldConnection(sqlite3.Connection):
         if self.lent:
             raise RuntimeError(REFUSAL)
         super().close()
+
+    def __del__(self) -> None:
+        """Also while the collector works, in any thread and any place: here nothing may wait for a lock."""
+        if self.lent and self.dropped is not None:
+            self.lent = False
+            super().close()
+            self.dropped()
 
 
 class Line:

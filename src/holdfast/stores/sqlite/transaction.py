@@ -10,6 +10,7 @@ import contextlib
 import sqlite3
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from holdfast.clock import Micros
@@ -105,7 +106,7 @@ class Lender:
                     connection.execute(how)
             if not self._closed and self._log.wants_care(connection):
                 self._log.care(connection)
-            connection.lent = False
+            connection.lent, connection.dropped = False, None
             if self._closed:
                 connection.close()
             else:
@@ -149,6 +150,8 @@ class Lender:
             with contextlib.suppress(RuntimeError):  # the loop is closed, so nobody waits there any more
                 loop.call_soon_threadsafe(_fail, lent, error)
             return
+        # A loop that is closed forgets what it was told, and its tasks, where they stand.
+        connection.dropped = partial(self.lane.submit, self.file.turnstile.leave)
         try:
             loop.call_soon_threadsafe(self._hand_over, lent, connection)
         except RuntimeError:
