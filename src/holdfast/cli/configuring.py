@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.cli.command import command
 from holdfast.cli.invocation import Invocation
-from holdfast.cli.passwords import hide, passwords_in
+from holdfast.cli.passwords import masked
 from holdfast.cli.printable import printable
 from holdfast.config import Settings
 from holdfast.config.retries import UNLIMITED
@@ -30,7 +30,8 @@ def effective(run: Invocation) -> dict[str, Any]:
     """What holds, wherever it was said."""
     settled, settings = run.settings, run.settings.config.settings
     shown: dict[str, Any] = {
-        "store": settled.store and hide(settled.store, passwords_in(settled.store)),
+        "store": settled.store and masked(settled.store),
+        "wakeups": settled.wakeups and masked(settled.wakeups),
         "app": settled.app,
         "workers": _workers(settings),
         "retry": {name: _retry(retry) for name, retry in settings.retries.items()},

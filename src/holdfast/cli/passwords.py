@@ -18,7 +18,21 @@ _PORT = re.compile(r"(?:\[[^\]]*\]|[^:,]*):([^,]*),?")
 """Of one host among several, what stands where its port does."""
 _LAST_PORT = 65535
 
+_OPTION = re.compile(r"(?<=[?&])([^=&#]*)=([^&#]*)")
+_ANY_PAIR = re.compile(r"(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|\S+)")
+
 HIDDEN = "***"
+
+KNOWN = {
+    "schema", "pool", "deadline", "notify", "replica", "wakeups", "namespace", "socket", "timeout", "wait",
+    "waitaof", "allow_eviction", "synchronous", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs",
+    "host", "hostaddr", "port", "user", "dbname", "options", "application_name", "client_encoding",
+    "connect_timeout", "fallback_application_name", "gssencmode", "keepalives", "keepalives_count",
+    "keepalives_idle", "keepalives_interval", "krbsrvname", "load_balance_hosts", "passfile", "require_auth",
+    "service", "ssl", "sslcert", "sslcrl", "sslcrldir", "sslkey", "sslmode", "sslnegotiation", "sslrootcert",
+    "ssl_max_protocol_version", "ssl_min_protocol_version", "target_session_attrs", "tcp_user_timeout",
+}  # fmt: skip
+"""Options of addresses that are no secret: the stores' own, and libpq's."""
 
 
 def passwords_in(address: str) -> list[str]:
@@ -39,6 +53,23 @@ def passwords_in(address: str) -> list[str]:
         found = [userinfo[1]] if userinfo else _misplaced(address)
         found += [pair[1] for pair in _PAIR.finditer(address)]
     return list(dict.fromkeys(text for secret in found if secret for text in (secret, unquote(secret))))
+
+
+def masked(address: str) -> str:
+    """The address as it may be shown: without its passwords, and without the value of any option that nobody knows.
+
+    A slip in an option's name, `pasword=`, must not show what was meant to be hidden.
+    """
+    options = _OPTION if "://" in address else _ANY_PAIR
+    return options.sub(_masked_option, hide(address, passwords_in(address)))
+
+
+def _masked_option(option: re.Match[str]) -> str:
+    name, value = option[1], option[2]
+    if name not in KNOWN:
+        return f"{name}={HIDDEN}"
+    inner = unquote(value)
+    return f"{name}={quote(masked(inner), safe='*:/?=@') if '://' in inner else value}"
 
 
 def _misplaced(address: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.cli.passwords import hide, passwords_in
+from holdfast.cli.passwords import hide, masked, passwords_in
 from tests.edges.cli.conftest import CommandLine
 
 
@@ -61,6 +61,32 @@ def test_no_command_shows_a_password_that_is_not_escaped(
 
     assert "heim" not in refused.out + refused.err + shown.out
     assert "eim" not in refused.out + refused.err + shown.out
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("postgresql://app@h/db?pasword=SECRET&pool=4", "postgresql://app@h/db?pasword=***&pool=4"),
+        ("postgresql://app:one@h/db?Password=SECRET", "postgresql://app:***@h/db?Password=***"),
+        (
+            "sqlite:///a.db?wakeups=redis://:two@h?timeout=1%26pasword=SECRET",
+            "sqlite:///a.db?wakeups=redis://:***@h?timeout=1%26pasword=***",
+        ),
+        ("redis://h?nonsense=1&namespace=shop1", "redis://h?nonsense=***&namespace=shop1"),
+        ("host=db pasword=SECRET", "host=db pasword=***"),
+        ("postgresql://app@h/db?sslmode=require", "postgresql://app@h/db?sslmode=require"),
+    ],
+)
+def test_the_value_of_an_option_that_nobody_knows_is_not_shown(address: str, shown: str) -> None:
+    assert masked(address) == shown
+
+
+def test_the_settings_in_effect_hide_a_password_whose_option_is_misspelt(
+    holdfast: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOLDFAST_STORE", "postgresql://app@h/db?pasword=SECRET")
+
+    assert "SECRET" not in holdfast("config").out + holdfast("config", "--json").out
 
 
 def test_hiding_leaves_no_part_of_a_longer_password() -> None:
