@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from holdfast import Attempt, Client, ConnectedWakeups, Jobs, Store, SyncClient, Wakeups, Worker
 from holdfast.cli.app import app
-from holdfast.config import read_settings
+from holdfast.cli.settings import Flags, settle
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.sqlite import SqliteStore
 from tests.servers.postgres import fresh_address
@@ -126,19 +126,9 @@ def test_a_file_names_them_beside_the_store_and_nobody_shows_the_password(
     shown = CliRunner().invoke(app, ["config"], env={"COLUMNS": "500"}).stdout
     told = CliRunner().invoke(app, ["doctor"], env={"COLUMNS": "500"}).stdout
 
-    store = read_settings(file).store
-    assert store is not None
-    wakeups: Wakeups = SqliteStore(store).wakeups
+    wakeups: Wakeups = SqliteStore(settle(Flags(config=file), {}).need_store()).wakeups
     assert isinstance(wakeups, ConnectedWakeups)
     assert wakeups.name == "redis://localhost:1/0?namespace=holdfast"
-    assert "wakeups=redis" in shown
+    assert 'wakeups = "redis://:***@localhost:1"' in shown
     assert "workers poll every second" in told
     assert "hunter" not in shown + told
-
-
-def test_wake_ups_without_a_store_are_a_mistake(tmp_path: Path) -> None:
-    file = tmp_path / "holdfast.toml"
-    file.write_text('wakeups = "redis://localhost"\n')
-
-    with pytest.raises(ValueError, match="wakeups: belongs to a store"):
-        read_settings(file)

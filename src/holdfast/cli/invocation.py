@@ -49,7 +49,7 @@ class Invocation:
 
     @cached_property
     def settings(self) -> Settings:
-        """Where the store and the app are."""
+        """Where the store, its wake-ups and the app are."""
         return settle(self.flags)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Where a command's store and app come from: the command line first, then the environment, then the file."""
+"""Where a command's store, wake-ups and app come from: the command line, then the environment, then the file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from pathlib import Path
 from holdfast.cli.config import FILE, Config, read_config
 from holdfast.cli.exits import Mistake
 from holdfast.cli.passwords import passwords_in
+from holdfast.config.wakeups import brings_its_own, joined, named_in
+
+NOWHERE = "nowhere"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +36,24 @@ class Flags:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The store and the app, each with where it was said."""
+    """The store, its wake-ups and the app, each with where it was said."""
 
     config: Config
     store: str | None
     store_from: str
+    wakeups: str | None
+    """Those that are said beside the store; None where its address names them, or it has its own."""
+    wakeups_from: str
     app: str | None
     app_from: str
 
     def need_store(self) -> str:
-        """The store's address."""
+        """The store's address, with its wake-ups."""
         if not self.store:
             raise Mistake(
                 f'which store? Give --store sqlite:///jobs.db, set HOLDFAST_STORE, or write store = "..." in {FILE}'
             )
-        return self.store
+        return joined(self.store, self.wakeups)
 
     def need_app(self) -> str:
         """Where the job types are."""
@@ -64,22 +70,31 @@ class Settings:
     @property
     def passwords(self) -> list[str]:
         """What must not be shown."""
-        return passwords_in(self.store) if self.store else []
+        return passwords_in(joined(self.store, self.wakeups)) if self.store else []
 
 
 def settle(flags: Flags, environment: Mapping[str, str] = os.environ) -> Settings:
-    """Find the settings of a command. A file that is broken is a mistake even where it would not be needed."""
+    """Find the settings of a command. A file that is broken is a mistake even where it would not be needed.
+
+    Each is looked up by itself: a store from the environment keeps the file's wake-ups. Only one that has its own, or
+    whose address names some, takes no others.
+    """
     config = read_config(flags.config, environment)
     store, store_from = _first(
         (flags.store, "--store"),
         (environment.get("HOLDFAST_STORE"), "HOLDFAST_STORE"),
         (config.store, str(config.path)),
     )
+    wakeups, wakeups_from = _first(
+        (environment.get("HOLDFAST_WAKEUPS"), "HOLDFAST_WAKEUPS"), (config.wakeups, str(config.path))
+    )
+    if store is not None and (brings_its_own(store) or named_in(store)):
+        wakeups = None
     app, app_from = _first(
         (flags.app, "--app"), (environment.get("HOLDFAST_APP"), "HOLDFAST_APP"), (config.app, str(config.path))
     )
-    return Settings(config, store, store_from, app, app_from)
+    return Settings(config, store, store_from, wakeups, wakeups_from, app, app_from)
 
 
 def _first(*sources: tuple[str | None, str]) -> tuple[str | None, str]:
-    return next(((value, source) for value, source in sources if value), (None, "nowhere"))
+    return next(((value, source) for value, source in sources if value), (None, NOWHERE))

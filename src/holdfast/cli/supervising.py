@@ -11,11 +11,11 @@ import typer
 
 from holdfast.cli.apps import load_jobs
 from holdfast.cli.command import checked, command
-from holdfast.cli.config import read_config
 from holdfast.cli.exits import Exit, Mistake
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.logs import log_to_stderr
 from holdfast.cli.passwords import hide, passwords_in
+from holdfast.cli.settings import settle
 from holdfast.cli.working import Level
 from holdfast.config.address import parse_listen
 from holdfast.errors import StoreUnavailable
@@ -73,7 +73,7 @@ def supervise(
             work_kinds=settings.work_kinds,
             listen=settings.listen if listen is None else parse_listen(listen),
             logging=logging,
-            reload=lambda: _read_again(run, jobs, address=address, app=app),
+            reload=lambda: _read_again(run, jobs, address=address, app=None if target else app),
             entry=CHILD,
             init=os.getpid() == 1,
         )
@@ -100,15 +100,16 @@ def _check_store(address: str) -> None:
 
 
 def _read_again(run: Invocation, jobs: Jobs, *, address: str, app: str | None) -> Sequence[Group]:
+    """The groups of the file as it is now. `app` is the one that it, or the environment, named."""
     try:
-        config = read_config(run.flags.config)
+        settled = settle(run.flags)
     except Mistake as error:
         raise ValueError(str(error)) from None
-    config.settings.check(jobs)
-    began, now = run.settings.config.settings, config.settings
+    began, now = run.settings.config.settings, settled.config.settings
+    now.check(jobs)
     fixed = {
-        "the store": config.store not in (None, address) and run.settings.store == run.settings.config.store,
-        "the app": config.app not in (None, app) and app == run.settings.config.app,
+        "the store": settled.store is not None and settled.need_store() != address,
+        "the app": app is not None and settled.app not in (None, app),
         "[work_kinds]": now.work_kinds != began.work_kinds,
         "[logging]": now.logging != began.logging,
         "[health]": now.listen != began.listen,

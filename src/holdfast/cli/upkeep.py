@@ -15,7 +15,9 @@ from holdfast.cli import tables
 from holdfast.cli.command import checked, command
 from holdfast.cli.exits import Exit, Mistake, exit_of
 from holdfast.cli.invocation import Invocation
+from holdfast.cli.settings import NOWHERE, Settings
 from holdfast.cli.sheet import Sheet
+from holdfast.config.wakeups import named_in
 from holdfast.errors import StoreUnavailable
 from holdfast.operations import Finding
 from holdfast.queue.queue_type import PREFIX
@@ -63,11 +65,10 @@ def doctor(run: Invocation) -> None:
     code = Exit.DONE
     try:
         with run.client() as client:
-            findings.append(Finding("ok", "store", f"{client.store.name} answers"))
             if isinstance(client.store.wakeups, ConnectedWakeups):
                 client.store.wakeups.open()
-            findings += client.examine()
-            findings += _unhandled(run, client.stats())
+            examined, stats = client.examine(), client.stats()
+            findings += [Finding("ok", "store", f"{client.store.name} answers"), *examined, *_unhandled(run, stats)]
     except StoreUnavailable as error:
         findings.append(Finding("error", "store", run.complain(error)))
         code = exit_of(error)
@@ -102,8 +103,12 @@ def _settings(run: Invocation) -> list[Finding]:
         Finding("ok", "file", "none" if path is None else str(path)),
         Finding("ok", "address", f"from {settings.store_from}"),
     ]
+    if settings.wakeups is not None:
+        found.append(Finding("ok", "wake-ups", f"from {settings.wakeups_from}"))
+    elif settings.wakeups_from != NOWHERE:
+        found.append(Finding("ok", "wake-ups", f"those from {settings.wakeups_from} are not used: {_own(settings)}"))
     if settings.app is None:
-        return [*found, Finding("ok", "app", "none; only `start` and `worker` need one")]
+        return [*found, Finding("ok", "app", "none; only `start`, `worker` and `supervise` need one")]
     try:
         jobs = run.jobs
     except Mistake as mistake:
@@ -111,6 +116,10 @@ def _settings(run: Invocation) -> list[Finding]:
     handled = sum(job_type.function is not None for job_type in jobs)
     detail = f"{settings.app} from {settings.app_from}: {len(jobs)} job types, {handled} with a handler"
     return [*found, Finding("ok", "app", detail)]
+
+
+def _own(settings: Settings) -> str:
+    return "the address names others" if named_in(settings.store or "") else "the store brings its own"
 
 
 def _verdict(findings: Sequence[Finding]) -> Text:

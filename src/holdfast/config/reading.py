@@ -12,8 +12,8 @@ from holdfast.config.lines import lines_of
 from holdfast.config.retries import read_retries
 from holdfast.config.settings import FILE, Settings
 from holdfast.config.table import ENVIRONMENT, ConfigError, Source, Table
+from holdfast.config.wakeups import brings_its_own, named_in
 from holdfast.config.workers import read_groups
-from holdfast.stores.address import with_wakeups
 from holdfast.supervisor import Logging
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -41,12 +41,13 @@ def read_settings(path: Path | None = None, environment: Mapping[str, str] = ENV
 
 
 def _read(top: Table) -> Settings:
-    store, app = _read_store(top), top.text("app")
+    store, app = top.text("store"), top.text("app")
     workers = top.table("workers")
     retries = read_retries(top.table("retry"))
     settings = Settings(
         source=top.source,
         store=store,
+        wakeups=_read_wakeups(top, store),
         app=app,
         concurrency=workers.count("concurrency", 0, least=1) or None,
         groups=read_groups(workers, retries),
@@ -59,14 +60,15 @@ def _read(top: Table) -> Settings:
     return settings
 
 
-def _read_store(top: Table) -> str | None:
-    """The store's address, with the wake-ups' in it: they belong to this store, not to one named elsewhere."""
-    store, wakeups = top.text("store"), top.text("wakeups")
-    if wakeups is None:
-        return store
-    if store is None:
-        raise top.error("wakeups", "belongs to a store, and there is none here")
-    return with_wakeups(store, wakeups)
+def _read_wakeups(top: Table, store: str | None) -> str | None:
+    """The wake-ups, which may stand alone: the store is then named elsewhere, by a secret in the environment say."""
+    wakeups = top.text("wakeups")
+    if wakeups is not None and store is not None:
+        if brings_its_own(store):
+            raise top.error("wakeups", f"is for a SQL store; one of {store.partition(':')[0]}:// brings its own")
+        if named_in(store):
+            raise top.error("wakeups", "is said twice: by the store's address, too")
+    return wakeups
 
 
 def _read_logging(table: Table) -> Logging:

@@ -31,6 +31,8 @@ class Settings:
 
     source: Source | None = field(default=None, repr=False, compare=False)
     store: str | None = None
+    wakeups: str | None = None
+    """Those of the store, wherever that is named."""
     app: str | None = None
     concurrency: int | None = None
     """Of `[workers]`, where it is said."""

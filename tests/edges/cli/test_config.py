@@ -18,7 +18,7 @@ def written(folder: Path, text: str) -> Path:
 def test_the_file_names_the_store_and_the_app(tmp_path: Path) -> None:
     path = written(tmp_path, 'store = "sqlite:///jobs.db"\napp = "shop:jobs"\n[workers]\nconcurrency = 4\n')
 
-    assert read_config(path) == Config(path, "sqlite:///jobs.db", "shop:jobs", 4)
+    assert read_config(path) == Config(path, "sqlite:///jobs.db", app="shop:jobs", concurrency=4)
 
 
 def test_the_working_directory_s_file_is_found_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,6 +96,43 @@ def test_the_command_line_comes_first_then_the_environment_then_the_file(tmp_pat
     assert (typed.store, typed.app, typed.app_from) == ("typed", "environment", "HOLDFAST_APP")
     assert (told.store, told.store_from) == ("environment", "HOLDFAST_STORE")
     assert (found.store, found.app, found.store_from) == ("file", "file", str(path))
+
+
+def test_a_store_from_elsewhere_keeps_the_wake_ups_of_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path, 'wakeups = "redis://cache"')
+    told = {"HOLDFAST_STORE": "postgresql://db/shop"}
+
+    found = settle(Flags(config=path), told)
+    typed = settle(Flags(store="sqlite:///jobs.db", config=path), told)
+    other = settle(Flags(config=path), {**told, "HOLDFAST_WAKEUPS": "redis://other"})
+
+    assert found.need_store() == "postgresql://db/shop?wakeups=redis%3A%2F%2Fcache"
+    assert (found.wakeups, found.wakeups_from) == ("redis://cache", str(path))
+    assert typed.need_store() == "sqlite:///jobs.db?wakeups=redis%3A%2F%2Fcache"
+    assert (other.wakeups, other.wakeups_from) == ("redis://other", "HOLDFAST_WAKEUPS")
+
+
+@pytest.mark.parametrize("store", ["redis://cache", "memory://x", "sqlite:///a.db?wakeups=", "sqlite:///a?wakeups=x"])
+def test_a_store_that_has_wake_ups_takes_no_others(tmp_path: Path, store: str) -> None:
+    path = written(tmp_path, 'wakeups = "redis://cache"')
+
+    assert settle(Flags(store=store, config=path), {}).need_store() == store
+
+
+@pytest.mark.parametrize(
+    ("store", "complaint"),
+    [
+        ("redis://h", "line 2, wakeups: is for a SQL store; one of redis://"),
+        ("sqlite:///a?wakeups=x", "line 2, wakeups: is said twice"),
+    ],
+)
+def test_wake_ups_that_do_not_fit_the_file_s_own_store_are_a_mistake(
+    tmp_path: Path, store: str, complaint: str
+) -> None:
+    path = written(tmp_path, f'store = "{store}"\nwakeups = "redis://cache"')
+
+    with pytest.raises(Mistake, match=complaint):
+        read_config(path, {})
 
 
 def test_nothing_anywhere_is_a_mistake_that_tells_all_three_ways(

@@ -7,6 +7,7 @@ import pytest
 from holdfast import Jobs, SyncClient
 from holdfast.stores.memory import MemoryStore
 from tests.edges.cli.conftest import CommandLine
+from tests.servers.postgres import shared_postgres
 
 ALL = [
     ["status"], ["list"], ["show", "x"], ["report", "x"], ["wait", "x"], ["retry", "x"], ["cancel", "x"],
@@ -57,6 +58,25 @@ def test_doctor_tells_what_it_can_without_a_store(holdfast: CommandLine) -> None
     levels = {each["subject"]: each["level"] for each in document["findings"]}
     assert levels == {"version": "ok", "file": "ok", "address": "ok", "app": "ok", "store": "error"}
     assert "there is no such file" in document["findings"][-1]["detail"]
+
+
+def test_doctor_does_not_call_a_store_well_whose_tables_are_missing(holdfast: CommandLine) -> None:
+    address = shared_postgres().address(schema="nothing_here")
+
+    findings = holdfast.json("doctor", "--store", address, exit=5)["findings"]
+
+    assert [each["level"] for each in findings if each["subject"] == "store"] == ["error"]
+
+
+def test_doctor_tells_whose_wake_ups_are_in_effect(holdfast: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "holdfast.toml").write_text('wakeups = "redis://localhost:1"\n')
+
+    def told(store: str) -> str:
+        findings = holdfast.json("doctor", "--store", store)["findings"]
+        return next(each["detail"] for each in findings if each["detail"].find("holdfast.toml") > 0)
+
+    assert told(holdfast.store) == "from holdfast.toml"
+    assert told(f"{holdfast.store}?wakeups=").startswith("those from holdfast.toml are not used")
 
 
 def test_doctor_ends_with_exit_code_1_if_there_is_an_error(holdfast: CommandLine) -> None:
