@@ -58,12 +58,12 @@ class RedisGround(Ground):
     def faults(self) -> list[Fault]:
         return [
             *proxy_faults(self.proxy, b"evalsha"),
-            Fault("scripts flushed", self._flush, recovery=AT_ONCE),
+            Fault("scripts flushed", self._flush, outage=False),
             Fault("clients killed", self._kill_clients, recovery=AT_ONCE),
             Fault("server kill", lambda seconds: self._restart(SIGKILL, seconds), longest=1.0),
             Fault("server restart", lambda seconds: self._restart(SIGTERM, seconds), longest=0.5),
-            Fault("server asleep", self._sleep, longest=1.0),
-            Fault("memory full", self._fill_memory, longest=1.0),
+            Fault("server asleep", self._sleep, longest=1.0, recovery=AT_ONCE),
+            Fault("memory full", self._fill_memory, longest=1.0, recovery=AT_ONCE),
             Fault("disk full", self._fill_disk, longest=1.0),
         ]
 
