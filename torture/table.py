@@ -96,8 +96,8 @@ ROWS: dict[str, Callable[[Report], str]] = {
     "commit": lambda report: report["versions"].get("commit", "-"),
     "jobs / claims / changes of rows": _load,
     "starts accepted / refused or rolled back / unknown": _starts,
-    "workers killed (signal, failpoint, job, poison)": _faults("kill", "failpoint kill", "killed by a job", "poison"),
-    "workers frozen past their lease (signal, failpoint, job)": _faults("freeze", "failpoint stop", "frozen by a job"),
+    "processes killed (signal, failpoint, job, poison)": _faults("kill", "failpoint kill", "killed by a job", "poison"),
+    "processes frozen (signal, failpoint, job)": _faults("freeze", "failpoint stop", "frozen by a job"),
     "event loop blocked, interpreter held": _faults("event loop blocked by a job", "interpreter held by a job"),
     "workers with a wrong clock; wake-ups lost, repeated": lambda report: (
         f"{_faults('workers with a wrong clock')(report)}; {_faults('wake-ups lost', 'wake-ups repeated')(report)}"

@@ -201,7 +201,7 @@ class PostgresGround(Ground):
             "at rest: connections": served,
             "at rest: most connections of a process": most,
             "at rest: connections allowed to one": OF_A_PROCESS,
-            "left: connections of a process beyond those": max(0, most - OF_A_PROCESS),
+            "left: connections of a process beyond its pools": max(0, most - OF_A_PROCESS),
             "left: connections that no process holds": max(0, served - sum(held.values())),
             "left: idle in transaction at rest": idle,
         }

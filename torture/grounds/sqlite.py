@@ -165,7 +165,7 @@ class SqliteGround(Ground):
             "at rest: the file open": sum(held.values()),
             "at rest: most often by a process": most,
             "at rest: allowed to one": OF_A_PROCESS,
-            "left: open files of a process beyond those": max(0, most - OF_A_PROCESS),
+            "left: open files of a process beyond its connections": max(0, most - OF_A_PROCESS),
         }
 
     def leaks(self) -> dict[str, object]:
