@@ -271,6 +271,17 @@ def test_one_that_was_hurried_may_start_before_the_time_that_was_asked_for() -> 
     assert verdicts(hurried)[9] is Word.VACUOUS
 
 
+def test_one_that_was_cancelled_and_retried_may_start_before_the_time_that_was_asked_for() -> None:
+    def retried(story: Story) -> None:
+        story.job("a")
+        story.calls[-1].args["delay"] = 2.0
+        story.end("a", "cancelled")
+        story.end("a", "pending")
+        story.claim("a")
+
+    assert verdicts(retried)[9] is Word.VACUOUS
+
+
 def test_payloads_whose_workers_died_are_not_to_blame() -> None:
     def unlucky(story: Story) -> None:
         story.job("a", type="echo", max_attempts=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torture.checker import execution
 from torture.checker.execution import TICK
-from torture.checker.telling import is_claim, story
+from torture.checker.telling import ends, is_claim, story
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 
@@ -17,9 +17,9 @@ def never_early(evidence: Evidence) -> Tally:
     for call in evidence.called("start"):
         for asked in call.args["ids"] if "delay" in call.args else ():
             changes = evidence.by_job.get(asked, [])
-            first = next(filter(is_claim, changes), None)
-            if first is None or asked in hurried:
-                continue
+            first = next((each for each in changes if is_claim(each) or ends(each)), None)
+            if first is None or ends(first) or asked in hurried:
+                continue  # one that was cancelled before is due at once when it is retried
             delayed += 1
             early = call.begun + call.args["delay"] * 1e6 - first.at
             told = f"{asked}: claimed {early / 1e6:.3f} s before the time that was asked for: {story(changes)}"
