@@ -45,7 +45,9 @@ class Watchdog:
                 return
             if not alive.wait(self._patience):
                 self._report()
-                alive.wait()
+                while not alive.wait(BEAT):
+                    if self._loop.is_closed():
+                        return
                 log.warning("the event loop runs again after %.1f s", ticks() - asked)
 
     def _report(self) -> None:
