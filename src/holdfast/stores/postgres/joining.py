@@ -11,6 +11,8 @@ from holdfast.operations import Operation
 from holdfast.sql import plan
 from holdfast.sql.driver import AsyncDriver, Driver
 from holdfast.sql.plan import Plan, Row, Statement, sets_of
+from holdfast.stores.postgres.address import PostgresAddress
+from holdfast.stores.postgres.belonging import Belonging
 from holdfast.stores.postgres.notification import channel, payloads
 from holdfast.stores.postgres.outage import NotMigrated, is_missing
 from holdfast.stores.postgres.rendering import Renderer, Style
@@ -32,6 +34,7 @@ _LOOK = Statement("select 1")
 class Joined(Protocol):
     """What joining needs to know of the store."""
 
+    address: PostgresAddress
     name: str
     schema: str
     notify: bool
@@ -104,6 +107,7 @@ class Joining:
 
     def _whole(self, operation: Operation[R], turn: Turn, connection: Any) -> Plan[R]:
         yield from _refuse_autocommit(connection)
+        yield from Belonging.of(self._store).check(_native(connection))
         answer = yield from plan_of(turn, operation)
         if not self._store.notify:
             return answer  # the transaction tells of what is left in the turn
@@ -167,6 +171,14 @@ def _refuse_autocommit(connection: Any) -> Plan[None]:
         raise ValueError(f"tx leads to {_kind(connection)}, which is not a connection to a PostgreSQL database")
     if alone:
         raise ValueError("tx would commit each statement by itself: open a transaction on it first, or leave tx out")
+
+
+def _native(connection: Any) -> Any:
+    """The driver's own connection, behind one of Django's."""
+    if not _comes_from(connection, "django"):
+        return connection
+    connection.ensure_connection()
+    return connection.connection
 
 
 def _django(tx: Any) -> Driver | None:
