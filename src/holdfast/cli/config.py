@@ -21,7 +21,6 @@ class Config:
     store: str | None = None
     wakeups: str | None = None
     app: str | None = None
-    concurrency: int | None = None
     settings: Settings = field(default_factory=Settings, compare=False, repr=False)
     """All of it, for the commands that need more."""
 
@@ -32,4 +31,4 @@ def read_config(path: Path | None, environment: Mapping[str, str] = os.environ) 
         settings = read_settings(path, environment)
     except ConfigError as error:
         raise Mistake(str(error)) from error
-    return Config(settings.path, settings.store, settings.wakeups, settings.app, settings.concurrency, settings)
+    return Config(settings.path, settings.store, settings.wakeups, settings.app, settings)

@@ -9,20 +9,18 @@ from typing import Annotated
 
 import typer
 
-from holdfast.cli.apps import load_jobs
 from holdfast.cli.command import checked, command
 from holdfast.cli.exits import Exit, Mistake
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.logs import log_to_stderr
 from holdfast.cli.passwords import hide, passwords_in
 from holdfast.cli.settings import settle
-from holdfast.cli.working import Level
+from holdfast.cli.working import Level, jobs_to_run
 from holdfast.config.address import parse_listen
 from holdfast.errors import StoreUnavailable
 from holdfast.jobs import Jobs
 from holdfast.observer import log
 from holdfast.supervisor import Group, Logging, Supervisor
-from holdfast.supervisor.order import find_jobs
 from holdfast.sync_client import SyncClient
 
 CHILD = "holdfast.cli.child"
@@ -56,12 +54,8 @@ def supervise(
     )  # fmt: skip
     log_to_stderr(level=logging.level, as_json=logging.json)
     app = target or run.settings.app
-    if app is None and not settings.work_kinds:
-        run.settings.need_app()
-    if app is not None:
-        load_jobs(app, repr(app) if target else run.settings.app_named)
+    jobs = jobs_to_run(run, target)
     with checked():
-        jobs = find_jobs(app, settings.work_kinds)
         settings.check(jobs)
     address = run.address
     _check_store(address)

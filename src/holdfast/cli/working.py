@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from holdfast.cli.apps import load_jobs
 from holdfast.cli.command import checked, command
 from holdfast.cli.exits import Mistake
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.logs import log_to_stderr
-from holdfast.cli.times import duration, positive_duration
+from holdfast.cli.times import optional_duration, positive_duration
 from holdfast.client import Client
+from holdfast.config import Settings
+from holdfast.jobs import Jobs
+from holdfast.observer import log
+from holdfast.supervisor import Group
+from holdfast.supervisor.order import find_jobs, share_out
 from holdfast.worker import Worker
-
-CONCURRENCY = 10
 
 
 class Level(StrEnum):
@@ -31,41 +36,97 @@ class Level(StrEnum):
 @command
 def worker(
     run: Invocation,
+    group: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Work as [workers.NAME] of the file says, not as [workers] does.")
+    ] = None,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Jobs at a time; else [workers] concurrency of the file, else 10.")
+        int | None, typer.Option(min=1, help="Jobs at a time; else as the file says, else 10.")
     ] = None,
     types: Annotated[
-        list[str] | None, typer.Option(help="Only these job types: a,b or repeated. All that have a handler otherwise.")
+        list[str] | None,
+        typer.Option(help="Only these job types: a,b or repeated; else the group's, else all that have a handler."),
     ] = None,
     lease: Annotated[
-        str, typer.Option(metavar="DURATION", help="How long a claim holds without being renewed.")
+        str | None,
+        typer.Option(
+            metavar="DURATION", help="How long a claim holds without being renewed; else as the file says, else 30s."
+        ),
+    ] = None,
+    poll_interval: Annotated[
+        str, typer.Option(metavar="DURATION", help="Look for work at least this often, while wake-ups arrive too.")
     ] = "60s",
-    poll_interval: Annotated[str, typer.Option(metavar="DURATION", help="Look for work at least this often.")] = "60s",
     grace: Annotated[
-        str, typer.Option(metavar="DURATION", help="How long running jobs may take to end when stopped.")
-    ] = "25s",
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="How long running jobs may take to end when stopped; else as the file says, else 25s.",
+        ),
+    ] = None,
     worker_id: Annotated[str | None, typer.Option(metavar="NAME", help="Its name; made up otherwise.")] = None,
-    log_level: Annotated[Level, typer.Option(help="How much is logged, to stderr.")] = Level.INFO,
+    log_level: Annotated[
+        Level | None, typer.Option(help="How much is logged, to stderr; else [logging] level, else info.")
+    ] = None,
     log_json: Annotated[bool, typer.Option("--log-json", help="Log a JSON object a line.")] = False,
 ) -> None:
-    """Run jobs until SIGTERM or Ctrl-C: then finish what runs, within the grace period; a second signal ends that."""
-    log_to_stderr(level=log_level, as_json=log_json or run.json)
+    """Run jobs until SIGTERM or Ctrl-C: then finish what runs, within the grace period; a second signal ends that.
+
+    Like one process of the supervisor, on the terms that [workers] of the file has, unless an option says otherwise.
+    """
+    settings = run.settings.config.settings
+    log_to_stderr(
+        level=log_level or settings.logging.level, as_json=log_json or run.json or settings.logging.json
+    )  # fmt: skip
     address = run.address
     if address.startswith("memory:"):
         raise Mistake("a memory:// store lives in one process: nobody else could give this worker jobs")
-    jobs = run.jobs
+    jobs = jobs_to_run(run)
+    terms = _group_of(settings, group)
     names = [name.strip() for each in types or () for name in each.split(",") if name.strip()]
-    usual = run.settings.config.settings.groups[0]
+    ended = optional_duration(grace)
     with checked():
         client = Client(address, jobs)
         made = Worker(
-            client, concurrency=concurrency or run.settings.config.concurrency or CONCURRENCY, types=names or None,
-            lease=positive_duration(lease, "--lease"), grace=duration(grace), worker_id=worker_id,
-            poll_interval=positive_duration(poll_interval, "--poll-interval"),
-            retry=usual.retry, timeout=usual.timeout, memory_limit=usual.memory_limit,
+            client, concurrency=concurrency or terms.concurrency, types=names or _share(settings, jobs, group=terms),
+            lease=terms.lease if lease is None else positive_duration(lease, "--lease"),
+            grace=terms.grace if ended is None else ended, worker_id=worker_id,
+            poll_interval=positive_duration(poll_interval, "--poll-interval"), poll_without_wakeups=terms.poll_interval,
+            retry=terms.retry, timeout=terms.timeout, memory_limit=terms.memory_limit,
         )  # fmt: skip
     asyncio.run(_work(client, made))
     run.answer({"worker": made.id, "stopped": True})
+
+
+def jobs_to_run(run: Invocation, target: str | None = None) -> Jobs:
+    """The app's job types, and those of the file's work kinds, which need no app. `target` is one that was typed."""
+    app, kinds = target or run.settings.app, run.settings.config.settings.work_kinds
+    if app is None and not kinds:
+        run.settings.need_app()
+    if app is not None:
+        load_jobs(app, repr(app) if target else run.settings.app_named)
+    with checked():
+        return find_jobs(app, kinds)
+
+
+def _group_of(settings: Settings, name: str | None) -> Group:
+    if name is None:
+        return settings.groups[0]
+    for group in settings.groups:
+        if group.name == name:
+            return group
+    known = ", ".join(group.name for group in settings.groups)
+    raise Mistake(f"--group {name!r}: the file has no [workers.{name}]; there are: {known}")
+
+
+def _share(settings: Settings, jobs: Jobs, *, group: Group) -> Sequence[str] | None:
+    """The types of this group, as the supervisor would share them out; None, and so all, where there is nothing."""
+    settings.check(jobs)
+    shares = share_out(settings.groups, jobs)
+    others = {name: share for name, share in shares.items() if name != group.name}
+    if shares and group.name not in shares:
+        raise Mistake(f"nothing is left for group {group.name!r}: give --group {' or '.join(others)}, or --types")
+    for name, share in others.items():
+        log.info("%s left to group %s; `worker --group %s` runs that", ", ".join(share), name, name)
+    return shares.get(group.name)
 
 
 async def _work(client: Client, made: Worker) -> None:

@@ -42,15 +42,13 @@ def read_settings(path: Path | None = None, environment: Mapping[str, str] = ENV
 
 def _read(top: Table) -> Settings:
     store, app = top.text("store"), top.text("app")
-    workers = top.table("workers")
     retries = read_retries(top.table("retry"))
     settings = Settings(
         source=top.source,
         store=store,
         wakeups=_read_wakeups(top, store),
         app=app,
-        concurrency=workers.count("concurrency", 0, least=1) or None,
-        groups=read_groups(workers, retries),
+        groups=read_groups(top.table("workers"), retries),
         retries=retries,
         work_kinds=read_kinds(top.table("work_kinds"), retries),
         logging=_read_logging(top.table("logging")),

@@ -34,8 +34,6 @@ class Settings:
     wakeups: str | None = None
     """Those of the store, wherever that is named."""
     app: str | None = None
-    concurrency: int | None = None
-    """Of `[workers]`, where it is said."""
     groups: tuple[Group, ...] = (Group(),)
     retries: dict[str, Retry] = field(default_factory=lambda: {"default": Retry()})
     work_kinds: tuple[WorkKind, ...] = ()

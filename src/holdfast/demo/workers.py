@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 CONCURRENCY = 6
 LEASE = "2s"
-"""Short, so that a dead worker's jobs are taken over while you watch. Real workers take a minute."""
+"""Short, so that a dead worker's jobs are taken over while you watch. By default it is half a minute."""
 
 
 class WorkerProcess:
@@ -26,7 +27,7 @@ class WorkerProcess:
                     "--app", "holdfast.demo.jobs:jobs", "--store", store, "--worker-id", name,
                     "--concurrency", str(CONCURRENCY), "--lease", LEASE,
                 ],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, cwd=folder,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, cwd=folder, env=_surroundings(),
             )  # fmt: skip
 
     @property
@@ -52,3 +53,8 @@ class WorkerProcess:
                 self._process.wait(timeout=10)
             except subprocess.TimeoutExpired:
                 self.kill()
+
+
+def _surroundings() -> dict[str, str]:
+    """The environment, without what it says about the person's own store and workers."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}

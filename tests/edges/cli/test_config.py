@@ -16,9 +16,9 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_the_file_names_the_store_and_the_app(tmp_path: Path) -> None:
-    path = written(tmp_path, 'store = "sqlite:///jobs.db"\napp = "shop:jobs"\n[workers]\nconcurrency = 4\n')
+    path = written(tmp_path, 'store = "sqlite:///jobs.db"\napp = "shop:jobs"\n')
 
-    assert read_config(path) == Config(path, "sqlite:///jobs.db", app="shop:jobs", concurrency=4)
+    assert read_config(path) == Config(path, "sqlite:///jobs.db", app="shop:jobs")
 
 
 def test_the_working_directory_s_file_is_found_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

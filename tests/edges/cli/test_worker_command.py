@@ -1,13 +1,19 @@
 """`holdfast worker` as a process: what it logs, and how it ends."""
 
 import json
+import logging
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-from holdfast import SyncClient
+import pytest
+
+from holdfast import Client, Retry, SyncClient
+from holdfast.cli.logs import JsonFormatter
 from tests.edges.cli.conftest import CommandLine
 from tests.edges.cli.shop import add, burst
 
@@ -65,3 +71,94 @@ def test_a_worker_that_cannot_begin_says_why(holdfast: CommandLine) -> None:
     assert "--lease must be more than 0" in holdfast("worker", "--lease", "0", exit=2).err
     assert "no duration" in holdfast("worker", "--grace", "x", exit=2).err
     assert "there is no module" in holdfast("worker", "--app", "nowhere", exit=2).err
+
+
+FILE = """
+[workers]
+concurrency = 3
+lease_timeout_seconds = 7
+grace_seconds = 5
+poll_interval_ms = 500
+timeout_seconds = 9
+retry = "patient"
+[workers.cpu]
+types = ["twice", "total"]
+concurrency = 1
+[retry.patient]
+max_attempts = 2
+[logging]
+level = "warning"
+format = "json"
+"""
+
+
+class Hired(Exception):
+    """Somebody made a worker."""
+
+    def __init__(self, client: Client, **terms: Any) -> None:
+        self.terms = terms
+
+
+Hire = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def hired(holdfast: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hire:
+    """The terms on which `worker` with these options would work."""
+
+    def refuse(client: Client, **terms: Any) -> None:
+        raise Hired(client, **terms)
+
+    def hire(*options: str) -> dict[str, Any]:
+        with pytest.raises(Hired) as raised:
+            holdfast("worker", *options)
+        return raised.value.terms
+
+    (tmp_path / "holdfast.toml").write_text(FILE)
+    monkeypatch.setattr("holdfast.cli.working.Worker", refuse)
+    return hire
+
+
+def test_a_worker_has_the_terms_of_the_file_as_a_supervised_one_would(hired: Hire) -> None:
+    terms = hired()
+
+    assert (terms["concurrency"], terms["lease"], terms["grace"], terms["timeout"]) == (3, 7, 5, 9)
+    assert (terms["poll_without_wakeups"], terms["poll_interval"]) == (0.5, 60)
+    assert terms["retry"] == Retry(max_attempts=2)
+    assert set(terms["types"]) == {"add", "burst", "refuse", "forget", "login"}
+    assert logging.getLogger().level == logging.WARNING
+    assert isinstance(logging.getLogger().handlers[0].formatter, JsonFormatter)
+
+
+def test_a_worker_has_the_terms_of_the_group_that_is_named(holdfast: CommandLine, hired: Hire) -> None:
+    terms = hired("--group", "cpu")
+
+    assert (terms["concurrency"], terms["lease"], terms["types"]) == (1, 7, ("twice", "total"))
+    assert "there are: default, cpu" in holdfast("worker", "--group", "gpu", exit=2).err
+
+
+def test_a_worker_s_options_come_before_the_file(hired: Hire) -> None:
+    options = ["--concurrency", "4", "--lease", "8s", "--grace", "0", "--types", "total", "--log-level", "debug"]
+    terms = hired(*options)
+
+    assert (terms["concurrency"], terms["lease"], terms["grace"], terms["types"]) == (4, 8, 0, ["total"])
+    assert logging.getLogger().level == logging.DEBUG
+
+
+def test_a_worker_s_defaults_are_those_that_config_shows(holdfast: CommandLine, hired: Hire, tmp_path: Path) -> None:
+    (tmp_path / "holdfast.toml").unlink()
+    shown = holdfast.json("config")["workers"]
+
+    terms = hired()
+
+    assert (terms["lease"], terms["grace"], terms["concurrency"], terms["poll_without_wakeups"] * 1000) == (
+        shown["lease_timeout_seconds"], shown["grace_seconds"], shown["concurrency"], shown["poll_interval_ms"],
+    )  # fmt: skip
+
+
+def test_a_worker_tells_of_a_group_s_type_that_nobody_has_with_the_line(
+    holdfast: CommandLine, hired: Hire, tmp_path: Path
+) -> None:
+    (tmp_path / "holdfast.toml").write_text('[workers.cpu]\ntypes = ["nobody"]\n')
+
+    assert "line 2, workers.cpu.types" in holdfast("worker", exit=2).err
