@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from signal import SIGKILL, SIGTERM, Signals
 from typing import Any
@@ -104,9 +104,9 @@ class RedisGround(Ground):
             pid = self.server.pid
             assert pid is not None
             largest = max((file.stat().st_size for file in append_only_files(self.server)), default=0)
-            with suppress(ProcessLookupError), limited(pid, largest + 4096):
+            with limited(pid, largest + 4096):
                 time.sleep(seconds)
-            return self._refuses()
+                return self._refuses()
         finally:
             if self._refuses():
                 self.server.stop()
