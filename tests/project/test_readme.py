@@ -5,12 +5,14 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from tests.project.snippets import ROOT, Snippet, snippets
+from tests.servers.postgres import shared_postgres
 
 README = ROOT / "README.md"
 
@@ -57,13 +59,34 @@ class Shell:
 
 
 def test_the_quickstart_runs_as_it_stands(shell: Shell, tmp_path: Path) -> None:
+    assert_runs(shell, tmp_path, str)
+
+
+def test_on_postgresql_only_that_changes_which_the_page_names(shell: Shell, tmp_path: Path) -> None:
+    changes = re.findall(r"`([^`\n]+)` for `([^`\n]+)`", README.read_text(encoding="utf-8"))
+    database = f"shop{uuid4().hex[:12]}"
+    with shared_postgres().connect() as connection:
+        connection.execute(f"create database {database}".encode())
+    address = shared_postgres().address(database=database)
+
+    def on_postgres(text: str) -> str:
+        for theirs, ours in changes:
+            text = text.replace(ours, theirs)
+        return text.replace("postgresql://...", address).replace("sqlite:///shop.db", address)
+
+    assert len(changes) == 4
+    shell.run(f"holdfast migrate --store {address}")
+    assert_runs(shell, tmp_path, on_postgres)
+
+
+def assert_runs(shell: Shell, folder: Path, change: Callable[[str], str]) -> None:
     answers: list[str] = []
     for snippet in quickstart():
         if snippet.language == "python":
             assert snippet.file is not None
-            (tmp_path / snippet.file).write_text(snippet.text)
+            (folder / snippet.file).write_text(change(snippet.text))
         else:
-            answers += [shell.run(line) for line in snippet.text.splitlines()]
+            answers += [shell.run(change(line)) for line in snippet.text.splitlines()]
 
     _, _, finished, status, _ = answers
     assert finished == "parcel 1\n['parcel 1', 'parcel 2']\n"
