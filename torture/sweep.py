@@ -17,6 +17,8 @@ PRODUCER_VERBS = (
 AT_ONCE = {"fail": 4, "stop": 1, "kill": 3}
 """How many points of each action a process is given: the rare ones are waited for together. Once nobody has to end
 any more, all that are left."""
+PRODUCER_AT_ONCE = AT_ONCE | {"stop": 4}
+"""A producer that freezes holds up nobody but itself."""
 
 
 def worker_points() -> list[str]:
@@ -60,7 +62,7 @@ class Sweep:
         if not any(point.startswith("kill") for point in self._left):
             return tuple(self._left)
         drawn: list[str] = []
-        for action, number in AT_ONCE.items():
+        for action, number in (PRODUCER_AT_ONCE if name.startswith("producer") else AT_ONCE).items():
             fitting = [point for point in self._left if point.startswith(action)]
             drawn += self._random.sample(fitting, min(number, len(fitting)))
         return tuple(drawn)
