@@ -56,8 +56,8 @@ MANY = 7
 """Odd values that are met at once: in three minutes each of them comes up several times."""
 BATCHES = {2: 25, 3: 25, 5: 25, 20: 25, 100: 6, 300: 3, 1000: 1, 2000: 1, 5000: 0.5}
 """Sizes of a batch, with their shares; those that a run has no time for are left out."""
-WIDTHS = {2: 30, 3: 25, 4: 20, 5: 15, 10: 5, 20: 3, 50: 1, 100: 1}
-"""Of a fan-in: how many a job waits for."""
+WIDTHS = {2: 25, 3: 20, 4: 20, 5: 15, 10: 12, 20: 6, 50: 1, 100: 1}
+"""Of a fan-in: how many a job waits for. The wide ones are more than a worker takes, so that several end them."""
 
 
 def _size(actor: Actor, sizes: Mapping[int, float], most: int) -> int:
@@ -260,7 +260,7 @@ OPERATIONS: dict[Operation, int] = {
     cancel_at_once: 30,
     delay: 40,
     operate: 50,
-    odd: 10,
+    odd: 20,
     start_hostile: 12,
     start_elastic: 12,
     start_brief: 20,
