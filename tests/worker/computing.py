@@ -163,3 +163,8 @@ def pool() -> list[int]:
 def outlive(number: int) -> str:
     os.kill(os.getpid(), number)
     return "still here"
+
+
+@jobs.job(executor="process", retry=ONCE)
+def sleep() -> None:
+    time.sleep(60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import pickle
 import signal
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from holdfast import ChainCancelled, ChainFailed, Client, Jobs, Status, SyncAttempt, Worker
+from holdfast.jobs import AnyJobType
 from holdfast.stores.memory import MemoryStore
 from holdfast.worker.process_child import Request, Returned, WasAborted
 from holdfast.worker.processes import _Child  # pyright: ignore[reportPrivateUsage]
@@ -177,8 +179,45 @@ def test_a_call_that_ends_as_its_time_is_up_leaves_the_child_to_the_next() -> No
         assert isinstance(child.ask(_request(child.begin())), Returned)
 
 
-def _request(number: int) -> Request:
-    return Request(number, computing.__name__, pickle.dumps(computing.pid), b"{}")
+async def test_a_call_for_which_there_is_no_thread_costs_no_child(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def start_most(thread: threading.Thread) -> None:
+        if thread.name.startswith("holdfast-crowded-"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    async with working(client, worker_id="crowded"):
+        with monkeypatch.context() as crowded:
+            crowded.setattr(threading.Thread, "start", start_most)
+            with pytest.raises(ChainFailed, match="new thread"):
+                await client.run(computing.add.bind(1).options(max_attempts=1), timeout=30)
+
+        assert await client.run(computing.add.bind(1), timeout=30) == 2
+        assert len(multiprocessing.active_children()) == 1
+
+
+def test_a_call_that_nobody_can_see_out_is_killed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with closing(_Child(None)) as child:
+        number = child.begin()
+        replies: list[object] = []
+        asking = threading.Thread(target=lambda: replies.append(child.ask(_request(number, computing.sleep))))
+        asking.start()
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        child.abort("timeout")
+        asking.join(30)
+
+        assert not asking.is_alive()
+        assert not child.usable
+
+
+def _request(number: int, job_type: AnyJobType = computing.pid) -> Request:
+    return Request(number, computing.__name__, pickle.dumps(job_type), b"{}")
 
 
 async def test_a_cancelled_chain_s_handler_hears_why_and_cleans_up(client: Client, tmp_path: Path) -> None:

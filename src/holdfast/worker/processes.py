@@ -62,7 +62,11 @@ class Processes:
         """
         child = self._take()
         request = Request(child.begin(), *self._references[holding.type.name], holding.record.input)
-        answer = self._threads.submit(partial(child.ask, request))
+        try:
+            answer = self._threads.submit(partial(child.ask, request))
+        except BaseException:  # no thread to be had
+            self._give_back(child)
+            raise
         cancelled = await _see_through(answer, lambda: child.abort(holding.signal.reason or "cancelled"))
         self._give_back(child)
         reply = answer.result()
@@ -166,9 +170,13 @@ class _Child:
             return
         self._aborting = True
         # Not the handler's own thread pool, which may be at its limit, nor the loop: a frozen child does not read.
-        threading.Thread(
+        seeing_out = threading.Thread(
             target=self._see_out, args=(Abort(self._number, reason), self._ended), name="holdfast-abort", daemon=True
-        ).start()
+        )
+        try:
+            seeing_out.start()
+        except RuntimeError:  # the system has no thread to give, and nobody else would end it
+            self._kill(self._ended)
 
     def _see_out(self, abort: Abort, ended: threading.Event) -> None:
         if self._sending.acquire(timeout=PATIENCE):
@@ -178,8 +186,10 @@ class _Child:
                 return  # it ended by itself
             finally:
                 self._sending.release()
-        if ended.wait(PATIENCE):
-            return
+        if not ended.wait(PATIENCE):
+            self._kill(ended)
+
+    def _kill(self, ended: threading.Event) -> None:
         with self._fate:
             if not ended.is_set():
                 self._worn = True
