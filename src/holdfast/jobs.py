@@ -30,7 +30,8 @@ MAX_NAME = 200
 class Jobs:
     """The job types an application knows, each under a name of its own.
 
-    Filled while modules are imported, then only read: from any number of threads.
+    Filled while modules are imported, then only read: from any number of threads. `payload_limit` is how many bytes of
+    JSON an input or an output of the types declared here may have: 1 MiB, and 16 at most.
     """
 
     def __init__(self, *, payload_limit: int = DEFAULT_LIMIT) -> None:
