@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
+from typer.testing import CliRunner
+
+from holdfast.cli.app import app
 from torture.history import History
 from torture.payloads import HOSTILE
 
@@ -16,10 +19,6 @@ def render(address: str, jobs: list[str], history: History) -> None:
     for job in jobs[:MOST_JOBS]:
         commands += [["show", job, "--payload"], ["show", job, "--json"], ["report", job]]
     # In this process: to start one for each would take longer than all that they do.
-    from typer.testing import CliRunner
-
-    from holdfast.cli.app import app
-
     runner = CliRunner()
     for command in commands:
         ended = runner.invoke(app, [*command, "--store", address])

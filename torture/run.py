@@ -129,9 +129,9 @@ def _run(
         processes.close()
     facts.leaks |= ground.leaks()
     _collect(ground, facts, neighbours)
+    evidences.save(folder, facts, ground.audit())
     if not facts.durability and facts.mutant is None:
         render(ground.direct, [row.id for row in facts.rows if row.type == "hostile"], history)
-    evidences.save(folder, facts, ground.audit())
 
 
 def _commit() -> dict[str, str]:
