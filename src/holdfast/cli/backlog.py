@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from holdfast.cli import tables
 from holdfast.cli.command import command
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.sheet import Sheet
+from holdfast.cli.status import FOR_SOMEBODY
 from holdfast.cli.times import lasting
+from holdfast.cli.working import jobs_to_run
 from holdfast.supervisor.backlog import Reading
-from holdfast.supervisor.metrics import backlog_document
+from holdfast.supervisor.metrics import backlog_document, type_document
 
 
 @command
@@ -20,16 +23,38 @@ def backlog(
     run: Invocation,
     types: Annotated[list[str] | None, typer.Option(help="Only these job types: a,b or repeated.")] = None,
 ) -> None:
-    """Show how many jobs could run now, for how long the first has waited, and how many run."""
+    """Show how many jobs could run now, for how long the first has waited, and how many run.
+
+    With an app, of the types that it has a handler for, as its supervisor counts; the others are shown beside them.
+    """
     wanted = {name.strip() for each in types or () for name in each.split(",") if name.strip()}
+    handled = wanted or _handled(run)
     with run.client() as client:
         reading = Reading(client.stats().types)
-    document = backlog_document(reading, wanted or reading.types)
+    document = backlog_document(reading, reading.types if handled is None else handled)
+    others = sorted(reading.types.keys() - document["types"].keys()) if not wanted else []
+    document["others"] = {name: type_document(reading, name) for name in others}
     shown = Sheet("type", "due", "oldest due", "scheduled", "running", "", numbers=("due", "scheduled", "running"))
-    for name, row in document["types"].items():
+    rows = {name: row for name, row in document["types"].items() if name in reading.types or name in wanted}
+    for name, row in {**rows, **document["others"]}.items():
         oldest = row["oldest_due_seconds"]
         shown.add_row(
             tables.text(name), f"{row['due']:,}", "" if oldest is None else lasting(oldest), f"{row['scheduled']:,}",
-            f"{row['running']:,}", tables.text("paused" if row["paused"] else "", "yellow"),
+            f"{row['running']:,}", _remark(run, name, document=document),
         )  # fmt: skip
     run.answer(document, f"{document['due']:,} due, {document['running']:,} running", shown)
+
+
+def _handled(run: Invocation) -> set[str] | None:
+    """The types that processes of the app would run; None where nobody says which app."""
+    if run.settings.app is None:
+        return None
+    return {job_type.name for job_type in jobs_to_run(run) if job_type.function is not None}
+
+
+def _remark(run: Invocation, name: str, *, document: dict[str, Any]) -> Text:
+    if name in run.declared_only:
+        return tables.text(FOR_SOMEBODY, "dim")
+    if name in document["others"]:
+        return tables.text(f"no handler in {run.settings.app}", "dim")
+    return tables.text("paused" if document["types"][name]["paused"] else "", "yellow")

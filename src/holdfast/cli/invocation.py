@@ -22,6 +22,7 @@ from holdfast.cli.settings import Flags, Settings, settle
 from holdfast.client import Client
 from holdfast.errors import HoldfastError
 from holdfast.jobs import Jobs
+from holdfast.queue.queue_type import PREFIX
 from holdfast.sync_client import SyncClient
 
 T = TypeVar("T")
@@ -56,6 +57,22 @@ class Invocation:
     def jobs(self) -> Jobs:
         """The application's job types. Only what starts or runs jobs needs them."""
         return load_jobs(self.settings.need_app(), self.settings.app_named)
+
+    @cached_property
+    def declared_only(self) -> frozenset[str]:
+        """The types that the app declares without a handler: their jobs wait for somebody, not for a worker.
+
+        Empty where there is no app, or it cannot be imported. Queues are left out: they have their handlers elsewhere.
+        """
+        if self.settings.app is None:
+            return frozenset()
+        try:
+            return frozenset(
+                job_type.name for job_type in self.jobs
+                if job_type.function is None and not job_type.name.startswith(PREFIX)
+            )  # fmt: skip
+        except Mistake:
+            return frozenset()
 
     @contextmanager
     def client(self, jobs: Jobs | None = None, *, creates: bool = False) -> Generator[SyncClient]:

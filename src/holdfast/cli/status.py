@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import partial
@@ -14,7 +14,6 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from holdfast.calls import Stats
 from holdfast.cli import tables
 from holdfast.cli.command import command
 from holdfast.cli.documents import Document
@@ -25,7 +24,7 @@ from holdfast.cli.times import duration, iso, lasting
 from holdfast.client import Client
 from holdfast.job import Job
 from holdfast.job import moment as to_moment
-from holdfast.operations import Finding
+from holdfast.operations import Finding, TypeStats
 from holdfast.record import Status
 
 WAITED_TOO_LONG = 60.0
@@ -33,6 +32,8 @@ WAITED_TOO_LONG = 60.0
 EXPIRED_TOO_LONG = 10.0
 """Seconds after which somebody should have taken a dead worker's jobs."""
 MOST_RUNNING = 1000
+FOR_SOMEBODY = "waits for somebody"
+"""Of a type that the app declares without a handler: no worker is missing."""
 
 
 @command
@@ -46,16 +47,17 @@ def status(
     if watch:
         run.attend(partial(_watch, run, pause=pause))
     else:
-        document = run.attend(look)
+        document = run.attend(partial(look, declared_only=run.declared_only))
         run.answer(document, screen(document))
 
 
 async def _watch(run: Invocation, client: Client, *, pause: float) -> None:
     """Look again and again."""
     on_screen = run.out.is_terminal and not run.json
+    declared_only = run.declared_only
     with Live(console=run.out, auto_refresh=False, screen=True) if on_screen else nullcontext() as live:
         while True:
-            document = await look(client)
+            document = await look(client, declared_only=declared_only)
             if live is not None:
                 live.update(screen(document), refresh=True)
             elif run.json:
@@ -65,21 +67,28 @@ async def _watch(run: Invocation, client: Client, *, pause: float) -> None:
             await asyncio.sleep(pause)
 
 
-async def look(client: Client) -> Document:
-    """The state of the store as a document: cheap enough to ask for every second. `doctor` looks deeper."""
+async def look(client: Client, *, declared_only: Collection[str] = ()) -> Document:
+    """The state of the store as a document: cheap enough to ask for every second. `doctor` looks deeper.
+
+    Jobs of types that are `declared_only` wait for somebody outside, however long that takes: they are not due.
+    """
     now = datetime.now(UTC)
     stats = await client.stats()
     running: Sequence[Job] = ()
     if stats.counts[Status.RUNNING]:
         running = (await client.list_jobs(status="running", limit=MOST_RUNNING)).items
-    troubles = [*_waiting_too_long(stats, now), *_expired(running, now)]
+    for_workers = {name: row for name, row in stats.types.items() if name not in declared_only}
+    troubles = [*_waiting_too_long(for_workers, now), *_expired(running, now)]
     return {
         "store": client.store.name,
         "at": iso(now),
         "health": "warning" if troubles else "ok",
         "counts": {str(status): count for status, count in stats.counts.items()},
-        "due": stats.due,
-        "types": [_type_document(stats, name, now=now) for name in stats.types],
+        "due": sum(row.due for row in for_workers.values() if not row.paused),
+        "types": [
+            {**_type_document(row, now=now), "waits_for_somebody": name not in for_workers}
+            for name, row in stats.types.items()
+        ],
         "workers": _workers(running, now),
         "findings": [finding._asdict() for finding in troubles],
     }
@@ -99,7 +108,7 @@ def screen(document: Document) -> RenderableType:
             oldest = row["oldest_due_seconds"]
             counted.add_row(
                 tables.text(row["type"]), *(_count(row[each], each) for each in (*words, "scheduled")),
-                "" if oldest is None else lasting(oldest), tables.text("paused" if row["paused"] else "", "yellow"),
+                "" if oldest is None else lasting(oldest), _remark(row),
             )  # fmt: skip
         if len(document["types"]) > 1:
             counted.add_section()
@@ -119,11 +128,16 @@ def screen(document: Document) -> RenderableType:
     return Group(*parts)
 
 
-def _type_document(stats: Stats, name: str, *, now: datetime) -> Document:
-    row = stats.types[name]
+def _remark(row: Document) -> Text:
+    if row["waits_for_somebody"] and row["due"]:
+        return tables.text(FOR_SOMEBODY, "dim")
+    return tables.text("paused" if row["paused"] else "", "yellow")
+
+
+def _type_document(row: TypeStats, *, now: datetime) -> Document:
     oldest = to_moment(row.oldest_due)
     return {
-        "type": name,
+        "type": row.type,
         **{str(status): row.counts.get(status, 0) for status in Status},
         "due": row.due,
         "scheduled": row.scheduled,
@@ -144,9 +158,9 @@ def _workers(running: Sequence[Job], now: datetime) -> list[Document]:
     ]
 
 
-def _waiting_too_long(stats: Stats, now: datetime) -> list[Finding]:
+def _waiting_too_long(types: Mapping[str, TypeStats], now: datetime) -> list[Finding]:
     found: list[Finding] = []
-    for name, row in stats.types.items():
+    for name, row in types.items():
         oldest = to_moment(row.oldest_due)
         waited = 0.0 if oldest is None or row.paused else (now - oldest).total_seconds()
         if waited > WAITED_TOO_LONG:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from typing import Annotated
 
@@ -17,11 +18,14 @@ from holdfast.cli.exits import Exit, Mistake, exit_of
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.settings import NOWHERE, Settings
 from holdfast.cli.sheet import Sheet
+from holdfast.cli.status import FOR_SOMEBODY
 from holdfast.config.wakeups import named_in
 from holdfast.errors import StoreUnavailable
+from holdfast.job import moment as to_moment
 from holdfast.operations import Finding
 from holdfast.queue.queue_type import PREFIX
 from holdfast.stores.address import open_store
+from holdfast.stores.lateness import oldest
 from holdfast.wakeups import ConnectedWakeups
 
 
@@ -68,7 +72,9 @@ def doctor(run: Invocation) -> None:
             if isinstance(client.store.wakeups, ConnectedWakeups):
                 client.store.wakeups.open()
             examined, stats = client.examine(), client.stats()
-            findings += [Finding("ok", "store", f"{client.store.name} answers"), *examined, *_unhandled(run, stats)]
+            findings.append(Finding("ok", "store", f"{client.store.name} answers"))
+            findings += _without_those_for_somebody(run, examined, stats=stats)
+            findings += _unhandled(run, stats)
     except StoreUnavailable as error:
         findings.append(Finding("error", "store", run.complain(error)))
         code = exit_of(error)
@@ -81,8 +87,24 @@ def doctor(run: Invocation) -> None:
     run.end(code or (Exit.FAILED if bad else Exit.DONE))
 
 
+def _without_those_for_somebody(run: Invocation, found: Sequence[Finding], *, stats: Stats) -> list[Finding]:
+    """What the store found, but of the oldest due job only among those that wait for a worker."""
+    now = datetime.now(UTC)
+    waits = {
+        name: (now - moment) // timedelta(microseconds=1)
+        for name, row in stats.types.items()
+        if name not in run.declared_only and not row.paused and (moment := to_moment(row.oldest_due)) is not None
+    }
+    first = max(waits, key=lambda name: waits[name], default=None)
+    instead = oldest(first, None if first is None else max(0, waits[first]))
+    return [instead if run.declared_only and finding.subject == instead.subject else finding for finding in found]
+
+
 def _unhandled(run: Invocation, stats: Stats) -> list[Finding]:
-    """Due jobs that no worker of this app can take. Queues have their handlers elsewhere, and other apps their own."""
+    """Due jobs that no worker of this app can take. Queues have their handlers elsewhere, and other apps their own.
+
+    Where the app declares the type, without a handler, nothing is wrong: somebody outside completes them.
+    """
     if run.settings.app is None:
         return []
     try:
@@ -90,7 +112,9 @@ def _unhandled(run: Invocation, stats: Stats) -> list[Finding]:
     except Mistake:
         return []
     return [
-        Finding("warning", name, f"{row.due:,} due, no handler in {run.settings.app}")
+        Finding("ok", name, f"{row.due:,} {FOR_SOMEBODY}: {run.settings.app} declares it without a handler")
+        if name in run.declared_only
+        else Finding("warning", name, f"{row.due:,} due, no handler in {run.settings.app}")
         for name, row in stats.types.items()
         if row.due and not row.paused and name not in handled and not name.startswith(PREFIX)
     ]

@@ -39,7 +39,7 @@ def backlog_document(reading: Reading | None, types: Iterable[str]) -> dict[str,
         "oldest_due_seconds": reading.oldest_due(names),
         "running": reading.running(names),
         "demand": reading.due(names) + reading.running(names),
-        "types": {name: _type_document(reading, name) for name in names},
+        "types": {name: type_document(reading, name) for name in names},
     }
 
 
@@ -73,7 +73,7 @@ def metrics(subject: Supervised) -> str:
     """The state in Prometheus's text format. Where the backlog is unknown its samples are left out, never zero."""
     reading = subject.backlog.last
     types = sorted(subject.backlog.types) if reading is not None else []
-    per_type = [({"type": name}, _type_document(reading, name)) for name in types if reading is not None]
+    per_type = [({"type": name}, type_document(reading, name)) for name in types if reading is not None]
     groups = [({"group": each.group.name}, fleet_document(each, reading)) for each in subject.fleets]
     lines = [
         *_metric("up", "gauge", "Whether the backlog can be read.", [({}, float(reading is not None))]),
@@ -96,7 +96,8 @@ def metrics(subject: Supervised) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _type_document(reading: Reading, name: str) -> dict[str, Any]:
+def type_document(reading: Reading, name: str) -> dict[str, Any]:
+    """One type's part of it."""
     stats = reading.types.get(name)
     return {
         "due": reading.due([name]),

@@ -33,6 +33,12 @@ async def refuse(reason: str) -> None:
     raise Fail(reason)
 
 
+@jobs.declare
+async def approve(order: int) -> int:
+    """Waits for somebody."""
+    raise NotImplementedError
+
+
 @jobs.job(keep=0)
 async def forget() -> None: ...
 

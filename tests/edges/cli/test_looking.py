@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import SyncClient
 from tests.edges.cli.conftest import CommandLine, working
-from tests.edges.cli.shop import add
+from tests.edges.cli.shop import add, approve
 
 
 def test_status_counts_every_job_once(holdfast: CommandLine) -> None:
@@ -44,6 +44,22 @@ def test_status_shows_it_in_one_screen(holdfast: CommandLine) -> None:
 
 def test_status_of_an_empty_store_says_so(holdfast: CommandLine) -> None:
     assert "no jobs" in holdfast("status").out
+
+
+def test_what_waits_for_somebody_is_neither_due_nor_trouble(
+    holdfast: CommandLine, client: SyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast.cli.status.WAITED_TOO_LONG", -1.0)
+    client.start(approve.bind(order=7))
+
+    document = holdfast.json("status")
+    assert (document["health"], document["due"], document["findings"]) == ("ok", 0, [])
+    assert document["types"][0]["waits_for_somebody"] is True
+    assert "waits for somebody" in holdfast("status").out
+
+    client.start(add.bind(a=1))
+    (finding,) = holdfast.json("status")["findings"]
+    assert finding["subject"] == "add"
 
 
 def test_watching_the_status_is_a_line_each_time_until_interrupted(store: str) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
-from holdfast import SyncClient
+from holdfast import Jobs, SyncClient
+from holdfast.supervisor.backlog import Reading
+from holdfast.supervisor.metrics import backlog_document
 from tests.edges.cli.conftest import CommandLine
-from tests.edges.cli.shop import add, burst
+from tests.edges.cli.shop import add, approve, burst, jobs
 
 
 def test_the_settings_in_effect_can_be_read_again_and_hide_passwords(
@@ -54,6 +58,35 @@ def test_the_backlog_counts_what_could_run_now(holdfast: CommandLine, client: Sy
     }  # fmt: skip
     assert holdfast.json("backlog", "--types", "burst")["due"] == 0
     assert "2 due" in holdfast("backlog").out
+
+
+def test_the_backlog_is_that_of_the_app_s_supervisor(holdfast: CommandLine, client: SyncClient) -> None:
+    @Jobs().job
+    def stranger() -> None: ...
+
+    client.start_many([add.bind(a=1), approve.bind(order=1), approve.bind(order=2), stranger.bind()])
+    handled = [job_type.name for job_type in jobs if job_type.function is not None]
+    reading = Reading(client.stats().types)
+
+    document = holdfast.json("backlog")
+    shown = holdfast("backlog").out
+
+    others = document.pop("others")
+    assert document == {**backlog_document(reading, handled), "oldest_due_seconds": ANY, "types": ANY}
+    assert (document["due"], document["demand"], set(document["types"])) == (1, 1, set(handled))
+    assert (others["approve"]["due"], others["stranger"]["due"]) == (2, 1)
+    assert re.search(r"approve .* waits for somebody", shown)
+    assert re.search(r"stranger .* no handler in tests\.edges\.cli\.shop:jobs", shown)
+    assert holdfast.json("backlog", "--types", "approve")["due"] == 2
+
+
+def test_without_an_app_the_backlog_is_all_that_is_due(
+    holdfast: CommandLine, client: SyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.start_many([add.bind(a=1), approve.bind(order=1)])
+    monkeypatch.delenv("HOLDFAST_APP")
+
+    assert holdfast.json("backlog")["due"] == 2
 
 
 def test_the_events_of_a_job_go_from_its_creation_to_its_end(
