@@ -54,6 +54,8 @@ LONG = 8.0
 """Seconds: more than a worker may take to learn that its job was taken."""
 MANY = 7
 """Odd values that are met at once: in three minutes each of them comes up several times."""
+STEP = 100
+"""Chains that a start writes as one on a store without transactions (holdfast.stores.redis.call.STEP)."""
 BATCHES = {2: 25, 3: 25, 5: 25, 20: 25, 100: 6, 300: 3, 1000: 1, 2000: 1, 5000: 0.5}
 """Sizes of a batch, with their shares; those that a run has no time for are left out."""
 WIDTHS = {2: 25, 3: 20, 4: 20, 5: 15, 10: 12, 20: 6, 50: 1, 100: 1}
@@ -68,12 +70,11 @@ def _size(actor: Actor, sizes: Mapping[int, float], most: int) -> int:
 async def start_batch(actor: Actor) -> None:
     """Many at once. Of the large ones each is over quickly: what is shown is that all of them are there."""
     number = _size(actor, BATCHES, actor.settings.largest)
-    whole = actor.settings.transactional
     if number <= 20:
         bounds = [planning.step(actor.random, actor.settings) for _ in range(number)]
     else:
         bounds = [work.bind(planning.instant(actor.random)) for _ in range(number)]
-    await actor.start(bounds, whole=whole)
+    await actor.start(bounds, together=number if actor.settings.transactional else STEP)
 
 
 async def start_chain(actor: Actor) -> None:

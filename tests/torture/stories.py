@@ -48,7 +48,7 @@ def there_though_refused(story: Story) -> None:
 
 def half_a_batch(story: Story) -> None:
     story.job("a")
-    story.call("start", "info", {"ids": ["a", "b"], "whole": True})
+    story.call("start", "info", {"ids": ["a", "b"], "together": 2})
 
 
 def phantom(story: Story) -> None:

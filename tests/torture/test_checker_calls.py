@@ -238,6 +238,15 @@ def test_each_lie_is_seen(number: int, tell: Telling) -> None:
     assert verdicts(tell)[number] is Word.VIOLATED
 
 
+def test_a_batch_may_end_between_two_pieces_that_are_written_as_one() -> None:
+    def in_pieces(story: Story) -> None:
+        for id in ("a", "b"):
+            story.job(id)
+        story.call("start", "info", {"ids": ["a", "b", "c", "d"], "together": 2})
+
+    assert verdicts(in_pieces)[1] is Word.OK
+
+
 def test_a_duplicate_may_end_while_it_is_found() -> None:
     def ended_meanwhile(story: Story) -> None:
         keyed(story, "a")

@@ -44,11 +44,17 @@ def no_lost_job(evidence: Evidence) -> Tally:
                 tally.expect(asked not in created, f"start of {asked} failed for certain, and yet it exists")
         else:
             unknown += 1
-            if call.args.get("whole"):
-                made = [asked in created for asked in ids]
-                tally.expect(all(made) or not any(made), f"a batch of {len(ids)} was written in part: {ids[0]} ...")
+            if together := call.args.get("together"):
+                _check_together(tally, [asked in created for asked in ids], together, f"the batch of {ids[0]}")
     tally.counts["unknown"] = unknown
     return tally
+
+
+def _check_together(tally: Tally, made: list[bool], together: int, batch: str) -> None:
+    """Of a start that nobody knows the end of, so many are written as one: all of them are there, or none."""
+    for begin in range(0, len(made), together):
+        piece = made[begin : begin + together]
+        tally.expect(len(set(piece)) == 1, f"{batch} was written in part: {sum(piece)} of {len(piece)} from {begin} on")
 
 
 def no_phantom(evidence: Evidence) -> Tally:
