@@ -171,6 +171,7 @@ def test_a_bound_of_time_is_only_measured_where_time_is_not_judged() -> None:
     assert verdicts(leniently)[23] is Word.VACUOUS
 
 
+@pytest.mark.parametrize("pace", [25, 200])
 @pytest.mark.parametrize(
     ("earlier", "priority", "word"),
     [
@@ -181,18 +182,18 @@ def test_a_bound_of_time_is_only_measured_where_time_is_not_judged() -> None:
     ],
 )
 def test_a_job_may_wait_for_those_before_it_in_the_line_and_for_nobody_else(
-    earlier: bool, priority: int, word: Word
+    earlier: bool, priority: int, word: Word, pace: int
 ) -> None:
     def behind_many(story: Story) -> None:
         if not earlier:
             story.job("last")
-        for number in range(2000):
+        for number in range(1200):
             story.job(f"j{number}", priority=priority, scheduled_at=story.now)
         if earlier:
             story.job("last")
         due = story.now
-        for number in range(2000):
-            story.now = due + number * 40_000
+        for number in range(1200):
+            story.now = due + number * SECOND // pace
             story.claim(f"j{number}", f"t{number}", leased_until=story.now + 200 * SECOND)
         story.claim("last")
 
