@@ -104,3 +104,20 @@ def test_a_password_is_never_repeated(address: str) -> None:
 def test_what_is_neither_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="not as int"):
         open_store(5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "redis://:s3cret@cache:65536", "redis://:s3cret@cache:0", "redis+cluster://:s3cret@one:7000,two:123456",
+        "postgresql://app:s3cret@db:65536/shop", "postgresql://app:s3cret@db:0/shop",
+        "postgresql://app:s3cret@one:5432,two:70000/shop",
+    ],
+)  # fmt: skip
+def test_a_port_that_there_cannot_be_is_refused_without_the_password(address: str) -> None:
+    with pytest.raises(
+        ValueError, match=r"the port of a (Redis|PostgreSQL) address is a number from 1 to 65535"
+    ) as told:
+        open_store(address)
+
+    assert "s3cret" not in str(told.value)

@@ -22,6 +22,7 @@ from holdfast.stores.escaping import split
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,30}")
 _PORTS = re.compile(r"[\d,]*")
 _OURS = {"schema": "holdfast", "pool": "10", "deadline": "30", "notify": "on", "replica": "", "wakeups": ""}
+_LAST_PORT = 65535
 _ITS_OWN = {"host", "hostaddr", "port", "target_session_attrs"}
 """What a replica never has from its primary."""
 _REPLICA_CONNECT_SECONDS = 3
@@ -98,11 +99,13 @@ def _read(url: str, whose: str) -> dict[str, Any]:
         connection = conninfo_to_dict(urlunsplit(parts._replace(scheme="postgresql")))
         if not _PORTS.fullmatch(str(connection.get("port", ""))):
             raise ProgrammingError("port")  # it would be shown, and may be a password whose host was left out
-        return connection
     except ProgrammingError:
         raise ValueError(
             f"the address of the {whose} cannot be read; it is like postgresql://user@host/database"
         ) from None
+    if not all(1 <= int(port) <= _LAST_PORT for port in str(connection.get("port", "")).split(",") if port):
+        raise ValueError(f"the port of a PostgreSQL address is a number from 1 to {_LAST_PORT}, such as 5432")
+    return connection
 
 
 def _for_people(connection: dict[str, Any], schema: str) -> str:

@@ -16,6 +16,7 @@ from holdfast.stores.redis.keys import Keys
 
 SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster")
 DEFAULT_PORT = 6379
+LAST_PORT = 65535
 DEFAULT_TIMEOUT = 5.0
 _TLS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")
 
@@ -103,7 +104,7 @@ def _node(text: str) -> Node:
     host, colon, port = text.rpartition(":")
     if not colon or port.endswith("]"):
         return text.strip("[]") or "localhost", DEFAULT_PORT
-    if port and not port.isdecimal():
+    if port and not (port.isdecimal() and 1 <= int(port) <= LAST_PORT):
         # Not repeated: it may be a password whose host was left out.
-        raise ValueError("the port of a Redis address is a number, such as 6379")
+        raise ValueError(f"the port of a Redis address is a number from 1 to {LAST_PORT}, such as {DEFAULT_PORT}")
     return host.strip("[]") or "localhost", int(port or DEFAULT_PORT)
