@@ -28,8 +28,14 @@ def test_a_mutant_changes_what_the_sources_say(name: str, edit: Edit) -> None:
 
 @pytest.mark.parametrize(
     ("name", "seeds"),
-    # A stale worker stops itself nearly always before it comes to the fence, so that one takes more of them.
-    [("fence by status alone", 450), ("no keys", 60), ("claim too early", 60), ("complete twice", 60)],
+    [
+        # A stale worker stops itself nearly always before it comes to the fence, so that one takes more of them.
+        ("fence by status alone", 500),
+        ("no keys", 60),
+        ("claim too early", 60),
+        ("complete twice", 60),
+        ("claim more than asked", 60),
+    ],
 )
 def test_the_simulation_catches_a_mutant(name: str, seeds: int) -> None:
     arguments = ["--mutant", name, "--number", str(seeds), "--seconds", "120"]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
-from torture.checker import Word, check
 from torture.simulation.many import explore
 from torture.simulation.simulating import simulate
 
 FIRST = 1
-MANY = 60
+MANY = 150
 
 
 def test_a_seed_decides_everything() -> None:
@@ -26,7 +23,7 @@ def test_another_seed_is_another_story() -> None:
 
 
 def test_no_invariant_is_broken_under_any_of_many_seeds() -> None:
-    seen = explore(FIRST, MANY, 120)
+    seen = explore(range(FIRST, FIRST + MANY), 120)
 
     assert seen.simulations == MANY
     assert not seen.broken, {number: (seeds, seen.shown[number]) for number, seeds in seen.broken.items()}
@@ -34,8 +31,3 @@ def test_no_invariant_is_broken_under_any_of_many_seeds() -> None:
     assert seen.faults
     for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 17, 18, 27):
         assert seen.opportunities[number], f"invariant {number} was never put to the test"
-
-
-@pytest.mark.parametrize("seed", [141, 171, 558])
-def test_seeds_that_once_broke_something(seed: int) -> None:
-    assert [verdict for verdict in check(simulate(seed)) if verdict.word is Word.VIOLATED] == []

@@ -4,11 +4,41 @@ from __future__ import annotations
 
 from torture.mutations.mutant import Edit, Mutant, postgres, sqlite
 
+_CHOICE = (
+    "select first.seq from share cross join lateral (select other.seq from holdfast.job other"
+    " where other.status = 'pending' and other.type = share.type and other.priority = share.priority"
+    " and other.scheduled_at <= (select clock.now from clock) order by other.scheduled_at, other.seq"
+    " limit share.jobs for update skip locked) first where job.seq is not null"
+)
+"""What `due` holds, though computed for each row that the update looks at."""
+
 MUTANTS: dict[str, Mutant] = {
     "claim without locks": Mutant(
         "for update skip locked in the claim",
         (4, 6, 8),
         {"postgres": (postgres("claim", "for update skip locked", ""),)},
+    ),
+    "claim more than asked": Mutant(
+        "the limit of a claim, by five",
+        (28,),
+        {
+            "memory": (
+                Edit("holdfast.stores.memory.holding", "len(claimed) < op.limit:", "len(claimed) < op.limit + 5:"),
+            ),
+            "sqlite": (Edit("holdfast.stores.sqlite.holding", "left = op.limit - len", "left = op.limit + 5 - len"),),
+            "postgres": (
+                Edit("holdfast.stores.postgres.holding", '"limit": op.limit,', '"limit": op.limit + 5,'),
+                Edit("holdfast.stores.postgres.holding", "limit = op.limit - len", "limit = op.limit + 5 - len"),
+            ),
+            "redis": (Edit("claim.lua", "= op[1], op[2], op[3]", "= op[1], op[2] + 5, op[3]"),),
+        },
+        favour=("start_batch",),
+    ),
+    "choose anew for each row": Mutant(
+        "the choice made once, apart from the update: as the planner may do it with a list that is not materialised",
+        (28,),
+        {"postgres": (postgres("claim", "any(array(select due.seq from due))", f"any(array({_CHOICE}))"),)},
+        favour=("start_batch",),
     ),
     "claim too early": Mutant(
         "the wait for a job's time, by half a second",

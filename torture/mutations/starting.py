@@ -46,6 +46,30 @@ MUTANTS: dict[str, Mutant] = {
         ),
         favour=("start_with_business",),
     ),
+    "commit for the application": Mutant(
+        "the end of the application's transaction, which is its own: what it rolls back is there all the same",
+        (2,),
+        {
+            "sqlite": (
+                Edit(
+                    "holdfast.stores.sqlite.joining",
+                    "    return (yield from plan(operation, turn))\n",
+                    "    answer = yield from plan(operation, turn)\n"
+                    '    yield Statement("commit")\n'
+                    '    yield Statement("begin immediate")\n'
+                    "    return answer\n",
+                ),
+            ),
+            "postgres": (
+                Edit(
+                    "holdfast.stores.postgres.joining",
+                    "answer = yield from plan_of(turn, operation)\n",
+                    'answer = yield from plan_of(turn, operation)\n        yield Statement("commit")\n',
+                ),
+            ),
+        },
+        favour=("start_with_business",),
+    ),
     "rounded payloads": Mutant(
         "the digits of large numbers, as a script that decodes JSON would lose them",
         (20,),

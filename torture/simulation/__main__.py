@@ -1,12 +1,12 @@
-"""``python -m torture.simulation --first 1 --seconds 60``: one seed after the other; `--only` replays one."""
+"""``python -m torture.simulation --first 1 --seconds 60``: one seed after the other; `--only` replays one of them."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 
 from torture import mutants
@@ -17,18 +17,20 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--number", type=int, default=10**9, help="how many seeds at most")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long at most")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="each with its own seeds")
     parser.add_argument("--only", type=int, help="replay this seed and tell all about it")
-    parser.add_argument("--mutant", choices=list(mutants.MUTANTS))
+    parser.add_argument("--mutant", choices=list(mutants.MUTANTS), help="until it is caught")
     parser.add_argument("--report", type=Path)
     options = parser.parse_args(arguments)
     favoured: tuple[str, ...] = ()
+    until: tuple[int, ...] = ()
     if options.mutant is not None:
-        favoured = mutants.MUTANTS[options.mutant].favour
+        favoured, until = mutants.MUTANTS[options.mutant].favour, mutants.MUTANTS[options.mutant].caught_by
         mutants.apply(options.mutant, "memory")
 
     from torture import report
     from torture.checker import check
-    from torture.simulation.many import explore
+    from torture.simulation.many import explore_at_once
     from torture.simulation.simulating import simulate
 
     if options.only is not None:
@@ -37,21 +39,23 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(report.as_text(summary) + "\n")
         return 1 if summary["verdict"] == "INVALID" else 0
     begun = time.monotonic()
-    seen = explore(options.first, options.number, options.seconds, favoured=favoured)
+    seeds = range(options.first, options.first + options.number)
+    seen = explore_at_once(seeds, options.seconds, processes=options.processes, favoured=favoured, until=until)
     elapsed = time.monotonic() - begun
     lines = [
-        f"simulation  {seen.simulations} seeds from {options.first} in {elapsed:.1f} s: {seen.calls} calls, "
-        f"{seen.faults} failed, {seen.crashes} crashes, {seen.changes} changes, "
-        f"{seen.seconds / 3600:.1f} simulated hours",
+        f"simulation  {seen.simulations} seeds from {options.first} in {elapsed:.1f} s by {options.processes} "
+        f"processes, {len(seen.stories)} different stories: {seen.calls} calls, {seen.faults} failed, "
+        f"{seen.crashes} crashes, {seen.changes} changes, {seen.seconds / 3600:.1f} simulated hours",
         f"opportunities {dict(sorted(seen.opportunities.items()))}",
     ]
-    for number, seeds in sorted(seen.broken.items()):
-        lines.append(f"I{number} VIOLATED under seeds {seeds[:10]}: {seen.shown[number]}")
+    for number, broken in sorted(seen.broken.items()):
+        lines.append(f"I{number} VIOLATED under seeds {broken[:10]}: {seen.shown[number]}")
     lines.append("verdict     " + ("INVALID" if seen.broken else "VALID"))
     sys.stdout.write("\n".join(lines) + "\n")
     if options.report is not None:
         facts = {name: getattr(seen, name) for name in ("simulations", "calls", "faults", "crashes", "changes")}
-        facts |= {"seconds": round(elapsed, 1), "broken": Counter({n: len(seeds) for n, seeds in seen.broken.items()})}
+        facts |= {"stories": len(seen.stories), "seconds": round(elapsed, 1), "opportunities": seen.opportunities}
+        facts["broken"] = {number: len(broken) for number, broken in seen.broken.items()}
         options.report.write_text(json.dumps(facts, indent=2))
     return 1 if seen.broken else 0
 

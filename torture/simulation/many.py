@@ -1,12 +1,16 @@
-"""Many simulations, one seed after the other."""
+"""Many simulations, one seed after the other, in as many processes as there are processors."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
 
 from torture.checker import Word, check
+from torture.evidence import Evidence
 from torture.simulation.simulating import Simulation
 
 
@@ -20,18 +24,32 @@ class Seen:
     crashes: int = 0
     changes: int = 0
     seconds: float = 0.0
+    stories: set[int] = field(default_factory=set[int])
+    """What happened to which job in which order, each story once, whatever the ids and the times."""
     opportunities: Counter[int] = field(default_factory=Counter[int])
     broken: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     """Invariants with the seeds that broke them."""
     shown: dict[int, str] = field(default_factory=dict[int, str])
 
+    def add(self, other: Seen) -> None:
+        """What another process has seen."""
+        for count in ("simulations", "calls", "faults", "crashes", "changes", "seconds"):
+            setattr(self, count, getattr(self, count) + getattr(other, count))
+        self.stories |= other.stories
+        self.opportunities += other.opportunities
+        for number, seeds in other.broken.items():
+            self.broken[number] = sorted([*self.broken[number], *seeds])
+            self.shown.setdefault(number, other.shown[number])
 
-def explore(first: int, number: int, seconds: float, *, favoured: tuple[str, ...] = ()) -> Seen:
-    """Simulate seed after seed, so many or for so long."""
+
+def explore(
+    seeds: Iterable[int], seconds: float, *, favoured: tuple[str, ...] = (), until: tuple[int, ...] = ()
+) -> Seen:
+    """Simulate seed after seed: all of them, or for so long, or until one of these invariants is broken."""
     seen = Seen()
-    until = time.monotonic() + seconds
-    for seed in range(first, first + number):
-        if time.monotonic() >= until:
+    deadline = time.monotonic() + seconds
+    for seed in seeds:
+        if time.monotonic() >= deadline or any(number in seen.broken for number in until):
             break
         simulation = Simulation(seed, favoured=favoured)
         evidence = simulation.run()
@@ -41,9 +59,33 @@ def explore(first: int, number: int, seconds: float, *, favoured: tuple[str, ...
         seen.crashes += simulation.crashes
         seen.changes += len(evidence.changes)
         seen.seconds += (evidence.facts.ended - evidence.facts.begun) / 1e6
+        seen.stories.add(_story(evidence))
         for verdict in check(evidence):
             seen.opportunities[verdict.number] += verdict.opportunities
             if verdict.word is Word.VIOLATED:
                 seen.broken[verdict.number].append(seed)
                 seen.shown.setdefault(verdict.number, verdict.violations[0])
+    return seen
+
+
+def _story(evidence: Evidence) -> int:
+    """The order of all changes, with jobs by their turn: two simulations with the same are the same interleaving."""
+    turns: dict[str, int] = {}
+    return hash(
+        tuple(
+            (turns.setdefault(change.id, len(turns)), change.type, change.before, change.after, change.worker)
+            for change in evidence.changes
+        )
+    )
+
+
+def explore_at_once(
+    seeds: range, seconds: float, *, processes: int, favoured: tuple[str, ...] = (), until: tuple[int, ...] = ()
+) -> Seen:
+    """The same in several processes, each with every so manieth seed. A mutant that is in place here is there too."""
+    parts = [seeds[number::processes] for number in range(processes)]
+    seen = Seen()
+    with get_context("fork").Pool(processes) as pool:
+        for part in pool.imap(partial(explore, seconds=seconds, favoured=favoured, until=until), parts):
+            seen.add(part)
     return seen

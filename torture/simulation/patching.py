@@ -1,4 +1,4 @@
-"""What of the library is put out of the way of a simulation: threads, real clocks, true randomness."""
+"""What is put out of the way of a simulation: threads, real clocks, true randomness, sources on disk."""
 
 from __future__ import annotations
 
@@ -6,34 +6,45 @@ import asyncio
 import os
 import random
 import time
+import traceback
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, TypeVar
-from unittest.mock import patch
 
-from holdfast import ids
-from holdfast.worker import renewer
+from holdfast import ids, waiting
+from holdfast.wakeups import Alarm, Hints
+from holdfast.worker import claimer, fencer, holdings, pruner, reaper, renewer, runner, telling, worker
 from torture.simulation.loop import SimulatedLoop
 
 R = TypeVar("R")
 
+_TICKING = (claimer, fencer, holdings, reaper, renewer, runner, telling)
+"""Modules that read a clock of the process's own."""
+
 
 class TaskRenewer(renewer.Renewer):
-    """The renewer as a task: its steps are those of the thread, its naps are the loop's."""
+    """The renewer as a task: its steps and its pauses are those of the thread."""
 
     def start(self) -> None:
+        self._alarm = Alarm()
         self._task = asyncio.get_running_loop().create_task(self._live())
 
     def stop(self, timeout: float) -> None:
         self._stopped = True
         self._task.cancel()
 
+    def hear(self, hints: Hints) -> None:
+        super().hear(hints)
+        if self._suspicious:
+            self._alarm.ring()
+
     async def _live(self) -> None:
+        loop = asyncio.get_running_loop()
         while not self._stopped:
-            await asyncio.sleep(min(self._pause(), 0.05))
-            if self._suspicious and asyncio.get_running_loop().time() >= self._looked + renewer.LOOK_EVERY:
+            await self._alarm.wait(self._pause())
+            if self._suspicious and loop.time() >= self._looked + renewer.LOOK_EVERY:
                 self._suspicious = False
-                self._looked = asyncio.get_running_loop().time()
+                self._looked = loop.time()
                 self._attempt(self._look)
             self._attempt(self._renew)
 
@@ -61,6 +72,11 @@ class NoThreads:
     def close(self) -> None: ...
 
 
+def _briefly(kind: type[BaseException], error: BaseException, trace: object) -> list[str]:
+    """An error without its lines: to look them up in the sources takes longer than the rest of an attempt."""
+    return [f"{kind.__name__}: {error}"]
+
+
 @contextmanager
 def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]:
     """One thread, one clock, one source of randomness, for as long as the block lasts."""
@@ -70,33 +86,26 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
     changed: Any = ids
     changed._last = 0
     changed._noise.clear()
-    replaced: dict[str, Any] = {
-        "holdfast.worker.worker.Renewer": TaskRenewer,
-        "holdfast.worker.worker.Watchdog": NoWatchdog,
-        "holdfast.worker.worker.Threads": NoThreads,
-        "holdfast.worker.reaper.REAP_EVERY": reap,
-        "holdfast.worker.pruner.EVERY": 2.0,
-        "holdfast.worker.reaper.ticks": loop.time,
-        "holdfast.worker.renewer.ticks": loop.time,
-        "holdfast.worker.claimer.ticks": loop.time,
-        "holdfast.worker.fencer.ticks": loop.time,
-        "holdfast.worker.holdings.ticks": loop.time,
-        "holdfast.worker.runner.ticks": loop.time,
-        "holdfast.worker.telling.ticks": loop.time,
-        "holdfast.waiting.monotonic": loop.time,
-    }
-    patches = [patch(name, value) for name, value in replaced.items()]
-    patches += [
-        patch.object(os, "urandom", rng.randbytes),
-        patch.object(time, "time_ns", lambda: loop.micros() * 1000),
-        patch.object(time, "time", loop.time),
+    values: list[tuple[Any, str, Any]] = [
+        *((module, "ticks", loop.time) for module in _TICKING),
+        (worker, "Renewer", TaskRenewer),
+        (worker, "Watchdog", NoWatchdog),
+        (worker, "Threads", NoThreads),
+        (reaper, "REAP_EVERY", reap),
+        (pruner, "EVERY", 2.0),
+        (waiting, "monotonic", loop.time),
+        (traceback, "format_exception", _briefly),
+        (os, "urandom", rng.randbytes),
+        (time, "time_ns", lambda: loop.micros() * 1000),
+        (time, "time", loop.time),
     ]
+    before = [(module, name, getattr(module, name)) for module, name, _ in values]
     try:
-        for each in patches:
-            each.start()
+        for module, name, value in values:
+            setattr(module, name, value)
         yield
     finally:
-        for each in reversed(patches):
-            each.stop()
+        for module, name, value in before:
+            setattr(module, name, value)
         random.setstate(state)
         changed._noise.clear()  # what is left of it is no secret

@@ -28,6 +28,10 @@ from torture.simulation.memory import AuditedStore, Connection, Crashed, Weather
 from torture.simulation.patching import simulated
 
 LEASE, REAP, POLL = 1.0, 0.5, 1.0
+CONCURRENCY = 4
+WORKERS = (1, 2, 2, 3)
+OPERATIONS = (3, 4, 6, 10)
+"""Of the producer. Most stories are short: what goes wrong takes few, and more of them are told in a minute."""
 PATIENCE = 60.0
 """Seconds of simulated time for everything to come to rest."""
 
@@ -63,9 +67,9 @@ class Told(History):
 
 
 class Simulation:
-    """Two or three workers, a producer, and bad weather for a while."""
+    """One to three workers, a producer with a few things to do or with many, and bad weather for a while."""
 
-    def __init__(self, seed: int, *, operations: int = 10, favoured: tuple[str, ...] = ()) -> None:
+    def __init__(self, seed: int, *, favoured: tuple[str, ...] = ()) -> None:
         self.seed = seed
         self.loop = SimulatedLoop()
         self.random = random.Random(seed)
@@ -73,7 +77,7 @@ class Simulation:
         self.calls: list[Call] = []
         self.notes: list[Note] = []
         self.connections: list[Connection] = []
-        self._operations = operations
+        self._operations = self.random.choice(OPERATIONS)
         self._favoured = favoured
         self._producers: Connection | None = None
         self._workers: list[tuple[Worker, asyncio.Task[None], Connection, Told]] = []
@@ -102,7 +106,7 @@ class Simulation:
         return self._evidence(begun, quiet=quiet)
 
     async def _live(self) -> bool:
-        for number in range(self.random.choice((2, 3))):
+        for number in range(self.random.choice(WORKERS)):
             self._start_worker(number)
         producing = asyncio.create_task(self._produce())
         harming = asyncio.create_task(self._harm())
@@ -124,7 +128,12 @@ class Simulation:
         connection = self._connect(history, crash=0.0 if self._calm else 0.006)
         Stage.history = history
         worker = Worker(
-            Client(connection, jobs), worker_id=history.process, concurrency=4, lease=LEASE, poll_interval=POLL, grace=3
+            Client(connection, jobs),
+            worker_id=history.process,
+            concurrency=CONCURRENCY,
+            lease=LEASE,
+            poll_interval=POLL,
+            grace=3,
         )
         task = asyncio.create_task(self._work(worker))
         self._workers.append((worker, task, connection, history))
@@ -237,8 +246,8 @@ class Simulation:
             counts[str(record.status)] = counts.get(str(record.status), 0) + 1
         facts = Facts(
             store="memory", seed=self.seed, profile="simulation", lease=LEASE, reap=REAP, poll=POLL, slack=1.0,
-            transactional=False, own_clock=False, begun=begun, ended=self.loop.micros(), quiet=quiet,
-            rows=[row_of(record) for record in records], stats=counts,
+            concurrency=CONCURRENCY, transactional=False, own_clock=False, begun=begun,
+            ended=self.loop.micros(), quiet=quiet, rows=[row_of(record) for record in records], stats=counts,
         )  # fmt: skip
         notes = msgspec.json.decode(msgspec.json.encode(self.notes), type=list[Note])
         return Evidence(facts, self.store.rows.changes, self.calls, notes)

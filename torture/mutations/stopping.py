@@ -1,0 +1,36 @@
+"""Stopping: nothing more is claimed, and what runs is finished or given back."""
+
+from __future__ import annotations
+
+from torture.mutations.mutant import Edit, Mutant
+
+_WINDING_DOWN = "        hurry = asyncio.create_task(self._hurry.wait())\n"
+
+MUTANTS: dict[str, Mutant] = {
+    "claim while stopping": Mutant(
+        "the end of claiming with the order to stop: there are three more turns",
+        (21,),
+        everywhere=(
+            Edit(
+                "holdfast.worker.worker",
+                _WINDING_DOWN,
+                "        for _ in range(3):\n            await self._feeder._turn(self._slots)\n" + _WINDING_DOWN,
+            ),
+            Edit("holdfast.worker.slots", "if self._stopping.is_set():  # claimed", "if False:  # claimed"),
+        ),
+        faults=("terminate",),
+    ),
+    "drop what runs": Mutant(
+        "the wait for what runs when a worker stops, and the release of what has not ended by then",
+        (21,),
+        everywhere=(
+            Edit(
+                "holdfast.worker.worker",
+                _WINDING_DOWN,
+                "        return\n" + _WINDING_DOWN,
+            ),
+        ),
+        favour=("start_slow",),
+        faults=("terminate",),
+    ),
+}
