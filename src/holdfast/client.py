@@ -20,7 +20,7 @@ from holdfast.observer import Observer, Observers
 from holdfast.operations import Examine, Finding, Operation, Pause, Resume
 from holdfast.options import StartKeywords
 from holdfast.retry import Seconds
-from holdfast.starting import described, with_id
+from holdfast.starting import described, listed, with_id
 from holdfast.store import Store
 from holdfast.stores.address import open_store
 from holdfast.waiting import Watcher
@@ -90,7 +90,7 @@ class Client:
 
     async def start_many(self, bounds: Iterable[Bound[T]], *, tx: Any = None) -> list[Chain[T]]:
         """Create many chains in one step, all or none; options go on each bind. Answers are in the same order."""
-        chains = await self._run(self._calls.start(list(bounds), self._trace()), tx)
+        chains = await self._run(self._calls.start(listed(bounds), self._trace()), tx)
         if tx is None:
             tell_created(self.observers, chains)
         return chains

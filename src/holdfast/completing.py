@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Generic, TypeVar, Unpack
 
+from holdfast.awaiting import Awaiting
 from holdfast.calls import tell_created
 from holdfast.clock import Clock, system_clock
 from holdfast.errors import AlreadyCompleted
@@ -15,7 +17,7 @@ from holdfast.observer import Observers
 from holdfast.operations import Complete, LockChain, Settled, Start, Started, Step
 from holdfast.options import ContinueKeywords, StartKeywords
 from holdfast.record import Record
-from holdfast.starting import continuation, new_chain
+from holdfast.starting import continuation, continued, described, new_chain
 from holdfast.store import Store, SyncTransaction, Transaction
 
 T = TypeVar("T")
@@ -57,6 +59,9 @@ class _Steps:
         self._steps.append(step)
         self._ends.append(self._record)
 
+    def _start_of(self, bound: Bound[Any], options: StartKeywords) -> Start:
+        return Start((new_chain(described(bound, options, call="current.start"), self._first.trace),))
+
     def _note(self, started: Started) -> Chain[Any]:
         chain: Chain[Any] = Chain(started.chain, self._jobs, deduplicated=started.deduplicated)
         self._started.append(chain)
@@ -92,24 +97,40 @@ class Current(_Steps, Generic[T]):
     def __init__(self, jobs: Jobs, record: Record, tx: Transaction, *, clock: Clock | None) -> None:
         super().__init__(jobs, record, clock)
         self._tx = tx
+        self._awaiting = Awaiting()
 
     @property
     def tx(self) -> Any:
         """The connection of this transaction; None on a store that has none."""
         return self._tx.native
 
-    async def output(self, value: T) -> None:
+    def output(self, value: T) -> Coroutine[Any, Any, None]:
         """Complete the current job, and so the chain, with this output."""
+        return self._awaiting.note("current.output(...)", self._output_async(value))
+
+    def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Coroutine[Any, Any, Job]:
+        """Complete the current job by handing over to the next one, which becomes current."""
+        call = self._continue_with_async(continued(bound, options))
+        return self._awaiting.note("current.continue_with(...)", call)
+
+    def start(self, bound: Bound[S], **options: Unpack[StartKeywords]) -> Coroutine[Any, Any, Chain[S]]:
+        """Start a side chain that exists if, and only if, this completion does."""
+        return self._awaiting.note("current.start(...)", self._start_async(self._start_of(bound, options)))
+
+    def completion(self) -> Complete | None:
+        """The whole as one operation; None if the body only looked. RuntimeError for a call that was not awaited."""
+        self._awaiting.check()
+        return super().completion()
+
+    async def _output_async(self, value: T) -> None:
         self._output(value)
 
-    async def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Job:
-        """Complete the current job by handing over to the next one, which becomes current."""
-        self._continue_with(bound.options(**options))
+    async def _continue_with_async(self, bound: Bound[T]) -> Job:
+        self._continue_with(bound)
         return self.job
 
-    async def start(self, bound: Bound[S], **options: Unpack[StartKeywords]) -> Chain[S]:
-        """Start a side chain that exists if, and only if, this completion does."""
-        (started,) = await self._tx.perform(Start((new_chain(bound.options(**options), self._first.trace),)))
+    async def _start_async(self, start: Start) -> Chain[Any]:
+        (started,) = await self._tx.perform(start)
         return self._note(started)
 
 
@@ -131,12 +152,12 @@ class SyncCurrent(_Steps, Generic[T]):
 
     def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Job:
         """Complete the current job by handing over to the next one, which becomes current."""
-        self._continue_with(bound.options(**options))
+        self._continue_with(continued(bound, options))
         return self.job
 
     def start(self, bound: Bound[S], **options: Unpack[StartKeywords]) -> Chain[S]:
         """Start a side chain that exists if, and only if, this completion does."""
-        (started,) = self._tx.perform(Start((new_chain(bound.options(**options), self._first.trace),)))
+        (started,) = self._tx.perform(self._start_of(bound, options))
         return self._note(started)
 
 

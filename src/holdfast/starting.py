@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any, NoReturn, TypeVar
 
 from holdfast.clock import duration, to_micros
 from holdfast.ids import new_id
 from holdfast.jobs import Bound, JobType
 from holdfast.lifecycle import NewJob
-from holdfast.options import START_KEYWORDS, StartKeywords, StartOptions, refuse_unknown
+from holdfast.options import START_KEYWORDS, ContinueKeywords, StartKeywords, StartOptions, refuse_unknown
 from holdfast.record import FOR_EVER, Record
 from holdfast.retry import seconds
 
@@ -64,17 +65,39 @@ def _new_job(
     )
 
 
-def described(bound: Bound[T], options: StartKeywords) -> Bound[T]:
+def described(bound: Bound[T], options: StartKeywords, *, call: str = "client.start") -> Bound[T]:
     """What a start was given, with its options. TypeError for a job type without arguments, or anything else."""
-    if isinstance(bound, JobType):
-        raise TypeError(f"{bound.name} is a job type; start {bound.name}.bind(...)")
     if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
-        raise TypeError(f"only what TYPE.bind(...) gave can be started, not {type(bound).__name__}")
+        _refuse(bound, "start", "started")
     if not options:
         return bound
     if unknown := options.keys() - START_KEYWORDS:
-        refuse_unknown("client.start", sorted(unknown), known=(*START_KEYWORDS, "tx"))
+        own = ("tx",) if call == "client.start" else ()
+        refuse_unknown(call, sorted(unknown), known=(*START_KEYWORDS, *own))
     return bound.options(**options)
+
+
+def continued(bound: Bound[T], options: ContinueKeywords) -> Bound[T]:
+    """What a continuation was given, with its options. TypeError as for a start."""
+    if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+        _refuse(bound, "continue with", "continued with")
+    return bound.options(**options) if options else bound
+
+
+def _refuse(given: Any, imperative: str, participle: str) -> NoReturn:
+    if isinstance(given, JobType):
+        raise TypeError(f"{given.name} is a job type; {imperative} {given.name}.bind(...)")
+    raise TypeError(f"only what TYPE.bind(...) gave can be {participle}, not {type(given).__name__}")
+
+
+def listed(bounds: Iterable[Bound[T]]) -> list[Bound[T]]:
+    """What a start of many was given. TypeError for one call, or a job type, where there should be a list of calls."""
+    if isinstance(bounds, Bound | JobType):
+        name = bounds.type.name if isinstance(bounds, Bound) else bounds.name
+        raise TypeError(
+            f"start_many takes a list of calls: start_many([{name}.bind(...), ...]), or start one by start()"
+        )
+    return list(bounds)
 
 
 def with_id(bound: Bound[T]) -> tuple[Bound[T], str]:

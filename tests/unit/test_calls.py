@@ -61,6 +61,13 @@ def test_a_job_type_is_not_started_without_its_arguments(client: SyncClient) -> 
     assert not client.list_chains().items
 
 
+@pytest.mark.parametrize("one", [resize, resize.bind(1)])
+def test_one_call_where_many_are_started_is_refused(client: SyncClient, one: Any) -> None:
+    with pytest.raises(TypeError, match=r"takes a list of calls: start_many\(\[resize.bind\(...\), ...\]\)"):
+        client.start_many(one)
+    assert not client.list_chains().items
+
+
 @pytest.mark.parametrize("wrong", [5, None, resize.bind(1)])
 def test_what_is_no_chain_and_no_job_is_refused(client: SyncClient, wrong: Any) -> None:
     of_chains: list[Callable[[Any], object]] = [client.wait, client.get, client.cancel, client.completing]

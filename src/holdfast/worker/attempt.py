@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, ClassVar, TypeVar, Unpack
 
+from holdfast.awaiting import Awaiting
 from holdfast.clock import duration
 from holdfast.errors import ClaimLost
 from holdfast.job import Chain, Job
@@ -14,7 +15,6 @@ from holdfast.operations import Guard, Start
 from holdfast.options import StartKeywords
 from holdfast.record import Claim
 from holdfast.retry import Seconds, seconds
-from holdfast.starting import new_chain
 from holdfast.store import Store, Transaction
 from holdfast.worker.middleware import Middleware, around
 from holdfast.worker.sessions import SessionTransaction
@@ -27,9 +27,20 @@ T = TypeVar("T")
 class Done(Ending):
     """The end of an attempt, being written."""
 
-    async def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
+    def __init__(self, work: Work[Any], tx: Any, jobs: Jobs) -> None:
+        super().__init__(work, tx, jobs)
+        self._awaiting = Awaiting()
+
+    def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Coroutine[Any, Any, Chain[T]]:
         """Start a side chain: it exists if, and only if, this completion commits."""
-        (started,) = await self._tx.perform(Start((new_chain(bound.options(**options), self._work.record.trace),)))
+        return self._awaiting.note("done.start(...)", self._perform(self._start_of(bound, options)))
+
+    def check_awaited(self) -> None:
+        """RuntimeError for a start that was not awaited: its side chain would be missing."""
+        self._awaiting.check()
+
+    async def _perform(self, start: Start) -> Chain[Any]:
+        (started,) = await self._tx.perform(start)
         return self._note(started)
 
 
@@ -126,6 +137,7 @@ class Attempt:
                     await stack.enter_async_context(around(middleware, "complete", self, done))
                 with self._work.undone_by_errors():
                     yield done
+                    done.check_awaited()
 
     async def _begin(self, session: Callable[[], Any] | None) -> Transaction:
         tx = await self._store.begin() if session is None else SessionTransaction(self._store, session)

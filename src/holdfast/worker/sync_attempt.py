@@ -12,11 +12,10 @@ from holdfast.clock import duration
 from holdfast.errors import ClaimLost
 from holdfast.job import Chain, Job
 from holdfast.jobs import Bound, Jobs
-from holdfast.operations import Guard, Start
+from holdfast.operations import Guard
 from holdfast.options import StartKeywords
 from holdfast.record import Claim
 from holdfast.retry import Seconds, seconds
-from holdfast.starting import new_chain
 from holdfast.store import Store, SyncTransaction
 from holdfast.worker.middleware import Middleware, around
 from holdfast.worker.sessions import SyncSessionTransaction
@@ -34,7 +33,7 @@ class SyncDone(Ending):
 
     def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
         """Start a side chain: it exists if, and only if, this completion commits."""
-        (started,) = self._tx.perform(Start((new_chain(bound.options(**options), self._work.record.trace),)))
+        (started,) = self._tx.perform(self._start_of(bound, options))
         return self._note(started)
 
 

@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
 from holdfast.clock import Micros
+from holdfast.errors import PayloadRefused
 from holdfast.job import Chain
-from holdfast.jobs import AnyJobType, Bound, Jobs
+from holdfast.jobs import AnyJobType, Bound, Jobs, JobType
 from holdfast.lifecycle import Continued, Outcome, Raised, Returned
-from holdfast.operations import ReportProgress, Started
-from holdfast.options import ContinueKeywords
+from holdfast.operations import ReportProgress, Start, Started
+from holdfast.options import ContinueKeywords, StartKeywords
 from holdfast.record import Claim, Record
-from holdfast.starting import continuation
+from holdfast.starting import continuation, continued, described, new_chain
 
 T = TypeVar("T")
 Tx = TypeVar("Tx")
@@ -93,7 +94,7 @@ class Work(Generic[Tx]):
 
     def decide_output(self, value: Any) -> None:
         self._check_undecided()
-        self._output = self._type.encode_output(value)
+        self._output = _encoded(value, self._type)
         self._returned = value
 
     def decide_continuation(self, bound: Bound[Any]) -> None:
@@ -139,9 +140,21 @@ def outcome_of(value: Any, record: Record, job_type: AnyJobType) -> Outcome:
             bound: Bound[Any] = value  # pyright: ignore[reportUnknownVariableType]
             job_type.check_continuation(bound)
             return Continued(continuation(bound, record))
-        return Returned(job_type.encode_output(value))
+        return Returned(_encoded(value, job_type))
     except Exception as error:
         return Raised(error)
+
+
+def _encoded(value: Any, job_type: AnyJobType) -> bytes:
+    """An output to store. PayloadRefused says what was meant, maybe, by one that is a job type."""
+    try:
+        return job_type.encode_output(value)
+    except PayloadRefused as refusal:
+        if isinstance(value, JobType):
+            raise PayloadRefused(
+                f"{refusal}; to continue with {value.name}, return {value.name}.bind(...)"
+            ) from refusal
+        raise
 
 
 def blocker_outputs(chains: list[Any], jobs: Jobs) -> tuple[Any, ...]:
@@ -178,9 +191,12 @@ class Ending:
 
     def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Bound[T]:
         """Complete the job by handing over to the chain's next one. Return what this gives."""
-        bound = bound.options(**options)
+        bound = continued(bound, options)
         self._work.decide_continuation(bound)
         return bound
+
+    def _start_of(self, bound: Bound[Any], options: StartKeywords) -> Start:
+        return Start((new_chain(described(bound, options, call="done.start"), self._work.record.trace),))
 
     def _note(self, started: Started) -> Chain[Any]:
         chain: Chain[Any] = Chain(started.chain, self._jobs, deduplicated=started.deduplicated)
