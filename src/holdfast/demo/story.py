@@ -12,6 +12,7 @@ from urllib.parse import quote
 from rich.console import Console
 
 from holdfast import Chain, Job, Status, SyncClient
+from holdfast.demo.ending import Ending, ending
 from holdfast.demo.jobs import BIG, approve, is_declined_at_first, jobs
 from holdfast.demo.ledger import SCHEMA, open_shop
 from holdfast.demo.shop import Started, amount, approve_order, place_orders
@@ -30,9 +31,9 @@ class DemoFailed(Exception):
 
 def run_demo(console: Console, *, customers: int = 20, quiet: bool = False) -> Verdict:
     """Play it on a throwaway SQLite file. The verdict says whether all of it came out right."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder, ExitStack() as closing:
+    with ending() as end, tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder, ExitStack() as closing:
         stage = closing.enter_context(Stage(console, quiet=quiet))
-        story = Story(Path(folder), stage)
+        story = Story(Path(folder), stage, end)
         closing.callback(story.close)
         try:
             return story.play(customers=customers)
@@ -43,9 +44,10 @@ def run_demo(console: Console, *, customers: int = 20, quiet: bool = False) -> V
 class Story:
     """One run: the store, the shop in the same file, and the worker processes."""
 
-    def __init__(self, folder: Path, stage: Stage) -> None:
+    def __init__(self, folder: Path, stage: Stage, end: Ending) -> None:
         self._folder = folder
         self._stage = stage
+        self._end = end
         self._address = f"sqlite:///{quote(str(folder / 'shop.db'))}"
         self._client = SyncClient(self._address, jobs)
         self._client.open()
@@ -107,6 +109,7 @@ class Story:
         """Show what happens until this is true."""
         deadline = time.monotonic() + PATIENCE
         while True:
+            self._end.check()
             frame = self._look()
             self._stage.show(frame)
             if until(frame):

@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -29,6 +31,30 @@ def test_the_demo_shows_a_killed_worker_s_jobs_recovered(tmp_path: Path) -> None
     assert verdict["recovered"] == verdict["held_when_killed"] > 0
     assert (verdict["lost"], verdict["committed_twice"]) == (0, 0)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_demo_that_is_told_to_end_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "holdfast.cli", "demo"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "HOLDFAST_WAKEUPS": "redis://localhost:1"}
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as demo:
+        assert demo.stdout is not None
+        assert any("two worker processes" in line for line in demo.stdout)
+        (folder,) = tmp_path.iterdir()
+        demo.send_signal(number)
+        demo.communicate(timeout=60)
+
+    assert demo.returncode == 128 + number
+    assert not folder.exists()
+    assert not [each for each in Path("/proc").glob("[0-9]*/cmdline") if str(folder).encode() in _read(each)]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # it has ended
+        return b""
 
 
 def test_a_double_commit_and_a_lost_job_would_not_go_unseen(tmp_path: Path) -> None:
