@@ -23,6 +23,8 @@ HUNT = Profile(
     seconds=8, workers=2, producers=1, rate=25, lease=1.0, pause=0.5, kill=0.002, stop=0.001, settle=12, largest=20,
     widest=5, sweep=False, supervised=False, calm=0,
 )  # fmt: skip
+SUPERVISED = 8.0
+"""Seconds more where a supervisor takes part: until it has lost sight of what is due, and was asked everything."""
 TRIES = 3
 """Runs, each with another seed, before a mutant counts as a survivor."""
 
@@ -49,7 +51,9 @@ def hunt(name: str, store: str, *, seed: int, seconds: float) -> Hunt:
     shown = ""
     runs = 0
     for runs in range(1, TRIES + 1):
-        profile = replace(HUNT, seconds=seconds)
+        profile = replace(HUNT, seconds=seconds, settle=HUNT.settle + MUTANTS[name].patience)
+        if MUTANTS[name].supervised:
+            profile = replace(profile, seconds=seconds + SUPERVISED, supervised=True)
         with tempfile.TemporaryDirectory(prefix="torture-") as folder:
             evidence = torture(store, profile, Path(folder), seed=seed + runs - 1, name="hunt", mutant=name)
             verdicts = check(evidence)

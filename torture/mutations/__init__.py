@@ -5,13 +5,24 @@ Imports nothing of the library: the texts are changed before it is loaded.
 
 from __future__ import annotations
 
-from torture.mutations import bounding, claiming, ending, fencing, hearing, keeping, recovering, starting, stopping
+from torture.mutations import (
+    bounding,
+    claiming,
+    ending,
+    fencing,
+    hearing,
+    keeping,
+    recovering,
+    starting,
+    stopping,
+    supervising,
+)
 from torture.mutations.mutant import Edit, Mutant
 
 __all__ = ["MUTANTS", "Edit", "Mutant"]
 
 MUTANTS: dict[str, Mutant] = {
     name: mutant
-    for part in (starting, claiming, fencing, recovering, ending, hearing, keeping, stopping, bounding)
+    for part in (starting, claiming, fencing, recovering, ending, hearing, keeping, stopping, bounding, supervising)
     for name, mutant in part.MUTANTS.items()
 }

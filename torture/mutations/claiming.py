@@ -12,6 +12,9 @@ _CHOICE = (
 )
 """What `due` holds, though computed for each row that the update looks at."""
 
+_LONG = 28_000_000
+"""Microseconds; some seconds more than a job may wait in a hunt."""
+
 MUTANTS: dict[str, Mutant] = {
     "claim without locks": Mutant(
         "for update skip locked in the claim",
@@ -57,6 +60,36 @@ MUTANTS: dict[str, Mutant] = {
             "redis": (Edit("claim.lua", "'-inf', int(now)", "'-inf', int(now + 500000)"),),
         },
         favour=("delay",),
+    ),
+    "passed over": Mutant(
+        "the turn of every fortieth job: it waits for half a minute, whoever comes after it",
+        (23,),
+        {
+            "sqlite": (
+                sqlite(
+                    "claim_due",
+                    "scheduled_at <= :now",
+                    f"scheduled_at <= :now and (seq % 40 <> 0 or scheduled_at <= :now - {_LONG})",
+                ),
+            ),
+            "postgres": (
+                postgres(
+                    "claim",
+                    "job.scheduled_at <= (select clock.now from clock)",
+                    "job.scheduled_at <= (select clock.now from clock)"
+                    f" and (job.seq % 40 <> 0 or job.scheduled_at <= (select clock.now - {_LONG} from clock))",
+                ),
+            ),
+            "redis": (
+                Edit(
+                    "shared/pending.lua",
+                    "ranked(job), job.scheduled_at)",
+                    f"ranked(job), job.scheduled_at + (job.seq % 40 == 0 and {_LONG} or 0))",
+                ),
+            ),
+        },
+        faults=("kill",),
+        patience=30.0,
     ),
     "the worker's clock": Mutant(
         "the store's clock, in a fleet where one clock is an hour wrong",

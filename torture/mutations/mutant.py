@@ -29,6 +29,10 @@ class Mutant:
     """Operations that a producer should perform more often, so that the race comes about soon."""
     faults: tuple[str, ...] = ()
     """Kinds of faults to choose from; all of them where none is named."""
+    patience: float = 0.0
+    """Seconds more for everything to come to rest."""
+    supervised: bool = False
+    """Whether it takes a supervisor to notice."""
     workers_clock: bool = False
     address: str = ""
     """What is appended to the store's address."""
