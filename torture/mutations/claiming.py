@@ -12,9 +12,6 @@ _CHOICE = (
 )
 """What `due` holds, though computed for each row that the update looks at."""
 
-_LONG = 28_000_000
-"""Microseconds; some seconds more than a job may wait in a hunt."""
-
 MUTANTS: dict[str, Mutant] = {
     "claim without locks": Mutant(
         "for update skip locked in the claim",
@@ -62,14 +59,14 @@ MUTANTS: dict[str, Mutant] = {
         favour=("delay",),
     ),
     "passed over": Mutant(
-        "the turn of every fortieth job: it waits for half a minute, whoever comes after it",
+        "the turn of every fortieth job: it waits for 28 s, some more than it may in a hunt, whoever comes after it",
         (23,),
         {
             "sqlite": (
                 sqlite(
                     "claim_due",
                     "scheduled_at <= :now",
-                    f"scheduled_at <= :now and (seq % 40 <> 0 or scheduled_at <= :now - {_LONG})",
+                    "scheduled_at <= :now and (seq % 40 <> 0 or scheduled_at <= :now - 28000000)",
                 ),
             ),
             "postgres": (
@@ -77,14 +74,14 @@ MUTANTS: dict[str, Mutant] = {
                     "claim",
                     "job.scheduled_at <= (select clock.now from clock)",
                     "job.scheduled_at <= (select clock.now from clock)"
-                    f" and (job.seq % 40 <> 0 or job.scheduled_at <= (select clock.now - {_LONG} from clock))",
+                    " and (job.seq % 40 <> 0 or job.scheduled_at <= (select clock.now - 28000000 from clock))",
                 ),
             ),
             "redis": (
                 Edit(
                     "shared/pending.lua",
                     "ranked(job), job.scheduled_at)",
-                    f"ranked(job), job.scheduled_at + (job.seq % 40 == 0 and {_LONG} or 0))",
+                    "ranked(job), job.scheduled_at + (job.seq % 40 == 0 and 28000000 or 0))",
                 ),
             ),
         },
