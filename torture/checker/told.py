@@ -46,11 +46,11 @@ Moments = dict[tuple[str, str], list[int]]
 
 
 def _moments(evidence: Evidence) -> tuple[Moments, Moments]:
-    """When each worker was told that it had lost a job, and when it wrote what came of one, or tried to."""
+    """When each worker was told that it had lost a job, and when its handler came to write what had come of one."""
     learned: Moments = defaultdict(list)
     over: Moments = defaultdict(list)
     for note in evidence.noted("stale", "settled", "event"):
-        if note.what == "settled":
+        if note.what == "settled" or note.facts.get("verb") == "guard":
             over[note.process, note.facts["job"]].append(note.at)
         elif note.what == "stale" or note.facts["kind"] == "lost":
             learned[note.process, note.facts["job"]].append(note.at)
