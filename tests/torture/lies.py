@@ -1,4 +1,4 @@
-"""Stories in which somebody was told what is not so, or too soon, or too late, and what was written too late with it."""
+"""Stories in which somebody was told what is not so, or too soon, or too late; and what was written too late."""
 
 from __future__ import annotations
 
