@@ -119,7 +119,11 @@ async def test_a_handler_that_blocks_the_event_loop_keeps_its_job_and_is_named(
     assert event.kind == "completed"
     assert stage.ear.find("renewed", job_id=chain.id)
     assert "the handler of 'selfish' blocks the event loop" in named[0].getMessage()
-    assert "go_on.wait(PATIENCE)" in named[0].getMessage()
+    assert "in selfish: assert go_on.wait(PATIENCE)" in named[0].getMessage()
+    assert "\n" not in named[0].getMessage()
+    stack = named[0].__dict__["holdfast_stack"]
+    assert "test_leases.py" in stack[0]
+    assert len(stack) <= 8
     assert named[0].__dict__["holdfast_type"] == "selfish"
     assert "runs again" in caplog.text
 

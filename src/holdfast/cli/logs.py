@@ -13,15 +13,15 @@ PREFIX = "holdfast_"
 
 
 class LineFormatter(logging.Formatter):
-    """For people. A traceback follows its line, each of its own lines behind a bar."""
+    """For people. A traceback, or a stack, follows its line, each of its own lines behind a bar."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S.%f")[:-3]
         line = f"{moment} {record.levelname:<7} {printable(record.getMessage())}"
+        below: list[str] = list(getattr(record, f"{PREFIX}stack", ()))
         if record.exc_info:
-            trace = self.formatException(record.exc_info)
-            line += "".join(f"\n    | {printable(each)}" for each in trace.split("\n"))
-        return line
+            below += self.formatException(record.exc_info).split("\n")
+        return line + "".join(f"\n    | {printable(each)}" for each in below)
 
 
 class JsonFormatter(logging.Formatter):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import linecache
 import sys
 import threading
 import traceback
@@ -13,10 +14,12 @@ from holdfast.worker.holdings import Holding, Holdings, ticks
 
 BEAT = 1.0
 """Seconds between two looks, while jobs are running."""
+MOST_LINES = 8
+"""Of a stack that is logged."""
 
 
 class Watchdog:
-    """Asks the loop for a sign of life every second while handlers run; logs the stack when none comes in time."""
+    """Asks the loop for a sign of life every second while handlers run; logs where it is when none comes in time."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, holdings: Holdings, *, patience: float) -> None:
         self._loop = loop
@@ -54,24 +57,37 @@ class Watchdog:
         frame = sys._current_frames().get(self._loop_thread)  # pyright: ignore[reportPrivateUsage]
         if frame is None:
             return
-        blocking = self._find(frame)
+        blocking, stack = self._find(frame)
         name = "something" if blocking is None else f"the handler of {blocking.record.type!r}"
         fields = {} if blocking is None else {"holdfast_type": blocking.record.type}
-        stack = "".join(traceback.format_stack(frame, limit=20))
+        # Where the handler is; of something else only where it is by now can mean anything.
+        place = stack[0] if blocking is not None else stack[-1]
         log.warning(
-            "%s blocks the event loop for more than %.1f s; leases are still renewed, but nothing else runs. "
-            "Make it a plain function (it then runs in a thread) or await instead of blocking.\n%s",
+            "%s blocks the event loop for more than %.1f s, at %s. Leases are still renewed, but nothing else runs: "
+            "make it a plain function (it then runs in a thread), or await instead of blocking",
             name,
             self._patience,
-            stack,
-            extra={"holdfast_event": "loop_blocked", **fields},
+            place,
+            extra={"holdfast_event": "loop_blocked", "holdfast_stack": _shortened(stack), **fields},
         )
 
-    def _find(self, frame: FrameType) -> Holding | None:
+    def _find(self, frame: FrameType) -> tuple[Holding | None, list[str]]:
+        """Whose handler it is, with the stack from the handler on; nobody's, with the whole stack. Outermost first."""
         codes = {getattr(holding.type.function, "__code__", None): holding for holding in self._holdings.all()}
-        current: FrameType | None = frame
-        while current is not None:
-            if current.f_code in codes:
-                return codes[current.f_code]
-            current = current.f_back
-        return None
+        lines: list[str] = []
+        for each, number in traceback.walk_stack(frame):
+            lines.insert(0, _line(each, number))
+            if each.f_code in codes:
+                return codes[each.f_code], lines
+        return None, lines
+
+
+def _line(frame: FrameType, number: int) -> str:
+    code = frame.f_code
+    source = linecache.getline(code.co_filename, number).strip()
+    return f"{code.co_filename}:{number} in {code.co_name}" + (f": {source}" if source else "")
+
+
+def _shortened(stack: list[str]) -> list[str]:
+    """Both ends of a deep stack: where the handler calls, and where it hangs."""
+    return stack if len(stack) <= MOST_LINES else [stack[0], "...", *stack[2 - MOST_LINES :]]
