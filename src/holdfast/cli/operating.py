@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
@@ -13,9 +14,12 @@ from holdfast.cli.command import command
 from holdfast.cli.documents import Document
 from holdfast.cli.exits import Exit, Mistake
 from holdfast.cli.invocation import Invocation
+from holdfast.cli.printable import printable
 from holdfast.cli.selection import Ids, Since, Statuses, Types, each, select, typed_ids
+from holdfast.cli.working import jobs_to_run
 from holdfast.errors import AlreadyCompleted, ChainNotFound
 from holdfast.job import Chain
+from holdfast.operations import TypeStats
 from holdfast.record import UNFINISHED, Status
 from holdfast.sync_client import SyncClient
 
@@ -71,6 +75,7 @@ def pause(run: Invocation, types: Names) -> None:
     """Hand out no jobs of these types until they are resumed. Running ones go on."""
     names = typed_ids(types)
     with run.client() as client:
+        _check_known(run, names, stored=client.stats().types)
         client.pause(names)
     run.answer({"paused": names}, *(tables.text(f"paused {name}") for name in names))
 
@@ -80,8 +85,32 @@ def resume(run: Invocation, types: Names) -> None:
     """Hand out jobs of these types again."""
     names = typed_ids(types)
     with run.client() as client:
+        stored = client.stats().types
+        for name in names:
+            if name not in stored or not stored[name].paused:
+                run.warn(f"{printable(name)} was not paused")
         client.resume(names)
     run.answer({"resumed": names}, *(tables.text(f"resumed {name}") for name in names))
+
+
+def _check_known(run: Invocation, names: Sequence[str], *, stored: Mapping[str, TypeStats]) -> None:
+    """A slip in a name must not pass for a type that is paused. The store may know types that the app does not.
+
+    Refused where there is an app that could know it; where there is none to ask, the type may be yet to come.
+    """
+    try:
+        declared = None if run.settings.app is None else {job_type.name for job_type in jobs_to_run(run)}
+    except Mistake:
+        declared = None
+    for name in names:
+        if name in stored or (declared is not None and name in declared):
+            continue
+        if declared is None:
+            run.warn(f"the store has no job of a type {printable(repr(name))}; it is paused all the same")
+            continue
+        near = get_close_matches(name, {*stored, *declared}, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise Mistake(f"{run.settings.app} has no job type {name!r}, and the store has no job of it{hint}")
 
 
 def chain_of(client: SyncClient, id: str) -> Chain[Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast import Status, SyncClient
+from holdfast import Jobs, Status, SyncClient
 from tests.edges.cli.conftest import CommandLine, working
 
 
@@ -107,3 +107,38 @@ def test_a_paused_type_is_not_handed_out_until_it_is_resumed(holdfast: CommandLi
 
         assert holdfast.json("resume", "add", "twice") == {"resumed": ["add", "twice"]}
         holdfast("wait", chain_id, "--timeout", "20s")
+
+
+def test_a_type_that_neither_the_app_nor_the_store_has_cannot_be_paused(
+    holdfast: CommandLine, client: SyncClient
+) -> None:
+    refused = holdfast("pause", "ad", exit=2).err
+
+    assert (
+        "tests.edges.cli.shop:jobs has no job type 'ad', and the store has no job of it; did you mean add?" in refused
+    )
+    assert not client.stats().types
+
+
+def test_a_type_that_only_the_store_has_can_be_paused(holdfast: CommandLine, client: SyncClient) -> None:
+    @Jobs().job
+    def stranger() -> None: ...
+
+    client.start(stranger.bind())
+
+    assert holdfast("pause", "stranger").err == ""
+    assert holdfast("resume", "stranger").err == ""
+    assert "warning: stranger was not paused" in holdfast("resume", "stranger").err
+
+
+@pytest.mark.parametrize("app", ["", "nowhere:jobs"])
+def test_without_an_app_to_ask_a_type_that_nobody_has_earns_a_warning(
+    holdfast: CommandLine, monkeypatch: pytest.MonkeyPatch, app: str
+) -> None:
+    monkeypatch.setenv("HOLDFAST_APP", app)
+
+    paused = holdfast("pause", "later")
+
+    assert "warning: the store has no job of a type 'later'" in paused.err
+    assert "paused later" in paused.out
+    assert "warning" not in holdfast("pause", "later").err, "now the store knows it"
