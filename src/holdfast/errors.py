@@ -100,12 +100,13 @@ class AlreadyCompleted(HoldfastError):
 
 
 class NotPending(HoldfastError):
-    """The job's status does not allow what was asked."""
+    """The job's status does not allow what was asked: not even "pending" does, where it is asked to begin anew."""
 
     def __init__(self, job_id: str, status: str, wanted: str) -> None:
         self.job_id = job_id
         self.status = status
-        super().__init__(f"job {job_id!r} is {status}; this needs a job that is {wanted}")
+        hint = ". A pending one runs by itself, or at once after run_now" if status == "pending" else ""
+        super().__init__(f"job {job_id!r} is {status}; this needs a job that is {wanted}{hint}")
 
     @classmethod
     def blocker_deleted(cls, job_id: str, status: str) -> Self:

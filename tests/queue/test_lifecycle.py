@@ -186,3 +186,9 @@ async def test_a_new_handler_for_a_consumer_that_runs_is_not_given_a_worker_of_i
 
     assert (first.ids, second.ids) == (["a"], ["b"])
     assert sum(event.kind == "worker_started" for event in events) == 1
+
+
+@pytest.mark.parametrize("wrong", [{"concurrency": 0}, {"grace": -1}, {"poll_interval": 0}], ids=str)
+def test_what_no_queue_can_have_is_refused_when_it_is_made(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Queue("emails", store="memory://", **wrong)

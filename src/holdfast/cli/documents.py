@@ -69,9 +69,10 @@ def is_scheduled(job: Job, *, now: datetime | None = None) -> bool:
 
 
 def payload_document(job: Job, *, secrets: bool) -> Document:
-    """A job's input and output."""
+    """A job's input, and its output once there is one: null is one, too."""
     record = job.record
-    return {"input": payload(record.input, secrets=secrets), "output": payload(record.output, secrets=secrets)}
+    found = {"input": payload(record.input, secrets=secrets)}
+    return found if record.output is None else {**found, "output": payload(record.output, secrets=secrets)}
 
 
 def blocker_document(chain: Chain[Any]) -> Document:

@@ -51,9 +51,12 @@ def zoned(text: str | None, option: str) -> datetime | None:
 
 def since(text: str | None, *, now: datetime | None = None) -> datetime | None:
     """The same, or `2h` for two hours ago."""
-    if text is None or not _DURATION.fullmatch(text.strip().lower()):
+    if text is not None and _DURATION.fullmatch(text.strip().lower()):
+        return (now or datetime.now(UTC)) - timedelta(seconds=duration(text))
+    try:
         return instant(text)
-    return (now or datetime.now(UTC)) - timedelta(seconds=duration(text))
+    except Mistake as mistake:
+        raise Mistake(f"{mistake}, or 2h for two hours ago") from None
 
 
 def lasting(seconds: float) -> str:

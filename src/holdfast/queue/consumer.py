@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from holdfast.client import Client
 from holdfast.lifecycle import Outcome, Settlement
 from holdfast.observer import log
+from holdfast.options import check_duration
 from holdfast.queue.after_execution import AfterExecution, Hook
 from holdfast.queue.listeners import Listeners
 from holdfast.queue.queue_type import QueueType
@@ -34,6 +35,11 @@ class Consumer:
         worker_id: str | None,
         middlewares: Iterable[Middleware],
     ) -> None:
+        # Here, and not only by the worker that is made when it starts: a mistake shows where it is made.
+        if concurrency < 1:
+            raise ValueError(f"concurrency must be at least 1, not {concurrency}")
+        check_duration("grace", grace, zero=True)
+        check_duration("poll_interval", poll_interval)
         self._client = client
         self._type = type
         self._relay = relay

@@ -33,6 +33,10 @@ async def refuse(reason: str) -> None:
     raise Fail(reason)
 
 
+@jobs.job
+async def rest() -> None: ...
+
+
 @jobs.declare
 async def approve(order: int) -> int:
     """Waits for somebody."""

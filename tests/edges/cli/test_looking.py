@@ -119,7 +119,8 @@ def test_a_list_shows_what_the_filters_let_through(holdfast: CommandLine) -> Non
 def test_a_filter_that_means_nothing_is_a_mistake(holdfast: CommandLine) -> None:
     assert "is no status" in holdfast("list", "--status", "done", exit=2).err
     assert "is no cursor" in holdfast("list", "--cursor", "x", exit=2).err
-    assert "no time" in holdfast("list", "--since", "x", exit=2).err
+    assert "no time; write 2026-01-31T12:00:00Z" in holdfast("list", "--since", "7x", exit=2).err
+    assert "or 2h for two hours ago" in holdfast("list", "--since", "7x", exit=2).err
 
 
 @pytest.mark.usefixtures("worker")
@@ -150,6 +151,17 @@ def test_show_tells_all_of_a_chain_but_its_payloads(holdfast: CommandLine) -> No
     assert "1234567" not in holdfast("show", first, "--json").out + holdfast("show", first).out
     assert "1234567" in holdfast("show", first, "--payload").out
     assert holdfast.json("show", first, "--payload")["jobs"][0]["output"] == 1234569
+
+
+@pytest.mark.usefixtures("worker")
+def test_an_output_of_nothing_is_told_from_no_output(holdfast: CommandLine) -> None:
+    nothing, none_yet = holdfast.start("rest"), holdfast.start("add", "--delay", "1h", a=1)
+    holdfast("wait", nothing, "--timeout", "20s")
+
+    assert holdfast.json("show", nothing, "--payload")["jobs"][0]["output"] is None
+    assert "output" not in holdfast.json("show", none_yet, "--payload")["jobs"][0]
+    assert "output of rest" in holdfast("show", nothing, "--payload").out
+    assert "output of" not in holdfast("show", none_yet, "--payload").out
 
 
 @pytest.mark.usefixtures("worker")
