@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import random
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from torture.settings import Settings
 LEAST, MOST, SLOTS = 1, 3, 4
 LOOK_EVERY = 0.1
 PROBE_EVERY = 1.5
-SEES, BLIND = (5.0, 10.0), (2.0, 4.0)
+SEES, BLIND = (5.0, 10.0), (1.0, 2.0)
 """Seconds, by turns: a store sits most outages out, so that by those alone the backlog would hardly ever be unknown."""
 ENTRY = "torture.supervised"
 ENVIRONMENT = "TORTURE_SETTINGS"
@@ -50,7 +51,7 @@ async def main(settings: Settings) -> None:
     tasks = [
         asyncio.create_task(_look(supervisor, history, folder)),
         asyncio.create_task(_probe(supervisor, history)),
-        asyncio.create_task(_blind(supervisor, history, random.Random(settings.seed))),
+        asyncio.create_task(_blind(supervisor, history, settings)),
     ]
     (folder / f"{settings.name}.ready").touch()
     try:
@@ -84,24 +85,33 @@ async def _look(supervisor: object, history: History, folder: Path) -> None:
         await asyncio.sleep(LOOK_EVERY)
 
 
-async def _blind(supervisor: object, history: History, rng: random.Random) -> None:
-    """Have the backlog be unreadable now and then, for long enough that it would have scaled."""
+async def _blind(supervisor: object, history: History, settings: Settings) -> None:
+    """Have the backlog be unreadable now and then, while more comes and for long enough that it would have scaled."""
+    from holdfast import Client, HoldfastError
     from holdfast.errors import StoreUnavailable
     from holdfast.supervisor import Supervisor
+    from torture.actor import Actor
+    from torture.elastic import jobs
+    from torture.operations import start_elastic
 
     assert isinstance(supervisor, Supervisor)
+    rng = random.Random(settings.seed)
     backlog: Any = supervisor.backlog
     read = backlog._read
 
     async def refuse() -> None:
         raise StoreUnavailable("torture", "a failpoint before get_stats")
 
-    while True:
+    until = time.monotonic() + settings.seconds  # of load: what comes to rest is left alone
+    while time.monotonic() < until:
         await asyncio.sleep(rng.uniform(*SEES))
         backlog._read, backlog._news = refuse, True  # it was hinted that there is something to read
-        seconds = rng.uniform(*BLIND)
-        history.note("blind", seconds=seconds)
-        await asyncio.sleep(seconds)
+        history.note("blind")
+        await asyncio.sleep(rng.uniform(*BLIND))
+        with suppress(HoldfastError):
+            async with Client(settings.url, jobs) as client:
+                await start_elastic(Actor(client, history, rng, settings))
+        await asyncio.sleep(rng.uniform(*BLIND))
         backlog._read = read
 
 

@@ -10,15 +10,17 @@ from tests.torture.builders import Story, verdicts
 from torture.checker import Word
 
 
-def supervised(story: Story, *, living: int = 2, target: int = 2, known: bool = True) -> None:
+def supervised(story: Story, *, living: int = 2, target: int = 2, known: bool = True, more: bool = True) -> None:
     story.facts.supervised = True
     story.note("supervisor", kind="scaled", worker=None, detail="")
     story.note("supervisor", kind="process_draining", worker="w0", detail="group elastic: process 6, 0 running")
     story.job("e", type="elastic")
     story.claim("e", "te", worker="w0")
     story.end("e")
-    # For a while nobody knows what is due.
+    # For a while nobody knows what is due, and more comes.
     story.note("processes", least=1, most=3, living=1, active=1, target=1, known=False)
+    if more:
+        story.job("f", type="elastic")
     story.wait(1)
     story.note("processes", least=1, most=3, living=1, active=1, target=1, known=False)
     story.note("processes", least=1, most=3, living=living, active=1, target=target, known=known)
@@ -32,6 +34,7 @@ def supervised(story: Story, *, living: int = 2, target: int = 2, known: bool = 
         ({"target": 0}, Word.VIOLATED),
         ({"known": False}, Word.VIOLATED),
         ({"known": False, "target": 1}, Word.OK),
+        ({"more": False}, Word.VACUOUS),
     ],
 )
 def test_a_supervisor_keeps_within_its_bounds_and_holds_while_it_knows_nothing(how: dict[str, Any], word: Word) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from torture.checker.telling import is_claim, is_reap, story
 from torture.checker.verdict import Tally
@@ -20,8 +21,10 @@ def processes_follow(evidence: Evidence) -> Tally:
     if not evidence.facts.supervised:
         return Tally(reason="no supervisor takes part in this profile")
     tally = Tally()
+    came = sorted(each.at for each in evidence.changes if each.before is None and each.type == "elastic")
     unknown: Note | None = None
     held: set[int] = set()
+    tempted: set[int] = set()
     for note in evidence.noted("processes"):
         facts = note.facts
         tally.expect(facts["living"] <= facts["most"], f"{facts['living']} processes of at most {facts['most']}")
@@ -35,7 +38,10 @@ def processes_follow(evidence: Evidence) -> Tally:
             tally.expect(same, "it scaled while nobody knew what was due")
             if note.at - unknown.at >= SOON:
                 held.add(unknown.at)
+            if bisect_left(came, note.at - SOON) > bisect_left(came, unknown.at):
+                tempted.add(unknown.at)
     tally.counts["times that the backlog was unknown for long"] = len(held)
+    tally.counts["with more to do meanwhile"] = len(tempted)
     told = evidence.noted("supervisor")
     scaled = [note for note in told if note.facts["kind"] == "scaled"]
     tally.counts["scaled"] = len(scaled)
@@ -45,8 +51,8 @@ def processes_follow(evidence: Evidence) -> Tally:
     _check_drains(tally, evidence, drained)
     for note in evidence.noted("supervisor exit"):
         tally.expect(note.facts["code"] == 0, f"the supervisor ended with {note.facts['code']}")
-    if not scaled or not drained or not held:
-        # It was never asked to change anything, or never to let go of anything, or always knew what was due.
+    if not scaled or not drained or not tempted:
+        # It was never asked to change anything, or never to let go of anything, or always knew what there was to do.
         tally.opportunities = 0
     return tally
 
