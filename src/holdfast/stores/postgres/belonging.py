@@ -15,14 +15,17 @@ from holdfast.stores.postgres.connecting import connect
 from holdfast.stores.postgres.outage import translated
 from holdfast.stores.postgres.rendering import Renderer, Style
 
-_WHERE: Final = Statement("select current_database()::text, system_identifier from pg_control_system()")
+# Of what tells servers apart, the moment at which each began is what every role may ask for, also at those who host it.
+_WHERE: Final = Statement(
+    "select current_database()::text, (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint"
+)
 
 
 class _Place(NamedTuple):
-    """A database, as it calls itself, of a server, whose number is the same by whatever way one came to it."""
+    """A database, as it calls itself, of a server, known by when it began: the same by whatever way one came to it."""
 
     database: str
-    server: int
+    server_began: int
 
 
 class _Way(NamedTuple):
@@ -73,7 +76,7 @@ class Belonging:
     def _check_place(self, there: _Place) -> None:
         if there == self._place:
             return
-        # Asked anew before it is held against anybody: an upgrade gives a server another number.
+        # Asked anew before it is held against anybody: the server may have begun anew since.
         # It blocks, in async code too, but only here: once for the ways that lead to us, and for those that do not.
         self._place = here = _ask(self._address)
         if there != here:
