@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
 from torture.simulation.many import explore
 from torture.simulation.simulating import simulate
 
+ROOT = Path(__file__).parents[2]
 FIRST = 1
 MANY = 150
 
@@ -22,6 +29,13 @@ def test_another_seed_is_another_story() -> None:
     assert simulate(7).changes != simulate(8).changes
 
 
+def test_as_many_processes_as_there_are_tell_the_same_stories(tmp_path: Path) -> None:
+    told = [_told_by(processes, tmp_path / f"{processes}.json") for processes in (1, 3)]
+
+    assert told[0]["simulations"] == 10
+    assert told[0] == told[1]
+
+
 def test_no_invariant_is_broken_under_any_of_many_seeds() -> None:
     seen = explore(range(FIRST, FIRST + MANY), 120)
 
@@ -31,3 +45,11 @@ def test_no_invariant_is_broken_under_any_of_many_seeds() -> None:
     assert seen.faults
     for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 17, 18, 27):
         assert seen.opportunities[number], f"invariant {number} was never put to the test"
+
+
+def _told_by(processes: int, report: Path) -> dict[str, Any]:
+    arguments = ["--first", "5", "--number", "10", "--processes", str(processes), "--report", str(report)]
+    subprocess.run([sys.executable, "-m", "torture.simulation", *arguments], cwd=ROOT, check=True, capture_output=True)
+    told: dict[str, Any] = json.loads(report.read_text())
+    del told["seconds"]
+    return told

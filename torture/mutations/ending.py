@@ -69,6 +69,35 @@ MUTANTS: dict[str, Mutant] = {
         },
         favour=("start_fan_in",),
     ),
+    "unblock at the first": Mutant(
+        "the look whether other blockers are left: a job begins when the first of them has ended",
+        (13,),
+        {
+            "memory": (
+                Edit(
+                    "holdfast.stores.memory.state",
+                    "if left == 0 and job.status is Status.BLOCKED:",
+                    "if job.status is Status.BLOCKED:",
+                ),
+            ),
+            "sqlite": (
+                Edit(
+                    "holdfast.stores.sqlite.chains",
+                    'if left[seq] == 0 and status == "blocked":',
+                    'if status == "blocked":',
+                ),
+            ),
+            "postgres": (postgres("unblock", "job.open_blockers = counted.done", "job.open_blockers >= counted.done"),),
+            "redis": (
+                Edit(
+                    "shared/release.lua",
+                    "if job.open_blockers == 0 and job.status == BLOCKED then",
+                    "if job.status == BLOCKED then",
+                ),
+            ),
+        },
+        favour=("start_fan_in",),
+    ),
     "locks in any order": Mutant(
         "the rule that who waits for a row holds none, and the order in which rows are locked",
         (30,),
