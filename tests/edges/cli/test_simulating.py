@@ -82,4 +82,4 @@ def test_what_nobody_runs_is_given_up_when_the_time_is_up(holdfast: CommandLine,
     found = holdfast.json("simulate", "--config", config, "-n", "4", "--no-workers", "--timeout", "0", exit=4)
 
     assert found["passed"] is False
-    assert holdfast.json("backlog")["due"] == 4
+    assert holdfast.json("backlog", "--config", config)["due"] == 4

@@ -87,7 +87,7 @@ def test_doctor_tells_whose_wake_ups_are_in_effect(holdfast: CommandLine, tmp_pa
 
     def told(store: str) -> str:
         findings = holdfast.json("doctor", "--store", store)["findings"]
-        return next(each["detail"] for each in findings if each["detail"].find("holdfast.toml") > 0)
+        return str(next(each["detail"] for each in findings if each["detail"].find("holdfast.toml") > 0))
 
     assert told(holdfast.store) == "from holdfast.toml"
     assert told(f"{holdfast.store}?wakeups=").startswith("those from holdfast.toml are not used")
