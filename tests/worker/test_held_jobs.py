@@ -201,6 +201,33 @@ async def test_a_plain_handler_that_is_aborted_while_its_transaction_begins_gets
     assert said == ["timeout"]
 
 
+async def test_an_async_handler_that_goes_on_after_its_attempt_is_over_gets_no_transaction(
+    locking: Store, clock: ManualClock
+) -> None:
+    stage = Stage(locking, clock)
+    go_on = asyncio.Event()
+    said: list[str] = []
+
+    @stage.jobs.job(timeout=0.2, retry=Retry(max_attempts=1))
+    async def stubborn(attempt: Attempt) -> None:
+        with suppress(asyncio.CancelledError):
+            await go_on.wait()
+        said.append(str(attempt.signal.reason))
+        async with attempt.prepare():
+            said.append("began")
+            await go_on.wait()
+
+    chain = await stage.start(stubborn.bind())
+    async with stage.worker(lease=LONG):
+        try:
+            assert (await stage.ended(chain)).kind == "failed"
+        finally:
+            go_on.set()
+
+    assert said == ["timeout"]
+    assert "longer than 0.2 s" in str((await stage.job(chain)).error)
+
+
 async def test_a_transaction_that_is_cut_off_as_it_begins_says_why(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

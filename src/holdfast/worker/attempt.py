@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, ClassVar, TypeVar, Unpack
@@ -143,6 +144,9 @@ class Attempt:
         tx = await self._store.begin() if session is None else SessionTransaction(self._store, session)
         self._work.tx = tx
         try:
+            if self.signal.reason not in (None, "shutdown"):
+                # It was cancelled once and went on. With a transaction of its own it would hold up whoever writes.
+                raise asyncio.CancelledError
             await tx.perform(Guard(self.claim))
         except BaseException:
             self._work.tx = None
