@@ -105,7 +105,7 @@ class NotPending(HoldfastError):
     def __init__(self, job_id: str, status: str, wanted: str) -> None:
         self.job_id = job_id
         self.status = status
-        hint = ". A pending one runs by itself, or at once after run_now" if status == "pending" else ""
+        hint = ". A pending one needs no retry; run_now makes it due at once" if status == "pending" else ""
         super().__init__(f"job {job_id!r} is {status}; this needs a job that is {wanted}{hint}")
 
     @classmethod
