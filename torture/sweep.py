@@ -17,8 +17,9 @@ PRODUCER_VERBS = (
 AT_ONCE = {"fail": 4, "stop": 1, "kill": 3}
 """How many points of each action a process is given: the rare ones are waited for together. Once nobody has to end
 any more, all that are left."""
-PRODUCER_AT_ONCE = AT_ONCE | {"stop": 4}
-"""A producer that freezes holds up nobody but itself."""
+PRODUCER_AT_ONCE = {"fail": 8, "stop": 4, "kill": 8}
+"""A producer that freezes holds up nobody but itself; half of its verbs are rare, and to wait for three of those would
+take a run's whole time."""
 
 
 def worker_points() -> list[str]:
