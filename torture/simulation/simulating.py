@@ -119,8 +119,7 @@ class Simulation:
             connection.weather, connection.cut_until = Weather(), 0.0
         self._start_worker(len(self._workers))
         quiet = await self._come_to_rest()
-        for worker, task, connection, history in self._workers:
-            await self._stop(worker, task, connection, history)
+        await asyncio.gather(*(self._stop(*each) for each in self._workers))
         return quiet
 
     def _start_worker(self, number: int) -> None:
