@@ -29,8 +29,8 @@ from torture.simulation.patching import simulated
 
 LEASE, REAP, POLL = 1.0, 0.5, 1.0
 CONCURRENCY = 4
-WORKERS = (1, 2, 2, 3)
-OPERATIONS = (3, 4, 6, 10)
+WORKERS = (2, 2, 3)
+OPERATIONS = (3, 4, 5, 8)
 """Of the producer. Most stories are short: what goes wrong takes few, and more of them are told in a minute."""
 PATIENCE = 60.0
 """Seconds of simulated time for everything to come to rest."""
@@ -67,7 +67,7 @@ class Told(History):
 
 
 class Simulation:
-    """One to three workers, a producer with a few things to do or with many, and bad weather for a while."""
+    """Two or three workers, a producer with a few things to do or with many, and bad weather for a while."""
 
     def __init__(self, seed: int, *, favoured: tuple[str, ...] = ()) -> None:
         self.seed = seed
@@ -117,7 +117,8 @@ class Simulation:
         self._calm = True
         for connection in self.connections:
             connection.weather, connection.cut_until = Weather(), 0.0
-        self._start_worker(len(self._workers))
+        if all(connection.dead for _, _, connection, _ in self._workers):
+            self._start_worker(len(self._workers))
         quiet = await self._come_to_rest()
         await asyncio.gather(*(self._stop(*each) for each in self._workers))
         return quiet
@@ -138,8 +139,10 @@ class Simulation:
         self._workers.append((worker, task, connection, history))
 
     async def _work(self, worker: Worker) -> None:
-        with suppress(Crashed, asyncio.CancelledError):
+        try:
             await worker.run(signals=False)
+        except* (Crashed, asyncio.CancelledError):
+            pass
 
     def _connect(self, history: Told, *, crash: float) -> Connection:
         rough = self.random.random() < 0.6 and not self._calm
@@ -184,7 +187,7 @@ class Simulation:
             await asyncio.sleep(self.random.expovariate(1.5))
             connection = self.random.choice(self.connections)
             if self.random.random() < 0.7:
-                seconds = self.random.choice((0.2, 0.8, 2.5 * LEASE))
+                seconds = self.random.choice((0.2, 0.8, 2.5 * LEASE) if self._has_others(connection) else (0.2, 0.8))
                 connection.cut_until = self.loop.time() + seconds
                 # Whoever waits there is told late; workers that are cut off are what the others are for.
                 self._note("cut off", seconds=seconds, outage=connection is self._producers)
@@ -195,6 +198,11 @@ class Simulation:
                 if connection.dead and not getattr(worker, "replaced", False):
                     worker.replaced = True  # type: ignore[attr-defined]
                     self._start_worker(len(self._workers))
+
+    def _has_others(self, connection: Connection) -> bool:
+        """Whether another worker is there to take over: without one, it would show nothing to be away for long."""
+        others = [each for _, _, each, _ in self._workers if each is not connection]
+        return any(not each.dead and each.cut_until <= self.loop.time() for each in others)
 
     def _note(self, kind: str, *, seconds: float = 0.0, outage: bool = False) -> None:
         now = self.loop.micros()
