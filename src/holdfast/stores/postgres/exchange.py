@@ -85,17 +85,15 @@ class Session:
             self._server.send_query_prepared(name, self._values(statement, parameters), result_format=pq.Format.BINARY)
             self._server.pipeline_sync()
         yield from self._flush()
-        rows = self._loaded((yield from self._answer()))
-        yield from self._result()  # the first one's end
+        rows = self._loaded((yield from self._answer(piped=True)))
         try:
-            if (yield from self._answer()).ntuples:
+            if (yield from self._answer(piped=True)).ntuples:
                 rows.append(TOLD)
         except psycopg.Error as error:
             if error.sqlstate is None:
                 raise
             # No room for a notification, most likely: somebody listens and does not hear.
             log.warning("a commit could not be told of: %s", error)
-        yield from self._result()
         self._server.exit_pipeline_mode()
         return rows
 
@@ -120,19 +118,27 @@ class Session:
             yield True
             self._server.consume_input()
 
-    def _answer(self) -> Exchange[PGresult]:
+    def _answer(self, *, piped: bool = False) -> Exchange[PGresult]:
+        """What a statement came to. Behind its rows there may be an error yet: its commit can fail."""
         answer: PGresult | None = None
         try:
-            while (result := (yield from self._result())) is not None:
-                answer = result
+            while not self._has_ended(result := (yield from self._result()), piped=piped):
+                answer = result or answer
         except psycopg.OperationalError:
             # A server that ends the session says why, and then nothing more.
             if answer is None or answer.status != pq.ExecStatus.FATAL_ERROR:
                 raise
-        assert answer is not None
+        if answer is None:
+            raise psycopg.OperationalError("the connection is lost")
         if answer.status == pq.ExecStatus.FATAL_ERROR:
             raise error_from_result(answer, encoding=self._encoding)
         return answer
+
+    def _has_ended(self, result: PGresult | None, *, piped: bool) -> bool:
+        """Whether this is what comes behind all that a statement is answered with."""
+        if result is None:
+            return not piped or self._server.status != pq.ConnStatus.OK
+        return result.status == pq.ExecStatus.PIPELINE_SYNC
 
     def _result(self) -> Exchange[PGresult | None]:
         while self._server.is_busy():

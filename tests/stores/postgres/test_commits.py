@@ -1,0 +1,43 @@
+"""A commit that fails after its statement was answered: deferred checks, a disk that is full just then."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from holdfast.errors import StoreUnavailable
+from holdfast.operations import GetChains, Start
+from holdfast.stores.postgres import PostgresStore
+from holdfast.testing.builders import new_job
+
+
+@pytest.fixture
+def refusing(store: PostgresStore, connection: psycopg.Connection) -> PostgresStore:
+    """A store in which no commit of a new job succeeds."""
+    schema = store.schema
+    connection.execute(
+        f"create function {schema}.refuse() returns trigger language plpgsql as "
+        "$$ begin raise exception 'no room for the log' using errcode = '53100'; end $$;"
+        f"create constraint trigger refuse after insert on {schema}.job deferrable initially deferred "
+        f"for each row execute function {schema}.refuse()".encode()
+    )
+    return store
+
+
+def test_a_blocking_start_says_why_and_writes_nothing(refusing: PostgresStore) -> None:
+    job = new_job()
+
+    with pytest.raises(StoreUnavailable, match="no room for the log"):
+        refusing.perform_sync(Start((job,)))
+
+    assert refusing.perform_sync(GetChains((job.id,))) == [None]
+
+
+async def test_an_async_start_says_why_and_writes_nothing(refusing: PostgresStore) -> None:
+    job = new_job()
+
+    with pytest.raises(StoreUnavailable, match="no room for the log"):
+        await refusing.perform(Start((job,)))
+
+    assert await refusing.perform(GetChains((job.id,))) == [None]
+    await refusing.close()
