@@ -59,14 +59,14 @@ MUTANTS: dict[str, Mutant] = {
         favour=("delay",),
     ),
     "passed over": Mutant(
-        "the turn of every fortieth job: it waits for 32 s, some more than it may in a hunt, whoever comes after it",
+        "the turn of every fortieth job: it waits for 40 s, some more than it may in a hunt, whoever comes after it",
         (23,),
         {
             "sqlite": (
                 sqlite(
                     "claim_due",
                     "scheduled_at <= :now",
-                    "scheduled_at <= :now and (seq % 40 <> 0 or scheduled_at <= :now - 32000000)",
+                    "scheduled_at <= :now and (seq % 40 <> 0 or scheduled_at <= :now - 40000000)",
                 ),
             ),
             "postgres": (
@@ -74,19 +74,19 @@ MUTANTS: dict[str, Mutant] = {
                     "claim",
                     "job.scheduled_at <= (select clock.now from clock)",
                     "job.scheduled_at <= (select clock.now from clock)"
-                    " and (job.seq % 40 <> 0 or job.scheduled_at <= (select clock.now - 32000000 from clock))",
+                    " and (job.seq % 40 <> 0 or job.scheduled_at <= (select clock.now - 40000000 from clock))",
                 ),
             ),
             "redis": (
                 Edit(
                     "shared/pending.lua",
                     "ranked(job), job.scheduled_at)",
-                    "ranked(job), job.scheduled_at + (job.seq % 40 == 0 and 32000000 or 0))",
+                    "ranked(job), job.scheduled_at + (job.seq % 40 == 0 and 40000000 or 0))",
                 ),
             ),
         },
         faults=("kill",),
-        patience=34.0,
+        patience=42.0,
     ),
     "the worker's clock": Mutant(
         "the store's clock, in a fleet where one clock is an hour wrong",
