@@ -118,6 +118,18 @@ def test_chains_of_one_step_show_nothing_of_chains() -> None:
     assert verdicts(single)[12] is Word.VACUOUS
 
 
+@pytest.mark.parametrize(("ended", "word"), [("cancelled", Word.VACUOUS), ("completed", Word.VIOLATED)])
+def test_a_job_may_fail_as_it_is_created_where_its_blocker_had_failed(ended: str, word: Word) -> None:
+    def late(story: Story) -> None:
+        story.job("a", tx="1")
+        story.end("a", ended, tx="2")
+        story.job("b", after="blocked", tx="3")
+        story.calls[-1].args["after"] = {"b": ["a"]}
+        story.end("b", "failed", token=None, tx="3")
+
+    assert verdicts(late)[13] is word
+
+
 @pytest.mark.parametrize(
     ("workers", "apart", "word"),
     [

@@ -103,11 +103,17 @@ def _tied(one: Change, other: Change) -> bool:
 
 
 def _check_let_go(tally: Tally, evidence: Evidence, chains: list[str], changes: list[Change]) -> None:
-    """A job is let go of, or fails, in the transaction that ended a chain it waited for."""
+    """A job is let go of, or fails, in the transaction that ended a chain it waited for.
+
+    Where that chain had failed before, the job fails in the transaction that creates it.
+    """
     ended = [each for chain in chains for each in evidence.by_chain.get(chain, []) if ends(each)]
+    failed = [end for end in ended if end.after in ("failed", "cancelled")]
+    born = [each for each in changes if each.before is None and any(end.seq < each.seq for end in failed)]
     for change in changes:
         let_go = change.before == "blocked" and change.after in ("pending", "failed")
-        if let_go and not any(_together(evidence, end, change) for end in ended):
+        causes = ended + born if change.after == "failed" else ended
+        if let_go and not any(_together(evidence, cause, change) for cause in causes):
             told = f"{change.id} became {change.after} apart from the end of its blockers: {story(changes)}"
             tally.broken(told, by_audit=True)
 
