@@ -96,11 +96,18 @@ class Evidence:
     @cached_property
     def outages(self) -> Spans:
         """When the store was away or held up, by the real clock, until it served again."""
-        return Spans(
+        faults = [
             (note.facts["begun"], note.facts.get("ends", note.at))
-            for note in self.notes
-            if note.what == "fault" and note.facts.get("outage")
-        )
+            for note in self.noted("fault")
+            if note.facts.get("outage")
+        ]
+        # Whoever holds a lock that all need, and stands still with it, holds up all; one that goes on is not excused.
+        held_up = [
+            span
+            for note in self.noted("held")
+            for span in self._turning(note.facts["by"]).gaps(note.facts["begun"], note.facts["ends"])
+        ]
+        return Spans([*faults, *held_up])
 
     def away(self, begun: int, ended: int) -> int:
         """How much of a span of time the store was away, in microseconds."""
@@ -145,10 +152,14 @@ class Evidence:
         for process, beats in self._beats.items():
             if process.startswith("worker"):
                 until = stopping.get(process, beats[-1])
-                whole = Spans(_pauses(beats)).gaps(beats[0], beats[-1])
-                living += [(begun, min(ended, until)) for begun, ended in whole]
+                living += [(begun, min(ended, until)) for begun, ended in self._turning(process).all]
         # Evidence without beats, made by hand or simulated: nobody knows, so nothing is excused.
         return Spans(Spans(living).gaps(self.facts.begun, self.facts.ended) if living else [])
+
+    def _turning(self, process: str) -> Spans:
+        """When its loop turned."""
+        beats = self._beats.get(process, [])
+        return Spans(Spans(_pauses(beats)).gaps(beats[0], beats[-1]) if beats else [])
 
     @cached_property
     def _unattended(self) -> Spans:

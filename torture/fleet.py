@@ -11,6 +11,7 @@ from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM
 import msgspec
 
 from torture.history import History, real_now
+from torture.lock_watch import LockWatch
 from torture.processes import Process, Processes
 from torture.settings import Failpoints, Settings
 from torture.sweep import Sweep, worker_points
@@ -32,11 +33,12 @@ class Fleet:
         *,
         history: History,
         rng: random.Random,
-        holds_lock: Callable[[int], bool],
+        holder: Callable[[], int | None],
     ) -> None:
-        """`holds_lock` tells whether a process holds a lock that everybody needs."""
+        """`holder` tells which process holds a lock that everybody needs."""
         self._processes = processes
-        self._holds_lock = holds_lock
+        self._holder = holder
+        self._lock_watch = LockWatch(holder, processes.name_of, history)
         self.sweep = Sweep(worker_points() if settings.sweep else (), random.Random(settings.seed + 1))
         self._settings = settings
         self._history = history
@@ -58,6 +60,7 @@ class Fleet:
 
     def tend(self) -> None:
         """Replace those that ended, thaw those that were frozen for longer than their leases, producers too."""
+        self._lock_watch.look()
         now = time.monotonic()
         for slot, process in enumerate(self._slots):
             if not process.alive:
@@ -117,7 +120,7 @@ class Fleet:
 
     def _found_frozen(self, process: Process, now: float) -> None:
         """It stopped itself. With a lock that all need, nobody could take over: an outage, and not for long."""
-        if self._holds_lock(process.pid):
+        if self._holder() == process.pid:
             process.frozen = now + self._settings.lease * 0.5
             ended = real_now() + round(self._settings.lease * 0.5e6)
             self._history.note("fault", kind="frozen with the lock", begun=real_now(), ends=ended, outage=True)

@@ -132,7 +132,7 @@ class Nemesis:
         victim = self._fleet.freeze()
         if victim is not None:
             # One that holds a lock which everybody needs would freeze them all: it is let go, and another is tried.
-            if self._ground.is_held_by(victim.pid):
+            if self._ground.holder() == victim.pid:
                 victim.send(signal.SIGCONT)
                 return
             self._note("freeze", victim.name)

@@ -90,6 +90,11 @@ class Processes:
             process.code = self._early.pop(pid, None)
         return process
 
+    def name_of(self, pid: int | None) -> str | None:
+        """The name of one that was started here."""
+        process = self._by_pid.get(pid) if pid is not None else None
+        return None if process is None else process.name
+
     def living(self, kind: str) -> list[Process]:
         """Those whose names begin so."""
         with self._lock:

@@ -93,7 +93,7 @@ def _run(
         producers = Producers(processes, settings, profile.producers, history=history, rng=rng)
         if not ground.transactional:
             producers.sweep.leave_out("join")
-        fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng, holds_lock=ground.is_held_by)
+        fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng, holder=ground.holder)
         supervisor = _supervisor(processes, settings) if profile.supervised else None
         deadline = time.monotonic() + PATIENCE
         while not (fleet.ready and producers.ready and (supervisor is None or supervisor.ready)):

@@ -71,9 +71,9 @@ class Ground(ABC):
     def faults(self) -> list[Fault]:
         """What can be done to this store."""
 
-    def is_held_by(self, pid: int) -> bool:
-        """Whether this process holds a lock that keeps all others from writing: such a one is not to be frozen."""
-        return False
+    def holder(self) -> int | None:
+        """The process that holds a lock which keeps all others from writing: such a one is not to be frozen."""
+        return None
 
     def at_rest(self, pids: Callable[[], list[int]]) -> dict[str, Any]:
         """What processes hold while they live and have nothing to do, and what the server has beyond that.
