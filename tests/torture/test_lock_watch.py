@@ -18,7 +18,8 @@ def test_a_lock_that_one_is_seen_with_for_long_is_noted_and_others_are_not(
     history, now = History(tmp_path, "nemesis"), [0]
     monkeypatch.setattr("torture.lock_watch.real_now", lambda: now[0])
     holders = iter([1, 1, 1, None, 2, 1, 3, 3, 3, None])
-    watch = LockWatch(lambda: next(holders), {1: "worker-1", 2: "worker-2"}.get, history)
+    names = {1: "worker-1", 2: "worker-2"}
+    watch = LockWatch(lambda: next(holders), lambda pid: names.get(pid or 0), history)
 
     for _ in range(10):
         watch.look()
