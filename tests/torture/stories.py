@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.torture.builders import Story, Telling
+from tests.torture.stories_of_neglect import NEGLECTED
 
 
 def well(story: Story) -> None:
@@ -227,93 +228,15 @@ def completed_after_cancel(story: Story) -> None:
     story.end("a", "completed", token="t1")
 
 
-def kept_too_long(story: Story) -> None:
-    story.job("a", keep=1_000_000)
-    story.claim("a")
-    story.end("a")
-    story.wait(60)
-
-
-def pruned_early(story: Story) -> None:
-    story.job("a", keep=60_000_000)
-    story.claim("a")
-    story.end("a")
-    story.delete("a")
-
-
-def pruned_unfinished(story: Story) -> None:
-    story.job("a")
-    story.delete("a")
-
-
-def changed_payload(story: Story) -> None:
-    story.call("echo", "ok", {"value": "1"}, equal=False, got="1.0")
-
-
-def held_after_exit(story: Story) -> None:
-    story.job("a")
-    story.claim("a", worker="w")
-    story.note("exit", worker="w", code=0, asked=story.now)
-
-
-def claimed_after_the_order(story: Story) -> None:
-    story.job("a")
-    asked = story.now
-    story.wait(10)
-    story.claim("a", worker="w")
-    story.end("a")
-    story.note("exit", worker="w", code=0, asked=asked)
-
-
-def claimed_although_it_knew(story: Story) -> None:
-    story.job("a")
-    asked = story.now
-    story.note("event", kind="worker_stopping", job=None, attempt=None, detail="")
-    story.claim("a", worker="w")
-    story.end("a")
-    story.note("exit", worker="w", code=0, asked=asked)
-
-
-def calls_that_never_end(story: Story) -> None:
-    story.note("left", running=1)
-
-
-def starved(story: Story) -> None:
-    story.job("a")
-    story.wait(600)
-    story.claim("a")
-
-
-def not_counted(story: Story) -> None:
-    story.job("a")
-    story.wait(1)
-    story.call("stats", "ok", {}, total=0)
-
-
-def leaked(story: Story) -> None:
-    story.facts.leaks = {"left: connections": 2}
-
-
-def not_at_rest(story: Story) -> None:
-    story.job("a")
-    story.wait(5)
-
-
-def neighbour_touched(story: Story) -> None:
-    story.facts.neighbour = {"started": 2, "all": 2, "pending": 1, "ids": ["n1", "n2"]}
-
-
 BROKEN: list[tuple[int, Telling]] = [
     (1, lost), (1, there_though_refused), (1, half_a_batch), (2, phantom), (2, step_before_its_time),
     (3, business_without_job), (4, completed_twice), (5, effect_twice), (5, effect_of_a_stale_attempt),
     (5, side_chain_missing), (6, stolen), (6, reaped_early), (6, run_twice), (7, stale_write),
     (2, created_twice), (6, without_a_lease), (7, settled_though_taken_back),
-    (7, settled_as_something_else), (7, renewed_though_claimed_by_another), (19, kept_too_long),
-    (21, claimed_although_it_knew), (30, calls_that_never_end),
+    (7, settled_as_something_else), (7, renewed_though_claimed_by_another),
     (7, ended_under_another_token), (7, output_of_another), (8, attempt_skipped), (8, attempt_beyond_the_limit),
     (9, early), (10, late_reaper), (11, poison_for_ever), (12, hole_in_a_chain), (13, blocked_for_ever),
     (13, started_before_its_blocker), (13, let_go_afterwards),
-    (14, two_of_a_key), (16, completed_after_cancel), (19, pruned_early), (19, pruned_unfinished),
-    (20, changed_payload), (21, held_after_exit), (21, claimed_after_the_order), (23, starved), (29, not_counted),
-    (30, leaked), (30, not_at_rest), (32, neighbour_touched),
+    (14, two_of_a_key), (16, completed_after_cancel),
+    *NEGLECTED,
 ]  # fmt: skip
