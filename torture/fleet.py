@@ -166,7 +166,7 @@ class Fleet:
             failpoints=Failpoints() if self._calm else Failpoints(points.kill, points.stop, seed, aims),
             # One whose clock is wrong, fast or slow, one that hears badly.
             skew=settings.skew * self._random.choice((1, -1)) if slot == 0 else 0.0,
-            drop=0.6 if slot == 1 else 0.0,
+            drop=max(settings.drop, 0.6 if slot == 1 else 0.0),
             double=0.3 if slot == 1 else 0.0,
         )
         return self._processes.start("torture.worker", changed)

@@ -85,7 +85,8 @@ def _run(
         mutant=facts.mutant, transactional=ground.transactional, skew=WORST_CLOCK if ground.own_clock else 0.0,
         failpoints=Failpoints(profile.kill, profile.stop), sweep=profile.sweep and mutant is None, lease=profile.lease,
         reap=profile.reap, poll=profile.poll, concurrency=profile.concurrency, rate=profile.rate,
-        seconds=profile.seconds, largest=profile.largest, widest=profile.widest, supervised=profile.supervised,
+        drop=float(mutant is not None and mutant.deaf), seconds=profile.seconds, largest=profile.largest,
+        widest=profile.widest, supervised=profile.supervised,
     )  # fmt: skip
     neighbours = _move_in(ground)
     processes = Processes(settings)

@@ -31,5 +31,6 @@ MUTANTS: dict[str, Mutant] = {
                 "holdfast.worker.feeder", "return await self._alarm.wait(poll)", "return await self._alarm.wait(3600)"
             ),
         ),
+        deaf=True,
     ),
 }

@@ -33,6 +33,8 @@ class Mutant:
     """Seconds more for everything to come to rest."""
     supervised: bool = False
     """Whether it takes a supervisor to notice."""
+    deaf: bool = False
+    """Whether every worker loses every wake-up."""
     workers_clock: bool = False
     address: str = ""
     """What is appended to the store's address."""
