@@ -68,7 +68,8 @@ async def test_to_begin_and_to_join_a_transaction_are_failpoints(tmp_path: Path)
     async def work() -> None: ...
 
     watch = Watch(history, Failpoints(aims=aims), tmp_path / "met")
-    async with Client(WatchedStore(open_store(address), watch), jobs) as client:
+    store = WatchedStore(open_store(address), watch)
+    async with Client(store, jobs) as client:
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
                 await client.store.begin()
@@ -78,6 +79,7 @@ async def test_to_begin_and_to_join_a_transaction_are_failpoints(tmp_path: Path)
                 await client.start(work.bind(), tx=whole.native)
         await client.start(work.bind(), tx=whole.native)
         await whole.rollback()
+    await store.close()  # what a client is given is not its own to close
 
     assert sorted((tmp_path / "met").read_text().splitlines()) == sorted(aims)
     history.close()

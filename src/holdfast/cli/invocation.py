@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 import typer
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from holdfast.cli.apps import load_jobs
 from holdfast.cli.exits import Exit, Mistake, exit_of
@@ -116,7 +117,8 @@ class Invocation:
             self.write(write_json(document, indent=2 if sys.stdout.isatty() else None))
         else:
             for each in shown:
-                self.out.print(each)
+                # A line of text stays one, however long an address makes it: others may look for words in it.
+                self.out.print(each, soft_wrap=isinstance(each, Text | str))
 
     def write(self, line: str) -> None:
         """A line on stdout, as it is."""
