@@ -20,6 +20,7 @@ PATIENCE = 60.0
 """Seconds for all to end once they were asked to, at rest."""
 
 PRODUCER_FROZEN = 1.6
+"""Seconds: more than a pause must last to be seen."""
 
 
 class Fleet:

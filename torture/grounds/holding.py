@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 _ESTABLISHED = "01"
 
@@ -17,6 +18,19 @@ def connections(pids: Iterable[int], port: int) -> dict[int, int]:
     """By process, how many connections it holds to this port of this machine."""
     ours = _sockets_to(port)
     return {pid: sum(link in ours for link in _open(pid)) for pid in pids}
+
+
+def connections_told(held: dict[int, int], *, served: int, allowed: int) -> dict[str, Any]:
+    """What processes hold of a server, beside what it serves and what one of them may have."""
+    most = max(held.values(), default=0)
+    return {
+        "at rest: processes": len(held),
+        "at rest: connections": served,
+        "at rest: most connections of a process": most,
+        "at rest: connections allowed to one": allowed,
+        "left: connections of a process beyond its pools": max(0, most - allowed),
+        "left: connections that no process holds": max(0, served - sum(held.values())),
+    }
 
 
 def files(pids: Iterable[int], path: Path) -> dict[int, int]:

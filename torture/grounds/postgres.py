@@ -195,16 +195,8 @@ class PostgresGround(Ground):
             " and state_change < clock_timestamp() - interval '1 second')"
             " from pg_stat_activity where backend_type = 'client backend' and client_addr is not null"
         )
-        most = max(held.values(), default=0)
-        return {
-            "at rest: processes": len(held),
-            "at rest: connections": served,
-            "at rest: most connections of a process": most,
-            "at rest: connections allowed to one": OF_A_PROCESS,
-            "left: connections of a process beyond its pools": max(0, most - OF_A_PROCESS),
-            "left: connections that no process holds": max(0, served - sum(held.values())),
-            "left: idle in transaction at rest": idle,
-        }
+        told = holding.connections_told(held, served=served, allowed=OF_A_PROCESS)
+        return {**told, "left: idle in transaction at rest": idle}
 
     def leaks(self) -> dict[str, Any]:
         waiting = (

@@ -136,15 +136,7 @@ class RedisGround(Ground):
         held = holding.connections(pids, self.proxy.port)
         with self.server.connect() as client:
             served = sum(each["flags"] in ("N", "P") and each["addr"][0] != "/" for each in client.client_list())
-        most = max(held.values(), default=0)
-        return {
-            "at rest: processes": len(held),
-            "at rest: connections": served,
-            "at rest: most connections of a process": most,
-            "at rest: connections allowed to one": OF_A_PROCESS,
-            "left: connections of a process beyond its pools": max(0, most - OF_A_PROCESS),
-            "left: connections that no process holds": max(0, served - sum(held.values())),
-        }
+        return holding.connections_told(held, served=served, allowed=OF_A_PROCESS)
 
     def leaks(self) -> dict[str, Any]:
         deadline = time.monotonic() + 3

@@ -13,7 +13,6 @@ from typing import Any
 import aiosqlite
 import pytest
 
-from holdfast.clock import Micros, system_clock
 from holdfast.errors import ClaimLost
 from holdfast.operations import GetChains, GetStats, Guard, Start
 from holdfast.record import Claim
@@ -21,6 +20,7 @@ from holdfast.stores.sqlite import SqliteStore, transaction
 from holdfast.stores.sqlite.turnstile import Waiter, turnstile
 from holdfast.testing.builders import new_job
 from holdfast.wakeups import Hints
+from tests.stores.sqlite.slow_clock import SlowClock
 
 
 class SlowNumber:
@@ -50,21 +50,6 @@ class TellingLoop(asyncio.SelectorEventLoop):
 
 def wrapped(cursor: sqlite3.Cursor, row: tuple[object, ...]) -> dict[str, object]:
     return {"row": row}
-
-
-class SlowClock:
-    """Takes its time to answer once, so that an operation of ours is under way for long."""
-
-    def __init__(self) -> None:
-        self.slow = False
-        self.asked, self.given = threading.Event(), threading.Event()
-
-    def __call__(self) -> Micros:
-        if self.slow:
-            self.slow = False
-            self.asked.set()
-            self.given.wait(10)
-        return system_clock()
 
 
 def test_the_applications_writes_commit_with_the_job(store: SqliteStore) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.clock import Micros, system_clock
 from holdfast.errors import ChainNotFound, StoreUnavailable
 from holdfast.operations import GetChains, GetStats, Operation, Pause, Start, Started
 from holdfast.stores.sqlite import SqliteStore
@@ -18,21 +17,7 @@ from holdfast.stores.sqlite.file import File
 from holdfast.stores.sqlite.turnstile import Waiter, turnstile
 from holdfast.testing.builders import new_job
 from holdfast.wakeups import Hints, NoWakeups
-
-
-class SlowClock:
-    """Takes its time to answer once, so that a write is under way for long."""
-
-    def __init__(self) -> None:
-        self.slow = False
-        self.asked, self.given = threading.Event(), threading.Event()
-
-    def __call__(self) -> Micros:
-        if self.slow:
-            self.slow = False
-            self.asked.set()
-            self.given.wait(10)
-        return system_clock()
+from tests.stores.sqlite.slow_clock import SlowClock
 
 
 class Mute(NoWakeups):

@@ -1,0 +1,22 @@
+"""A clock that keeps whoever asks it waiting."""
+
+from __future__ import annotations
+
+import threading
+
+from holdfast.clock import Micros, system_clock
+
+
+class SlowClock:
+    """Takes its time to answer once, so that what a store is asked for is under way for long."""
+
+    def __init__(self) -> None:
+        self.slow = False
+        self.asked, self.given = threading.Event(), threading.Event()
+
+    def __call__(self) -> Micros:
+        if self.slow:
+            self.slow = False
+            self.asked.set()
+            self.given.wait(10)
+        return system_clock()
