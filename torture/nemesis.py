@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from torture.fleet import Fleet
-from torture.grounds.ground import RECOVERY as RECOVERY
 from torture.grounds.ground import Fault, Ground
 from torture.history import History, real_now
 

@@ -10,7 +10,7 @@ from torture.audit import Change
 from torture.checker.telling import is_claim, is_reap
 from torture.checker.waiting import LOOK_WITHOUT_WAKEUP, told_waits
 from torture.evidence import Evidence
-from torture.nemesis import RECOVERY
+from torture.grounds.ground import RECOVERY
 from torture.spans import Span
 
 RESTARTS = ("server restart", "server kill", "server stop fast", "disk full", "network cut", "power lost", "failover")
