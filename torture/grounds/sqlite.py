@@ -174,7 +174,7 @@ class SqliteGround(Ground):
         return {"left: damage": "" if whole == "ok" else whole, "log bytes": log.stat().st_size if log.exists() else 0}
 
     def _connect(self, timeout: float = 10.0) -> sqlite3.Connection:
-        """No checkpoints of a stranger's: beside writers they may lose commits, by a bug of SQLite's (decision 0002)."""
+        """No checkpoints of a stranger's: beside writers they may lose commits, by SQLite's bug (decision 0002)."""
         connection = sqlite3.connect(self.path, timeout=timeout, isolation_level=None)
         connection.execute("pragma wal_autocheckpoint=0")
         return connection
