@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import fcntl
-from io import BufferedWriter
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from holdfast.stores.sqlite.gate import Gate
+from tests.stores.sqlite.descriptors import under
 
 
 def test_one_that_is_closed_under_a_waiter_takes_and_drops_nobody_elses_lock(path: Path, tmp_path: Path) -> None:
     gate = Gate(path)
-    other = tmp_path / "other"
+    number = gate._fd  # pyright: ignore[reportPrivateUsage]
+    other = (tmp_path / "other").open("wb")
+    fcntl.flock(other, fcntl.LOCK_EX)
 
-    def close_and_reopen() -> bool:
-        gate.close()
-        held.append(other.open("wb"))  # most likely under the number that became free
-        fcntl.flock(held[0], fcntl.LOCK_EX)
-        return True
+    with other, ExitStack() as numbers:
 
-    held: list[BufferedWriter] = []
-    done = gate.patiently(close_and_reopen, timeout=1)
+        def close_and_reopen() -> bool:
+            gate.close()
+            numbers.enter_context(under(number, other.fileno()))
+            return True
 
-    assert done
-    with held[0], other.open("rb") as again, pytest.raises(BlockingIOError):
-        fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    assert gate.patiently(lambda: True, timeout=1)
+        assert gate.patiently(close_and_reopen, timeout=1)
+        with (tmp_path / "other").open("rb") as again, pytest.raises(BlockingIOError):
+            fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert gate.patiently(lambda: True, timeout=1)

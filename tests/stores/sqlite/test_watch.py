@@ -20,6 +20,7 @@ import pytest
 
 from holdfast.stores.sqlite import watch as watch_module
 from holdfast.stores.sqlite.watch import Poker, Watch, wake_file
+from tests.stores.sqlite.descriptors import under
 
 PROMPTLY = 10.0
 """Far more than any wake-up takes, so that a busy machine fails no test; what is lost never comes."""
@@ -353,8 +354,9 @@ def test_beyond_what_the_system_allows_it_looks_by_itself_and_says_so(
 
 def test_a_poke_after_closing_writes_into_nobody_elses_file(path: Path, tmp_path: Path) -> None:
     poker = Poker(path)
+    number = poker._fd  # pyright: ignore[reportPrivateUsage]
     poker.close()
-    with (tmp_path / "other").open("wb+", buffering=0) as other:  # most likely under the number that became free
+    with (tmp_path / "other").open("wb+", buffering=0) as other, under(number, other.fileno()):
         other.write(b"theirs")
         poker.poke()
         other.seek(0)
