@@ -18,8 +18,13 @@ TEXT = "text/plain; charset=utf-8"
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 PATIENCE = 5.0
-"""Seconds that a caller has for its request."""
-MOST_CALLERS = 64
+"""Seconds from the connection to the end of the answer."""
+MOST_CONNECTIONS = 64
+"""Above this number the oldest connections are closed: a prompt request takes milliseconds, so these are not prompt."""
+GRACE = 0.25
+"""Seconds that a connection stays open above that number, so that a burst does not close a request on its way."""
+HARD_LIMIT = 512
+"""Above this number the oldest connection is closed at once, so that a burst cannot use up the file descriptors."""
 
 Answer = tuple[HTTPStatus, str, str]
 
@@ -31,7 +36,8 @@ class Endpoint:
         self._subject = subject
         self._host, self._port = listen
         self._server: asyncio.Server | None = None
-        self._callers = 0
+        self._open: dict[asyncio.StreamWriter, None] = {}
+        """The open connections, oldest first."""
 
     @property
     def address(self) -> tuple[str, int]:
@@ -45,9 +51,10 @@ class Endpoint:
         self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=8192)
 
     async def close(self) -> None:
-        """Stop listening."""
+        """Stop listening, and close the open connections."""
         if self._server is not None:
             self._server.close()
+        self._close_oldest(down_to=0)
 
     def answer(self, path: str) -> Answer:
         """What is at this path."""
@@ -66,18 +73,28 @@ class Endpoint:
                 return HTTPStatus.NOT_FOUND, TEXT, "there are /healthz, /readyz, /backlog and /metrics\n"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._callers += 1
+        self._open[writer] = None
+        if len(self._open) > MOST_CONNECTIONS:
+            asyncio.get_running_loop().call_later(GRACE, self._close_oldest)
+        self._close_oldest(down_to=HARD_LIMIT)
         try:
-            # A caller that hangs, goes away or sends garbage is its own problem.
+            # A peer that disconnects, is too slow, or sends no HTTP gets no answer.
             with suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
                 async with asyncio.timeout(PATIENCE):
-                    if self._callers <= MOST_CALLERS:
-                        head = await reader.readuntil(b"\r\n\r\n")
-                        writer.write(self._response(head))
-                        await writer.drain()
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    writer.write(self._response(head))
+                    await writer.drain()
+                    writer.close()
+                    await writer.wait_closed()
         finally:
-            self._callers -= 1
-            writer.close()
+            self._open.pop(writer, None)
+            writer.transport.abort()
+
+    def _close_oldest(self, down_to: int = MOST_CONNECTIONS) -> None:
+        while len(self._open) > down_to:
+            oldest = next(iter(self._open))
+            del self._open[oldest]
+            oldest.transport.abort()
 
     def _response(self, head: bytes) -> bytes:
         method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ", 2)
