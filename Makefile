@@ -1,27 +1,42 @@
-# One command for everything: `make check` is what CI runs.
+# `make help` lists the targets. `make check` is what CI runs.
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install -qq --no-input --disable-pip-version-check --root-user-action=ignore
+NO_SERVER := -m "not (postgres or redis or valkey)"
 
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-.PHONY: demo test check bench torture docs format lint types layers clean
+.PHONY: help demo quick test check matrix others bench torture docs format lint types layers clean
 
-demo: .venv/runtime
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s  %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/runtime  ## run chains in the terminal, on a temporary SQLite file
 	@$(BIN)/holdfast demo
 
-# Two at a time: much of it waits for servers and processes. Each half has servers of its own.
-test: .venv/dev
+# Child processes are left out: starting them takes longer than the other worker tests together.
+quick: lint  ## under a minute: lint, unit tests, memory and SQLite conformance, worker tests
+	$(BIN)/python -m pytest -q --numprocesses 2 --dist worksteal $(NO_SERVER) \
+	    tests/unit tests/conformance tests/worker --ignore tests/worker/test_processes.py
+
+# Two processes: many tests wait for servers. Each process starts its own servers.
+test: .venv/dev  ## the whole suite, on real servers
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
-check: lint types layers test
+check: lint types layers test  ## lint, types, layers and the whole suite
+
+matrix: .venv/dev  ## the whole suite on every installed interpreter
+	$(BIN)/python -m tools.matrix
+
+others: .venv/dev  ## a short selection on the other interpreters
+	$(BIN)/python -m tools.matrix --others
 
 # How fast? `make bench ONLY=postgres SCENARIOS=drain PEERS=none QUICK=1`; partial runs add up in benchmarks/results.json.
 # Each peer has an environment of its own under .venv-peers; one that cannot be installed is told in the report.
 ONLY ?= postgres,redis,sqlite,memory,library
 SCENARIOS ?=
 PEERS ?= all
-bench: .venv/dev
+bench: .venv/dev  ## the benchmarks, beside peers
 	$(if $(filter none,$(PEERS)),,$(BIN)/python -m benchmarks.environments)
 	$(BIN)/python -m benchmarks --only $(ONLY) --peers "$(PEERS)" $(if $(SCENARIOS),--scenarios $(SCENARIOS)) $(if $(QUICK),--quick)
 
@@ -29,31 +44,31 @@ bench: .venv/dev
 STORE ?= sqlite
 PROFILE ?= smoke
 SEED ?= 1
-torture: .venv/dev
+torture: .venv/dev  ## faults against a real store
 	$(BIN)/python -m torture --store $(STORE) --profile $(PROFILE) --seed $(SEED) \
 	    --report torture-$(STORE).json --page torture-$(STORE).html
 
 # The README's and the guides' snippets are tests: they run.
-docs: .venv/dev
+docs: .venv/dev  ## run the snippets of the README and the guides
 	$(BIN)/python -m pytest tests/project
 
-format: .venv/dev
+format: .venv/dev  ## rewrite the code to the agreed format
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-lint: .venv/dev
+lint: .venv/dev  ## format and lint checks
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 
-types: .venv/dev
-	$(BIN)/mypy --strict src tests torture benchmarks
+types: .venv/dev  ## mypy and pyright
+	$(BIN)/mypy --strict src tests torture benchmarks tools
 	$(BIN)/pyright
 
-layers: .venv/dev
+layers: .venv/dev  ## which package may import which
 	$(BIN)/lint-imports
 
-clean:
-	rm -rf .venv .venv-peers build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+clean:  ## remove environments and caches
+	rm -rf .venv .venv-peers .venv-matrix build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: installed again when pyproject.toml changes.

@@ -1,11 +1,47 @@
-"""Tests interrupt the programs that they start, also where they themselves run in the background of a shell.
+"""Markers for the servers that a test needs, and a usable SIGINT.
 
-Such a shell has its background ignore interrupts, and programs pass that on to those they start.
+`-m postgres` selects the tests that need PostgreSQL, `-m "not (postgres or redis or valkey)"` those that need no
+server. A test has the marker of a server if a parameter of it names the server, if it is in that store's folder, or
+if its module starts the server and the test has no parameter that names another store.
 """
 
 from __future__ import annotations
 
+import re
 import signal
+from types import ModuleType
 
+import pytest
+
+SERVERS = ("postgres", "redis", "valkey")
+STORES = ("memory", "sqlite", *SERVERS)
+
+# A shell starts background commands with SIGINT ignored, and child processes inherit that. Tests interrupt theirs.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for server in SERVERS:
+        config.addinivalue_line("markers", f"{server}: needs a {server} server")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for server in _servers_of(item):
+            item.add_marker(server)
+
+
+def _servers_of(item: pytest.Item) -> set[str]:
+    words = set(re.split(r"[^a-z]+", item.name.partition("[")[2]))
+    words.update(item.path.parts)
+    named = words.intersection(STORES)
+    if not named and isinstance(module := getattr(item, "module", None), ModuleType):
+        named = _started_by(module)
+    return named.intersection(SERVERS)
+
+
+def _started_by(module: ModuleType) -> set[str]:
+    """The servers whose starting functions a test module has imported."""
+    origins = {getattr(value, "__module__", "") for value in vars(module).values() if callable(value)}
+    return {server for server in SERVERS if f"tests.servers.{server}" in origins}

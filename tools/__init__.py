@@ -1,0 +1,1 @@
+"""Programs for development: run by make, not installed."""
