@@ -17,6 +17,7 @@ from holdfast.observer import Observers
 from holdfast.operations import Complete, LockChain, Settled, Start, Started, Step
 from holdfast.options import ContinueKeywords, StartKeywords
 from holdfast.record import Record
+from holdfast.rollback import roll_back
 from holdfast.starting import continuation, continued, described, new_chain
 from holdfast.store import Store, SyncTransaction, Transaction
 
@@ -179,9 +180,9 @@ class Completing(Generic[T]):
         self._tx = self._store.join(self._native) if self._borrowed else await self._store.begin()
         try:
             record = await self._tx.perform(LockChain(self._chain_id))
-        except BaseException:
+        except BaseException as error:
             if not self._borrowed:
-                await self._tx.rollback()
+                await roll_back(self._tx, error)
             raise
         self._current: Current[T] = Current(self._jobs, record, self._tx, clock=self._store.clock)
         return self._current
@@ -191,15 +192,15 @@ class Completing(Generic[T]):
     ) -> None:
         if error is not None:
             if not self._borrowed:
-                await self._tx.rollback()
+                await roll_back(self._tx, error)
             return
         answer: Settled | None = None
         try:
             if (completion := self._current.completion()) is not None:
                 answer = await self._tx.perform(completion)
-        except BaseException:
+        except BaseException as error:
             if not self._borrowed:
-                await self._tx.rollback()
+                await roll_back(self._tx, error)
             raise
         if not self._borrowed:
             await self._tx.commit()

@@ -34,16 +34,19 @@ class ErrorText(str):
 
 def describe(error: BaseException) -> bytes:
     """An exception as the bytes a store keeps. Never raises, whatever the exception's own methods do."""
-    name = type(error).__qualname__
-    try:
-        message = str(error)
-    except Exception:
-        message = "(its text could not be made)"
     try:
         trace = "".join(traceback.format_exception(type(error), error, _from_handler(error.__traceback__)))
-    except Exception:
+    except BaseException:
         trace = ""
-    return write(name, message, trace)
+    return write(type(error).__qualname__, message_of(error), trace)
+
+
+def message_of(error: BaseException) -> str:
+    """The text of an exception. Never raises, whatever the exception's own methods do."""
+    try:
+        return str(error)
+    except BaseException:
+        return "(its text could not be made)"
 
 
 def write(type: str, message: str, trace: str = "") -> bytes:

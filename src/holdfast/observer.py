@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Any, Protocol, runtime_checkable
 
 from holdfast.events import Event
+from holdfast.interruption import is_ctrl_c
 from holdfast.record import Record
 
 log = logging.getLogger("holdfast")
@@ -72,7 +73,7 @@ class Observers:
         return bool(self._observers) or log.isEnabledFor(_LEVELS.get(kind, logging.INFO))
 
     def tell(self, kind: str, record: Record | None = None, **details: Any) -> None:
-        """Tell everyone. Never raises."""
+        """Deliver an event to the log and to every observer. Raises nothing but a Ctrl-C."""
         level = _LEVELS.get(kind, logging.INFO)
         logged = log.isEnabledFor(level)
         if not (logged or self._observers):
@@ -88,9 +89,9 @@ class Observers:
         for observe in self._observers:
             try:
                 observe(event)
-            except KeyboardInterrupt:
-                raise
-            except BaseException:  # nothing awaits here, so a CancelledError is the observer's own
+            except BaseException as error:  # nothing awaits here, so a CancelledError is the observer's own
+                if is_ctrl_c(error):
+                    raise
                 log.exception("an observer raised on %s; the event is unaffected", kind)
 
 

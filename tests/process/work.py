@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from holdfast import Attempt, Jobs, Retry
+from holdfast import Attempt, Jobs, Retry, SyncAttempt
 from tests.process.gate import opened
 
 jobs = Jobs()
@@ -35,6 +35,41 @@ async def hold(attempt: Attempt, number: int, gate: str) -> str:
 async def poison() -> None:
     """Kill the worker."""
     os._exit(139)
+
+
+ONCE_MORE = Retry(initial=0, jitter=0, max_attempts=2)
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+
+ERRORS: dict[str, type[BaseException]] = {
+    "GeneratorExit": GeneratorExit,
+    "KeyboardInterrupt": KeyboardInterrupt,
+    "SystemExit": SystemExit,
+    "Unprintable": Unprintable,
+}
+
+
+@jobs.job(retry=ONCE_MORE)
+async def interrupt(attempt: Attempt, number: int, error: str) -> str:
+    """Raise inside complete(), after a write."""
+    async with attempt.complete() as done:
+        await _insert(done.tx, number, attempt.claim.token)
+        raise ERRORS[error]
+
+
+@jobs.job(retry=ONCE_MORE)
+def interrupt_in_thread(attempt: SyncAttempt, number: int, error: str) -> str:
+    with attempt.complete():
+        raise ERRORS[error]
+
+
+@jobs.job(retry=ONCE_MORE, executor="process")
+def interrupt_in_child(number: int, error: str) -> str:
+    raise ERRORS[error]
 
 
 async def _insert(tx: Any, number: int, token: str) -> None:

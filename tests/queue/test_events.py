@@ -51,10 +51,11 @@ async def test_an_event_is_told_after_the_commit(stage: Stage) -> None:
         assert await soon(seen) == "x"
 
 
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit, GeneratorExit])
 @pytest.mark.parametrize("event", ["enqueued", "completed", "failing", "failed", "started", "error"])
-async def test_a_listener_that_raises_harms_no_job(stage: Stage, event: str) -> None:
+async def test_a_listener_that_raises_harms_no_job(stage: Stage, event: str, error: type[BaseException]) -> None:
     def spoil(*values: Any) -> None:
-        raise RuntimeError("a broken listener")
+        raise error("a broken listener")
 
     handler = Handler(fail_until(2))
     queue = stage.queue(handler, max_retries=1)
@@ -69,18 +70,19 @@ async def test_a_listener_that_raises_harms_no_job(stage: Stage, event: str) -> 
         assert "a broken listener" in str(ear.find("error")[0])
 
 
-async def test_an_async_listener_that_raises_is_reported(stage: Stage) -> None:
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit, GeneratorExit])
+async def test_an_async_listener_that_raises_is_reported(stage: Stage, error: type[BaseException]) -> None:
     async def spoil(id: str) -> None:
-        raise RuntimeError("a broken listener")
+        raise error("a broken listener")
 
     queue = stage.queue(Handler())
     queue.on("completed", spoil)
     ear = Ear(queue)
     async with queue:
         await queue.enqueue("a", 1)
-        _, error = await ear.hear("error")
+        _, reported = await ear.hear("error")
 
-    assert str(error) == "a broken listener"
+    assert str(reported) == "a broken listener"
 
 
 async def test_a_listener_takes_as_many_values_as_it_likes_until_it_is_removed(stage: Stage) -> None:

@@ -184,6 +184,20 @@ def _exit(execution: Execution[Any, Any]) -> None:
     raise SystemExit(1)
 
 
+def _interrupt(execution: Execution[Any, Any]) -> None:
+    raise KeyboardInterrupt
+
+
+def _close(execution: Execution[Any, Any]) -> None:
+    raise GeneratorExit
+
+
+async def _await_closed(execution: Execution[Any, Any]) -> None:
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(future.set_exception, GeneratorExit())
+    await future
+
+
 def _bad_ttl(execution: Execution[Any, Any]) -> None:
     execution.result_ttl = -1
 
@@ -202,13 +216,14 @@ def _unstorable(execution: Execution[Any, Any]) -> None:
 
 @pytest.mark.parametrize(("flaw", "status"), [
     (_raise, "completed"), (_raise, "failed"), (_cancel, "completed"), (_exit, "failed"),
+    (_interrupt, "completed"), (_interrupt, "failed"), (_close, "completed"), (_await_closed, "completed"),
     (_bad_ttl, "completed"), (_bad_ttl, "failed"), (_no_ttl, "completed"),
     (_text_as_error, "failed"), (_unstorable, "completed"),
 ])  # fmt: skip
 async def test_a_broken_hook_is_reported_and_changes_nothing_at_all(stage: Stage, flaw: Any, status: str) -> None:
-    def after(execution: Execution[Any, Any]) -> None:
+    def after(execution: Execution[Any, Any]) -> Any:
         execution.result, execution.error, execution.result_ttl = "spoilt", KeyError("spoilt"), 1
-        flaw(execution)
+        return flaw(execution)
 
     handler = Handler(fail if status == "failed" else None)
     queue = stage.queue(handler, max_retries=0, result_ttl=60, after_execution=after)

@@ -12,6 +12,11 @@ class Unspeakable(Exception):
         raise RuntimeError("not even this")
 
 
+class Interrupting(Exception):
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+
 def told(error: BaseException) -> ErrorText:
     text = read_error(describe(error))
     assert text is not None
@@ -43,6 +48,7 @@ def test_a_nested_type_is_named_in_full() -> None:
 
 def test_an_error_that_cannot_speak_is_described_all_the_same() -> None:
     assert told(Unspeakable()).type == "Unspeakable"
+    assert told(Interrupting()).type == "Interrupting"
 
 
 @pytest.mark.parametrize("odd", ["\ud800 alone", "nul \0 here", "\U0001f600", "\x1b[31m", '"quoted\\"'])

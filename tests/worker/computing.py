@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import multiprocessing
 import os
@@ -88,6 +89,43 @@ def crash() -> None:
 @jobs.job(executor="process", retry=ONCE)
 def leave() -> None:
     sys.exit(3)
+
+
+class Unprintable(Exception):
+    """Raises KeyboardInterrupt whenever its text, or a copy of it, is wanted."""
+
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+    __repr__ = __str__
+
+    def __reduce__(self) -> str:
+        raise KeyboardInterrupt
+
+
+class UnprintableInTheWorker(Exception):
+    """Its text can be made in the child, and it cannot be read back in the worker."""
+
+    def __setstate__(self, state: dict[str, object] | None) -> None:
+        if os.getpid() != state["pid"]:  # type: ignore[index]  # pyright: ignore[reportOptionalSubscript]
+            raise KeyboardInterrupt
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+
+
+@jobs.job(executor="process", retry=ONCE)
+def interrupt(kind: str) -> None:
+    kinds: dict[str, type[BaseException]] = {
+        "KeyboardInterrupt": KeyboardInterrupt,
+        "GeneratorExit": GeneratorExit,
+        "CancelledError": asyncio.CancelledError,
+        "StopIteration": StopIteration,
+        "StopAsyncIteration": StopAsyncIteration,
+        "Unprintable": Unprintable,
+        "UnprintableInTheWorker": UnprintableInTheWorker,
+    }
+    raise kinds[kind]
 
 
 @jobs.job(executor="process", retry=ONCE, timeout=0.5)

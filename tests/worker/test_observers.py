@@ -134,7 +134,11 @@ async def test_unblocking_is_told(stage: Stage) -> None:
     assert stage.ear.kinds(blocked.id) == ["created", "unblocked", "claimed", "started", "completed"]
 
 
-@pytest.mark.parametrize("error", [ValueError("an observer's"), asyncio.CancelledError(), SystemExit(1)])
+@pytest.mark.parametrize(
+    "error",
+    [ValueError("an observer's"), asyncio.CancelledError(), SystemExit(1), KeyboardInterrupt(), GeneratorExit()],
+    ids=lambda error: type(error).__name__,
+)
 async def test_an_observer_that_raises_harms_nothing(
     stage: Stage, error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -7,9 +7,11 @@ from collections import Counter
 
 import pytest
 
-from holdfast import Attempt, Bound, Store, StoreUnavailable, SyncAttempt
+from holdfast import Attempt, Bound, Retry, Store, StoreUnavailable, SyncAttempt
 from holdfast.errors import Conflict
+from holdfast.lifecycle import Outcome, Settlement, settle
 from holdfast.operations import Settle
+from holdfast.record import Record
 from holdfast.testing.clock import ManualClock
 from tests.worker.faulty import FaultyStore, When
 from tests.worker.stage import LEASE, Stage, soon
@@ -284,17 +286,18 @@ async def test_an_attempt_that_breaks_in_the_engine_itself_is_taken_back(
 ) -> None:
     broken = 0
 
-    def break_once(*args: object, **more: object) -> None:
+    def break_at_first(job: Record, outcome: Outcome, retry: Retry) -> Settlement:
         nonlocal broken
         broken += 1
         if broken <= 3:
-            raise GeneratorExit
+            raise ZeroDivisionError
+        return settle(job, outcome, retry)
 
     @stage.jobs.job
     async def hello(attempt: Attempt) -> int:
-        break_once()
         return attempt.job.attempt
 
+    monkeypatch.setattr("holdfast.worker.runner.settle", break_at_first)
     chain = await stage.start(hello.bind())
     async with stage.worker(concurrency=1):
         for _ in range(3):

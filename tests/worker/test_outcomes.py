@@ -147,7 +147,9 @@ async def test_fail_and_cancel_end_the_job_at_once(stage: Stage, error: Exceptio
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-@pytest.mark.parametrize("error", [SystemExit(3), StopIteration(5), asyncio.CancelledError()])
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), StopIteration(5), asyncio.CancelledError(), KeyboardInterrupt(), GeneratorExit()]
+)
 async def test_whatever_a_handler_raises_is_a_failed_attempt(stage: Stage, error: BaseException, plain: bool) -> None:
     """An attempt that is released instead would run again at once, uncounted, for ever."""
 

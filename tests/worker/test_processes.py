@@ -138,6 +138,20 @@ async def test_a_handler_that_exits_has_failed(client: Client) -> None:
             await client.run(computing.leave.bind(), timeout=30)
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "KeyboardInterrupt", "GeneratorExit", "CancelledError", "StopIteration", "StopAsyncIteration", "Unprintable",
+        "UnprintableInTheWorker",
+    ],
+)  # fmt: skip
+async def test_whatever_a_handler_raises_is_a_failed_attempt(client: Client, kind: str) -> None:
+    async with working(client):
+        with pytest.raises(ChainFailed, match=kind):
+            await client.run(computing.interrupt.bind(kind), timeout=30)
+        assert await client.run(computing.add.bind(1), timeout=30) == 2
+
+
 async def test_a_timeout_really_kills(client: Client, tmp_path: Path) -> None:
     marker = tmp_path / "pid"
     async with working(client):

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from holdfast.clock import SECOND, duration, to_datetime
 from holdfast.failure import describe
+from holdfast.interruption import ends_task
 from holdfast.lifecycle import Outcome, Raised, Settlement
 from holdfast.options import check_duration
 from holdfast.queue.queue_type import QueueType, Undecodable
@@ -74,12 +75,10 @@ class AfterExecution:
             if inspect.isawaitable(answer):
                 await answer
             return self._changed(settlement, before, execution)
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
         except BaseException as error:  # SystemExit too: a hook, like a handler, does not end its worker
             task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-                raise  # the loop itself is ending
+            if task is None or ends_task(error, task):
+                raise
             self._report(error)
             return settlement
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable
 
 from holdfast.client import Client
+from holdfast.failure import message_of
 from holdfast.lifecycle import Outcome, Settlement
 from holdfast.observer import log
 from holdfast.options import check_duration
@@ -101,5 +102,5 @@ class Consumer:
         return settlement
 
     def _report(self, error: BaseException) -> None:
-        log.error("queue %r: %s", self._type.queue, error, exc_info=error)
+        log.error("queue %r: %s", self._type.queue, message_of(error), exc_info=error)
         self._listeners.emit("error", error)

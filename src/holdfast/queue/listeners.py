@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, cast
 
+from holdfast.interruption import ends_task, is_ctrl_c
 from holdfast.observer import log
 
 Callback = Callable[..., Any]
@@ -40,20 +41,24 @@ class Listeners:
         return bool(self._callbacks[event])
 
     def emit(self, event: str, *values: Any) -> None:
-        """Tell everyone. Never raises."""
+        """Call every listener of the event. Raises nothing but a Ctrl-C."""
         for callback, arity in list(self._callbacks[event]):
             try:
                 answer = callback(*values[:arity])
                 if inspect.isawaitable(answer):
                     self._follow(event, answer)
-            except Exception as error:
+            except BaseException as error:  # nothing awaits here, so a CancelledError is the listener's own
+                if is_ctrl_c(error):
+                    raise
                 self._report(event, error)
 
     def _follow(self, event: str, answer: Awaitable[Any]) -> None:
         async def follow() -> None:
             try:
                 await answer
-            except Exception as error:
+            except BaseException as error:
+                if ends_task(error, cast("asyncio.Task[None]", asyncio.current_task())):
+                    raise
                 self._report(event, error)
 
         try:
@@ -65,7 +70,7 @@ class Listeners:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _report(self, event: str, error: Exception) -> None:
+    def _report(self, event: str, error: BaseException) -> None:
         log.error("a listener for %r raised; nothing else is affected", event, exc_info=error)
         if event != "error":
             self.emit("error", error)

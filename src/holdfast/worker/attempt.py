@@ -16,6 +16,7 @@ from holdfast.operations import Guard, Start
 from holdfast.options import StartKeywords
 from holdfast.record import Claim
 from holdfast.retry import Seconds, seconds
+from holdfast.rollback import roll_back
 from holdfast.store import Store, Transaction
 from holdfast.worker.middleware import Middleware, around
 from holdfast.worker.sessions import SessionTransaction
@@ -121,7 +122,7 @@ class Attempt:
             self._work.tx = None
             if mode == "atomic":
                 self._work.fail_inside(error)
-            await tx.rollback()
+            await roll_back(tx, error)
             raise
         if mode == "staged":
             self._work.tx = None
@@ -148,8 +149,8 @@ class Attempt:
                 # It was cancelled once and went on. With a transaction of its own it would hold up whoever writes.
                 raise asyncio.CancelledError
             await tx.perform(Guard(self.claim))
-        except BaseException:
+        except BaseException as error:
             self._work.tx = None
-            await tx.rollback()
+            await roll_back(tx, error)
             raise
         return tx

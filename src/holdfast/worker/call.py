@@ -13,6 +13,7 @@ from holdfast.job import Job
 from holdfast.jobs import Jobs
 from holdfast.lifecycle import Settlement
 from holdfast.operations import Settle, Settled
+from holdfast.rollback import roll_back
 from holdfast.store import Store, SyncTransaction, Transaction
 from holdfast.worker.attempt import Attempt
 from holdfast.worker.holdings import Holding
@@ -87,8 +88,8 @@ class AsyncCall:
         assert tx is not None
         try:
             (answer,) = await tx.perform(Settle((settlement,)))
-        except BaseException:
-            await tx.rollback()
+        except BaseException as error:
+            await roll_back(tx, error)
             raise
         await (tx.commit() if answer.written else tx.rollback())
         return answer
@@ -133,10 +134,10 @@ class ThreadCall:
 
     async def run(self) -> Any:
         # Context variables that middlewares set are seen in the thread.
-        return await self._threads.submit(partial(copy_context().run, self._call))
+        return await self._threads.run(partial(copy_context().run, self._call))
 
     async def commit(self, settlement: Settlement) -> Settled:
-        return await self._threads.submit(partial(self._commit, settlement))
+        return await self._threads.run(partial(self._commit, settlement))
 
     async def roll_back(self) -> None:
         # An aborted handler may still be using its transaction, and hang: what that holds in the store is let go now.
@@ -147,7 +148,7 @@ class ThreadCall:
                 if (tx := self.work.tx) is not None:
                     tx.abandon()
                 return
-        await self._threads.submit(self._roll_back)
+        await self._threads.run(self._roll_back)
 
     def _call(self) -> Any:
         self._in_thread = True

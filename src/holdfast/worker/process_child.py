@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdfast.failure import message_of
 from holdfast.job_type import AnyJobType, Bound
 from holdfast.lifecycle import Reschedule
 from holdfast.worker.orphanhood import signal_when_parent_dies
@@ -209,17 +210,15 @@ class _Child:
 
 
 def describe(error: BaseException) -> Broke:
-    """An error in a form that can travel."""
-    name = type(error).__qualname__
-    try:
-        message = str(error)
-    except Exception:
-        message = "(its text could not be made)"
+    """An error in a form that can be sent to the worker. Never raises."""
     try:
         # Away from its traceback and causes: these travel as text.
         pickled = pickle.dumps(error)
         pickle.loads(pickled)  # noqa: S301 - what we just wrote
-    except Exception:
+    except BaseException:
         pickled = None
-    trace = "".join(traceback.format_exception(error))
-    return Broke(pickled, name, message, trace, isinstance(error, MemoryError))
+    try:
+        trace = "".join(traceback.format_exception(error))
+    except BaseException:
+        trace = ""
+    return Broke(pickled, type(error).__qualname__, message_of(error), trace, isinstance(error, MemoryError))

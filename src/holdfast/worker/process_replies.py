@@ -59,7 +59,7 @@ def _error_of(broke: Broke) -> BaseException:
     if broke.error is not None:
         try:
             error: BaseException = pickle.loads(broke.error)  # noqa: S301 - written by our own child
-        except Exception:
+        except BaseException:  # the error's own class raised it
             return _named(broke)
         return error
     return _named(broke)

@@ -69,7 +69,7 @@ class Processes:
             raise
         cancelled = await _see_through(answer, lambda: child.abort(holding.signal.reason or "cancelled"))
         self._give_back(child)
-        reply = answer.result()
+        reply = answer.result().value()
         if isinstance(reply, WasAborted) or (isinstance(reply, Death) and cancelled):
             raise asyncio.CancelledError
         return value_of(reply, holding.type)

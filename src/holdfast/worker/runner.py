@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
 from holdfast.errors import ClaimLost
+from holdfast.failure import message_of
+from holdfast.interruption import ends_task, is_ctrl_c
 from holdfast.job import Chain
 from holdfast.jobs import Jobs
 from holdfast.lifecycle import Outcome, Raised, Released, Settlement, settle
@@ -40,8 +41,29 @@ class LeaseInDanger(Exception):
     """The lease could not be renewed in time, so the attempt was stopped before another worker could take the job."""
 
 
+class Run:
+    """What is known of one attempt so far. Each stage of the runner notes here what the next one needs."""
+
+    __slots__ = ("call", "interrupt", "outcome", "settlement", "task", "timeout")
+
+    def __init__(self, task: asyncio.Task[None]) -> None:
+        self.task = task
+        self.call: Call | None = None
+        self.timeout: float | None = None
+        self.outcome: Outcome | None = _RELEASED
+        """None if the claim is lost."""
+        self.settlement: Settlement | None = None
+        self.interrupt: BaseException | None = None
+        """A Ctrl-C that was raised while the handler ran."""
+
+    @property
+    def has_transaction(self) -> bool:
+        """Whether a transaction of the attempt is open: it must end before the slot is free."""
+        return self.call is not None and self.call.work.tx is not None
+
+
 class Runner:
-    """Runs attempts and sees each to its end: settled, or told that its claim was lost."""
+    """Runs attempts, in stages: call the handler, decide, conclude, write."""
 
     def __init__(
         self,
@@ -88,59 +110,87 @@ class Runner:
         holding.leave()
         self._submit(holding, self._settle(holding, _RELEASED))
 
-    async def run(self, holding: Holding, task: asyncio.Task[None]) -> None:
-        """Run the handler in this task, the current one; when this returns its slot is free.
+    async def call(self, holding: Holding, run: Run) -> None:
+        """Call the handler in the current task and note its outcome in `run`. Raises nothing that the handler raises.
 
-        The claim is held on until the outcome is written.
+        It awaits nothing after the handler: if a handler awaits a future whose exception is GeneratorExit, then the
+        event loop closes this coroutine, and only the outermost coroutine of the task can await more.
         """
         if self._tells_starts:
             self._observers.tell("started", holding.record)
-        record, terms = holding.record, holding.terms
-        call: Call | None = None
-        timeout: float | None = None
+        record, terms, task = holding.record, holding.terms, run.task
         timer: asyncio.TimerHandle | None = None
-        outcome: Outcome | None = _RELEASED
         try:
             if holding.enter(task):
-                timeout = terms.timeout(record)
-                if timeout is not None:
-                    timer = task.get_loop().call_later(timeout, holding.abort, "timeout")
+                run.timeout = terms.timeout(record)
+                if run.timeout is not None:
+                    timer = task.get_loop().call_later(run.timeout, holding.abort, "timeout")
                 if record.type in self._bare:
                     value = await terms.type.call(None, terms.type.arguments(record.input))
-                    outcome = outcome_of(value, record, terms.type)
+                    run.outcome = outcome_of(value, record, terms.type)
                 else:
                     blockers = (await self._blockers(record)) if record.blockers else ()
-                    call = self._call(holding, blockers)
-                    value = await onion(self._middlewares, call.attempt, call.run)()
-                    outcome = call.work.outcome(value)
+                    run.call = self._call(holding, blockers)
+                    value = await onion(self._middlewares, run.call.attempt, run.call.run)()
+                    run.outcome = run.call.work.outcome(value)
         except asyncio.CancelledError as error:
-            # Unless we did it, the handler awaited something that was cancelled: an error like any other.
-            outcome = _RELEASED if holding.signal.aborted else Raised(error)
+            # Unless the attempt was aborted, the handler awaited something that was cancelled: an error like any other.
+            run.outcome = _RELEASED if holding.signal.aborted else Raised(error)
         except ClaimLost as error:
             holding.signal.fire(cast("LostReason", error.reason))
-            outcome = None
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
-        except BaseException as error:  # SystemExit too: a handler does not end its worker
-            outcome = Raised(error)
+            run.outcome = None
+        except BaseException as error:
+            # Of these only Ctrl-C ends the worker. A handler that raises SystemExit, say, has failed.
+            if terms.type.is_async and is_ctrl_c(error):
+                run.interrupt = error
+            else:
+                run.outcome = Raised(error)
         finally:
             holding.leave()
             if timer is not None:
                 timer.cancel()
-        if task.cancelling():
-            await _take_back_cancels(task)
-        if outcome is not None and holding.signal.reason is not None:
-            outcome = self._aborted(holding, outcome, timeout)
-        settlement = None if outcome is None else self._settle(holding, outcome, call)
-        conclude = terms.type.conclude
-        if conclude is not None and outcome is not None and settlement is not None and _is_final(settlement):
-            settlement = await conclude(record, outcome, settlement)
-        if call is not None and call.work.tx is not None:
-            await self._end_transaction(holding, call, settlement, call.work.started)
-        elif settlement is None:  # the claim is gone, and with it the right to write
+
+    def decide(self, holding: Holding, run: Run) -> None:
+        """Decide what to write, once the handler has ended."""
+        if run.outcome is not None and holding.signal.reason is not None:
+            run.outcome = self._aborted(holding, run.outcome, run.timeout)
+        run.settlement = None if run.outcome is None else self._settle(holding, run.outcome, run.call)
+
+    async def conclude(self, holding: Holding, run: Run) -> None:
+        """Call the hook of the type, if it has one, before a final outcome is written."""
+        conclude, settlement = holding.terms.type.conclude, run.settlement
+        if conclude is not None and run.outcome is not None and settlement is not None and _is_final(settlement):
+            run.settlement = await conclude(holding.record, run.outcome, settlement)
+
+    def write(self, holding: Holding, run: Run) -> None:
+        """Have the settlement written. An attempt with a transaction of its own goes through `end_transaction`."""
+        if run.settlement is None:  # the claim is lost, and with it the right to write
             self._lose(holding)
         else:
-            self._submit(holding, settlement)
+            self._submit(holding, run.settlement)
+
+    async def end_transaction(self, holding: Holding, run: Run) -> None:
+        """Commit the attempt's own transaction with its settlement in it, or roll it back and settle without it."""
+        call, settlement = run.call, run.settlement
+        assert call is not None
+        if settlement is None or settlement.status is not Status.COMPLETED:
+            try:
+                await call.roll_back()
+            except BaseException as error:  # the transaction ends with its connection
+                if ends_task(error, run.task):
+                    raise
+                self._observers.tell("store_error", holding.record, detail=f"rolling back: {message_of(error)}")
+            self.write(holding, run)
+            return
+        started = call.work.started
+        try:
+            answer = await call.commit(settlement)
+        except BaseException as error:
+            if ends_task(error, run.task):
+                raise
+            self._settle_in_doubt(holding, settlement, error, started)
+        else:
+            self._answered(holding, settlement, answer, started=started)
 
     async def _blockers(self, record: Record) -> tuple[Any, ...]:
         return blocker_outputs(await self._store.perform(GetBlockers(record.id)), self._jobs)
@@ -174,28 +224,6 @@ class Runner:
             case _:
                 return None
 
-    async def _end_transaction(
-        self, holding: Holding, call: Call, settlement: Settlement | None, started: list[Chain[Any]]
-    ) -> None:
-        """Commit the attempt's own transaction with its settlement in it, or roll it back and settle without it."""
-        if settlement is None or settlement.status is not Status.COMPLETED:
-            try:
-                await call.roll_back()
-            except Exception as error:  # the transaction ends with its connection
-                self._observers.tell("store_error", holding.record, detail=f"rolling back: {error}")
-        else:
-            try:
-                answer = await call.commit(settlement)
-            except Exception as error:
-                self._settle_in_doubt(holding, settlement, error, started)
-            else:
-                self._answered(holding, settlement, answer, started=started)
-            return
-        if settlement is None:
-            self._lose(holding)
-        else:
-            self._submit(holding, settlement)
-
     def _settle(self, holding: Holding, outcome: Outcome, call: Call | None = None) -> Settlement:
         settlement = settle(holding.record, outcome, holding.terms.retry)
         if call is not None and call.work.keep is not None:
@@ -206,7 +234,7 @@ class Runner:
         self._settler.submit(holding, settlement, self._answered)
 
     def _settle_in_doubt(
-        self, holding: Holding, hoped: Settlement, error: Exception, started: list[Chain[Any]]
+        self, holding: Holding, hoped: Settlement, error: BaseException, started: list[Chain[Any]]
     ) -> None:
         """Settle an attempt whose commit broke: nobody knows whether it arrived.
 
@@ -237,14 +265,6 @@ class Runner:
         lost = cast("LostReason", reason) if reason in get_args(LostReason) else "taken_by_another_worker"
         self._holdings.remove(holding)
         tell_end(self._observers, holding, None, Settled(lost=lost))
-
-
-async def _take_back_cancels(task: asyncio.Task[None]) -> None:
-    """The slot goes on. One that was requested and not yet delivered is met here, and ends here."""
-    while task.cancelling():
-        task.uncancel()
-    with suppress(asyncio.CancelledError):
-        await asyncio.sleep(0)
 
 
 def _is_final(settlement: Settlement) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.failure import message_of
 from holdfast.lifecycle import Settlement
 from holdfast.observer import Observers, log
 from holdfast.operations import Settle, Settled
@@ -130,7 +131,7 @@ class Settler:
                 failures += 1
                 log.exception("worker %s could not settle, for a reason its store should have named", self._worker_id)
                 if failures >= PATIENCE:
-                    return [Settled(refused=HoldfastError(f"{type(error).__name__}: {error}"))]
+                    return [Settled(refused=HoldfastError(f"{type(error).__name__}: {message_of(error)}"))]
             # Sending it again is safe: what stands written is answered like the first time.
             again = True
             await asyncio.sleep(min(self._recovery.delay(failures), 5.0))

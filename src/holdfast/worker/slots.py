@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import cast
 
+from holdfast.interruption import ends_task
 from holdfast.observer import log
 from holdfast.record import Record
 from holdfast.worker.holdings import Holding, Holdings
-from holdfast.worker.runner import Runner
+from holdfast.worker.runner import Run, Runner
 
 
 class Slots:
@@ -57,24 +58,51 @@ class Slots:
         self.tasks.update(task for task in tasks if not task.done())
 
     async def _occupy(self, holding: Holding) -> None:
+        """Run one attempt, stage by stage. This is the outermost coroutine of its task."""
         task = cast("asyncio.Task[None]", asyncio.current_task())
+        run, runner = Run(task), self._runner
         try:
-            await self._runner.run(holding, task)
-        except BaseException:
-            # Nobody will settle it. No longer renewed, its lease runs out and it is taken back.
-            self._holdings.remove(holding)
-            task.add_done_callback(_mourn)
-            raise
-        else:
+            try:
+                await runner.call(holding, run)
+            except GeneratorExit as error:  # thrown by the event loop: `call` has noted the outcome
+                if ends_task(error, task):
+                    raise
+            if task.cancelling():
+                await _take_back_cancels(task)
+            runner.decide(holding, run)
+            if holding.terms.type.conclude is not None:
+                try:
+                    await runner.conclude(holding, run)
+                except BaseException as error:
+                    if ends_task(error, task):
+                        raise
+                    log.error(
+                        "the hook of %r raised; its job is settled without it", holding.record.type, exc_info=error
+                    )
+            if run.has_transaction:
+                await runner.end_transaction(holding, run)
+            else:
+                runner.write(holding, run)
+            if run.interrupt is not None:
+                raise run.interrupt
             if self._job_delay:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stopping.wait(), self._job_delay)
+        except BaseException as error:
+            # The attempt is not settled. Without renewals its lease runs out, and the reaper returns the job.
+            self._holdings.remove(holding)
+            if ends_task(error, task):
+                raise
+            log.error("an attempt broke in the engine itself", exc_info=error)
         finally:
             # Here and not in a callback, which for every job would cost as much as its task.
             self.tasks.discard(task)
             self._freed()
 
 
-def _mourn(task: asyncio.Task[None]) -> None:
-    if not task.cancelled():
-        log.error("an attempt broke in the engine itself", exc_info=task.exception())
+async def _take_back_cancels(task: asyncio.Task[None]) -> None:
+    """The task goes on after its handler. A cancellation that was requested and not yet delivered is delivered here."""
+    while task.cancelling():
+        task.uncancel()
+    with suppress(asyncio.CancelledError):
+        await asyncio.sleep(0)

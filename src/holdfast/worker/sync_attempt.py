@@ -20,6 +20,7 @@ from holdfast.store import Store, SyncTransaction
 from holdfast.worker.middleware import Middleware, around
 from holdfast.worker.sessions import SyncSessionTransaction
 from holdfast.worker.signal import Signal
+from holdfast.worker.threads import Ended
 from holdfast.worker.work import Ending, Mode, Work, progress_of
 
 R = TypeVar("R")
@@ -162,11 +163,19 @@ class SyncAttempt:
                 each.reset(before)
 
     def _await(self, coroutine: Coroutine[Any, Any, R], context: Context) -> R:
-        return asyncio.run_coroutine_threadsafe(_within(coroutine, context), self._loop).result()
+        return asyncio.run_coroutine_threadsafe(_within(coroutine, context), self._loop).result().value()
 
 
-async def _within(coroutine: Coroutine[Any, Any, R], context: Context) -> R:
-    return await asyncio.get_running_loop().create_task(coroutine, context=context)
+async def _within(coroutine: Coroutine[Any, Any, R], context: Context) -> Ended[R]:
+    return await asyncio.get_running_loop().create_task(_ended(coroutine), context=context)
+
+
+async def _ended(coroutine: Coroutine[Any, Any, R]) -> Ended[R]:
+    """Await a middleware's coroutine. A task that raised KeyboardInterrupt or SystemExit would end the event loop."""
+    try:
+        return Ended(await coroutine, None)
+    except BaseException as error:
+        return Ended(None, error)
 
 
 async def _enter(manager: AbstractAsyncContextManager[Any]) -> Any:

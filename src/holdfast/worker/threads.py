@@ -10,15 +10,40 @@ import asyncio
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
-_Work = tuple[Callable[[], Any], "asyncio.Future[Any]"]
+_Work = tuple[Callable[[], Any], "asyncio.Future[Ended[Any]]"]
+
+
+class Ended(Generic[R_co]):
+    """How a function ended in a thread: with a value or an error.
+
+    The error is not the exception of the future: the event loop would throw that into the task that awaits the future,
+    and a GeneratorExit thrown into a task closes all of its coroutines.
+    """
+
+    def __init__(self, value: R_co | None, error: BaseException | None) -> None:
+        self._value = value
+        self._error = error
+
+    def value(self) -> R_co:
+        """Return the function's value, or raise its error."""
+        error, self._error = self._error, None  # a reference would make a cycle with the error's traceback
+        try:
+            if isinstance(error, StopIteration):  # a coroutine cannot raise it
+                raise RuntimeError(f"the handler raised {type(error).__name__}") from error
+            if error is not None:
+                raise error
+        finally:
+            del error
+        return cast("R_co", self._value)
 
 
 class Threads:
-    """Runs plain functions off the event loop. A thread stuck in one costs nobody else a place."""
+    """Runs plain functions off the event loop. A thread that hangs in one of them does not use up a place."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -27,9 +52,13 @@ class Threads:
         self._idle = 0
         self._count = 0
 
-    def submit(self, function: Callable[[], R]) -> asyncio.Future[R]:
+    async def run(self, function: Callable[[], R]) -> R:
+        """Run `function` in a thread and await its value. Raises whatever the function raises."""
+        return (await self.submit(function)).value()
+
+    def submit(self, function: Callable[[], R]) -> asyncio.Future[Ended[R]]:
         """Run `function` in a thread. Cancelling the future abandons it: the thread goes on, its result is dropped."""
-        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Ended[R]] = asyncio.get_running_loop().create_future()
         with self._lock:
             if self._idle:
                 self._idle -= 1
@@ -49,25 +78,18 @@ class Threads:
         while (work := self._work.get()) is not None:
             function, future = work
             try:
-                result: Any = function()
-                error: BaseException | None = None
-            except BaseException as raised:
-                result, error = None, raised
+                ended: Ended[Any] = Ended(function(), None)
+            except BaseException as error:
+                ended = Ended(None, error)
             with self._lock:
                 self._idle += 1
             try:
-                future.get_loop().call_soon_threadsafe(_deliver, future, result, error)
-            except RuntimeError:  # the loop has closed: nobody waits any more
+                future.get_loop().call_soon_threadsafe(_deliver, future, ended)
+            except RuntimeError:  # the event loop is closed
                 return
-            del work, function, future, result, error
+            del work, function, future, ended
 
 
-def _deliver(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if future.cancelled():
-        return
-    if isinstance(error, StopIteration):  # a future refuses it
-        error = RuntimeError(f"the handler raised {error!r}")
-    if error is None:
-        future.set_result(result)
-    else:
-        future.set_exception(error)
+def _deliver(future: asyncio.Future[Ended[Any]], ended: Ended[Any]) -> None:
+    if not future.cancelled():
+        future.set_result(ended)

@@ -204,7 +204,7 @@ class Worker:
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)
             # Not in the loop's own pool: handlers may have blocked all of it.
-            await self._threads.submit(partial(_stop_threads, renewer, watchdog))
+            await self._threads.run(partial(_stop_threads, renewer, watchdog))
         finally:
             self._processes.close()
             self._threads.close()
