@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
@@ -21,7 +20,7 @@ from holdfast.jobs import Jobs
 from holdfast.observer import log
 from holdfast.supervisor import Group
 from holdfast.supervisor.order import find_jobs, share_out
-from holdfast.worker import Worker
+from holdfast.worker import Worker, event_loop
 
 
 class Level(StrEnum):
@@ -92,7 +91,7 @@ def worker(
             poll_interval=positive_duration(poll_interval, "--poll-interval"), poll_without_wakeups=terms.poll_interval,
             retry=terms.retry, timeout=terms.timeout, memory_limit=terms.memory_limit,
         )  # fmt: skip
-    asyncio.run(_work(client, made))
+    event_loop.run(_work(client, made))
     run.answer({"worker": made.id, "stopped": True})
 
 

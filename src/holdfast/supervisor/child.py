@@ -19,7 +19,7 @@ from holdfast.errors import StoreUnavailable
 from holdfast.observer import Repetition, log
 from holdfast.retry import Retry
 from holdfast.supervisor.order import DRAIN, ORDERS, STOP, Logging, Order, Word, find_jobs
-from holdfast.worker import Worker
+from holdfast.worker import Worker, event_loop
 from holdfast.worker.orphanhood import signal_when_parent_dies
 
 LONGEST_SLEEP = 60.0
@@ -47,7 +47,7 @@ def main(set_up_logging: Callable[[Logging], None] | None = None) -> None:
     sys.path[:] = order.path
     (set_up_logging or _log_plainly)(order.logging)
     child = _Child(order, control, status=status)
-    asyncio.run(child.run())
+    event_loop.run(child.run())
     # Somebody's thread that never ends does not keep a process that has nothing more to do.
     threading.Thread(target=_leave, name="holdfast-leave", daemon=True).start()
 
