@@ -198,9 +198,9 @@ class Completing(Generic[T]):
         try:
             if (completion := self._current.completion()) is not None:
                 answer = await self._tx.perform(completion)
-        except BaseException as error:
+        except BaseException as raised:
             if not self._borrowed:
-                await roll_back(self._tx, error)
+                await roll_back(self._tx, raised)
             raise
         if not self._borrowed:
             await self._tx.commit()
