@@ -2,6 +2,7 @@
 
     HoldfastError
     ├── StoreUnavailable          the store cannot be reached, or did not answer; nothing is known to be lost
+    ├── NotPermitted              the role, user or file mode lacks a privilege; the text names it
     ├── MissingExtra              a driver that is not installed              (also an ImportError)
     ├── PayloadRefused            a value cannot be stored exactly            (also a ValueError)
     │   └── WrongArguments        unknown, missing or ill-typed arguments     (also a TypeError)
@@ -40,6 +41,18 @@ class StoreUnavailable(HoldfastError):
     def __init__(self, store: str, detail: str) -> None:
         self.store = store
         super().__init__(f"{store} is unavailable: {detail}")
+
+
+class NotPermitted(HoldfastError):
+    """The store refused an operation because a privilege is missing. Nothing was written.
+
+    `privilege` names what is missing; an administrator has to grant it.
+    """
+
+    def __init__(self, store: str, detail: str, privilege: str) -> None:
+        self.store = store
+        self.privilege = privilege
+        super().__init__(f"{store} does not permit this: {detail}. It needs {privilege}")
 
 
 class MissingExtra(HoldfastError, ImportError):

@@ -47,6 +47,10 @@ class NewJob(msgspec.Struct, frozen=True, gc=False):
     chosen: bool = True
     """Whether the application gave the id, and so may give it again. One that was generated is used once."""
 
+    def __repr__(self) -> str:
+        """Without the payload: a job may appear in the text of an error."""
+        return f"NewJob(id={self.id!r}, type={self.type!r}, index={self.index})"
+
 
 class Settlement(msgspec.Struct, frozen=True, gc=False):
     """Where an attempt leaves its job: what a store writes under the claim, in one step.
@@ -68,6 +72,10 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
     expected: tuple[str, ...] = ()
     """Per start, the chain id the handler was told; another answer at commit time is a Conflict."""
 
+    def __repr__(self) -> str:
+        """Without the token and the payloads: a settlement may appear in the text of an error."""
+        return f"Settlement({self.claim!r}, {self.status.value!r}, {self.outcome!r})"
+
 
 class Returned(msgspec.Struct, frozen=True, gc=False):
     """The handler finished with a value, already encoded."""
@@ -75,6 +83,10 @@ class Returned(msgspec.Struct, frozen=True, gc=False):
     output: bytes
     starts: tuple[NewJob, ...] = ()
     expected: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        """Without the payload: an outcome may appear in the text of an error."""
+        return f"Returned({len(self.output)} bytes)"
 
 
 class Continued(msgspec.Struct, frozen=True, gc=False):

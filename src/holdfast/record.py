@@ -40,6 +40,10 @@ class Claim(NamedTuple):
     job_id: str
     token: str
 
+    def __repr__(self) -> str:
+        """Without the token: a claim may appear in the text of an error."""
+        return f"Claim({self.job_id!r})"
+
 
 class Record(msgspec.Struct, frozen=True, gc=False):
     """One job, exactly as a store keeps it."""
@@ -73,6 +77,10 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     blockers: int
     open_blockers: int
     on_blocker_failure: str
+
+    def __repr__(self) -> str:
+        """Without the token and the payloads: a record may appear in the text of an error."""
+        return f"Record(id={self.id!r}, type={self.type!r}, status={self.status.value!r}, attempt={self.attempt})"
 
     @property
     def claim(self) -> Claim:

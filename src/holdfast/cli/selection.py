@@ -14,7 +14,7 @@ from holdfast.cli.documents import Document
 from holdfast.cli.exits import Exit, Mistake, exit_of
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.times import since as since_moment
-from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
 from holdfast.naming import wanted
 from holdfast.operations import ListChains
 from holdfast.sync_client import SyncClient
@@ -75,7 +75,7 @@ def each(run: Invocation, ids: Sequence[str], act: Callable[[str], Document]) ->
         for identifier in bar.track(ids, description="working"):
             try:
                 documents.append({"id": identifier, "done": True, **act(identifier)})
-            except StoreUnavailable:
+            except (StoreUnavailable, NotPermitted):
                 raise
             except HoldfastError as error:
                 code = code or exit_of(error)

@@ -20,7 +20,7 @@ from holdfast.cli.settings import NOWHERE, Settings
 from holdfast.cli.sheet import Sheet
 from holdfast.cli.status import FOR_SOMEBODY
 from holdfast.config.wakeups import named_in
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import NotPermitted, StoreUnavailable
 from holdfast.job import moment as to_moment
 from holdfast.operations import Finding
 from holdfast.queue.queue_type import PREFIX
@@ -75,7 +75,7 @@ def doctor(run: Invocation) -> None:
             findings.append(Finding("ok", "store", f"{client.store.name} answers"))
             findings += _without_those_for_somebody(run, examined, stats=stats)
             findings += _unhandled(run, stats)
-    except StoreUnavailable as error:
+    except (StoreUnavailable, NotPermitted) as error:
         findings.append(Finding("error", "store", run.complain(error)))
         code = exit_of(error)
     table = Sheet("", "subject", "finding")

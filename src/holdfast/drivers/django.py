@@ -21,7 +21,9 @@ class DjangoDriver:
 
     def execute(self, step: Statement | Many, /) -> list[Row]:
         assert isinstance(step, Statement)
-        with self._wrapper.cursor() as cursor:
+        with self._wrapper.cursor() as logged:
+            # The same cursor without Django's log: the parameters are tokens and payloads.
+            cursor = self._wrapper.make_cursor(logged.cursor)
             cursor.execute(step.sql, step.parameters or None)
             if cursor.description is None:
                 return []

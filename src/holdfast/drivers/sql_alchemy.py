@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, event
@@ -47,15 +48,16 @@ class SqlAlchemyDriver:
 
     def execute(self, step: Statement | Many, /) -> list[Row]:
         connection = self._alchemy()
-        match step:
-            case Statement(sql, parameters):
-                given = parameters if isinstance(parameters, tuple) else dict(parameters)
-                result = connection.exec_driver_sql(sql, given)
-                return [tuple(row) for row in result] if result.returns_rows else []
-            case Many(sql, parameters):
-                if parameters:
-                    connection.exec_driver_sql(sql, list(parameters))
-                return []
+        with _unlogged(connection):
+            match step:
+                case Statement(sql, parameters):
+                    given = parameters if isinstance(parameters, tuple) else dict(parameters)
+                    result = connection.exec_driver_sql(sql, given)
+                    return [tuple(row) for row in result] if result.returns_rows else []
+                case Many(sql, parameters):
+                    if parameters:
+                        connection.exec_driver_sql(sql, list(parameters))
+                    return []
 
     def connection(self) -> Any:
         return self._alchemy().connection.driver_connection
@@ -89,6 +91,18 @@ class AsyncSqlAlchemyDriver:
 
     def after_commit(self, tell: Callable[[], None], /) -> bool:
         return self._blocking.after_commit(tell)
+
+
+@contextmanager
+def _unlogged(connection: Connection) -> Generator[None]:
+    """Keep our statements out of the log of an engine with `echo`: their parameters are tokens and payloads."""
+    logs: Any = connection
+    echo = logs._echo
+    logs._echo = False
+    try:
+        yield
+    finally:
+        logs._echo = echo
 
 
 def _tell(session: Session) -> None:

@@ -18,6 +18,10 @@ class Step(msgspec.Struct, frozen=True):
     output: bytes | None = None
     continuation: NewJob | None = None
 
+    def __repr__(self) -> str:
+        """Without the payload: a step may appear in the text of an error."""
+        return f"Step(continuation={self.continuation!r})"
+
 
 class LockChain(Operation[Record], frozen=True):
     """The chain's current (last) job, locked until the transaction ends where the store has such locks.

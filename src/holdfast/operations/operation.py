@@ -16,3 +16,7 @@ class Operation(msgspec.Struct, Generic[R], frozen=True):
 
     verb: ClassVar[str]
     writes: ClassVar[bool] = True
+
+    def __repr__(self) -> str:
+        """Without the fields: they contain tokens and payloads."""
+        return f"<operation {self.verb}>"

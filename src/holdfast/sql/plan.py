@@ -29,6 +29,10 @@ class Statement(NamedTuple):
     behind: Statement | None = None
     """On our own connections to PostgreSQL: sent right behind it, with a commit of its own and no wait in between."""
 
+    def __repr__(self) -> str:
+        """Without the parameters: they contain tokens and payloads."""
+        return f"Statement({self.sql[:40]!r}...)"
+
 
 class Many(NamedTuple):
     """One statement for many sets of parameters, in turn. On PostgreSQL all of their rows are the answer, else none."""

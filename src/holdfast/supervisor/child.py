@@ -15,7 +15,7 @@ from contextlib import suppress
 import msgspec
 
 from holdfast.client import Client
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import NotPermitted, StoreUnavailable
 from holdfast.observer import Repetition, log
 from holdfast.retry import Retry
 from holdfast.supervisor.order import DRAIN, ORDERS, STOP, Logging, Order, Word, find_jobs
@@ -87,7 +87,7 @@ class _Child:
         while not self._ordered.is_set():
             try:
                 await client.open()
-            except StoreUnavailable as error:
+            except (StoreUnavailable, NotPermitted) as error:
                 attempt += 1
                 if repetition.is_news(str(error)):
                     log.warning("waiting for the store: %s", error)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from holdfast.errors import HoldfastError, StoreUnavailable
+from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
 from holdfast.failure import message_of
 from holdfast.lifecycle import Settlement
 from holdfast.observer import Observers, log
@@ -119,7 +119,7 @@ class Settler:
         while True:
             try:
                 return await self._store.perform(Settle(tuple([each.settlement for each in batch]), again))
-            except StoreUnavailable as error:
+            except (StoreUnavailable, NotPermitted) as error:
                 failures += 1
                 self._observers.tell("store_error", worker=self._worker_id, detail=f"settling: {error}")
             except Exception as error:

@@ -18,6 +18,7 @@ from psycopg.errors import error_from_result
 from psycopg.pq.abc import PGresult
 
 from holdfast.sql.plan import Parameters, Row
+from holdfast.sql.redaction import redact
 from holdfast.stores.postgres.arrays import literal
 from holdfast.stores.postgres.readiness import Readiness
 from holdfast.stores.postgres.rendering import Rendered
@@ -131,7 +132,9 @@ class Session:
         if answer is None:
             raise psycopg.OperationalError("the connection is lost")
         if answer.status == pq.ExecStatus.FATAL_ERROR:
-            raise error_from_result(answer, encoding=self._encoding)
+            error = error_from_result(answer, encoding=self._encoding)
+            redact(error)
+            raise error
         return answer
 
     def _has_ended(self, result: PGresult | None, *, piped: bool) -> bool:

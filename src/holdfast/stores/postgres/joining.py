@@ -11,10 +11,11 @@ from holdfast.operations import Operation
 from holdfast.sql import plan
 from holdfast.sql.driver import AsyncDriver, Driver
 from holdfast.sql.plan import Plan, Row, Statement, sets_of
+from holdfast.sql.redaction import redact
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.belonging import Belonging
 from holdfast.stores.postgres.notification import channel, payloads
-from holdfast.stores.postgres.outage import NotMigrated, is_missing
+from holdfast.stores.postgres.outage import ABORTED, NotMigrated, is_aborted, is_denied, is_missing, not_permitted
 from holdfast.stores.postgres.rendering import Renderer, Style
 from holdfast.stores.postgres.turn import BEGIN, COMMIT, Turn
 from holdfast.stores.postgres.verbs import plan as plan_of
@@ -94,6 +95,7 @@ class Joining:
     def __init__(self, store: Joined, after_commit: Callable[[Callable[[], None]], bool]) -> None:
         self._store = store
         self._after_commit = after_commit
+        self._verb = ""
 
     def turn(self) -> Turn:
         return self._store.turn()
@@ -101,6 +103,7 @@ class Joining:
     def plan_joined(self, operation: Operation[R], turn: plan.Turn, connection: Any, /) -> Plan[R]:
         """An operation as part of the application's transaction, in the words of its driver."""
         assert isinstance(turn, Turn)
+        self._verb = operation.verb
         style = Style.NUMBERED if _comes_from(connection, "asyncpg") else Style.NAMED
         render = Renderer.of(self._store.schema, style)
         return _rendered(self._whole(operation, turn, connection), render, style)
@@ -123,9 +126,15 @@ class Joining:
         try:
             yield
         except Exception as error:
-            # Everything else is the application's own: its code knows its driver's errors.
+            redact(error)
+            name, schema = self._store.name, self._store.schema
             if is_missing(error):
-                raise NotMigrated(self._store.name, self._store.schema, str(error).partition("\n")[0]) from error
+                raise NotMigrated(name, schema, str(error).partition("\n")[0]) from error
+            if is_denied(error):
+                raise not_permitted(error, name, schema, self._verb) from error
+            if is_aborted(error):
+                raise RuntimeError(ABORTED) from error
+            # The application handles the other errors of its own driver, a serialization failure above all.
             raise
 
     def translated(self) -> AbstractContextManager[None]:

@@ -16,7 +16,7 @@ from holdfast.sql.plan import Many, Plan, Row, Statement, run, run_async, sets_o
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.deadline import deadlines
 from holdfast.stores.postgres.exchange import Exchange, Session, drive, drive_async
-from holdfast.stores.postgres.outage import DeadlinePassed
+from holdfast.stores.postgres.outage import ABORTED, DeadlinePassed
 from holdfast.stores.postgres.readiness import Readiness
 from holdfast.stores.postgres.rendering import Renderer
 from holdfast.stores.postgres.turn import BEGIN, COMMIT, HELD, LET_GO, TRY
@@ -24,12 +24,6 @@ from holdfast.stores.postgres.turn import BEGIN, COMMIT, HELD, LET_GO, TRY
 R = TypeVar("R")
 
 _ROLLBACK: Final = Statement("rollback")
-
-_FAILED: Final = (
-    "nothing of this transaction is written: one of its statements failed, its error was caught, and after that "
-    "PostgreSQL can only roll back. Let the error through, or run a statement that may fail in a savepoint: "
-    "`with connection.transaction():`"
-)
 
 
 class _State:
@@ -58,7 +52,7 @@ class _State:
     def check_intact(self) -> None:
         """RuntimeError for a transaction that can only be rolled back: to a commit, the server would do just that."""
         if self._connection.pgconn.transaction_status == pq.TransactionStatus.INERROR:
-            raise RuntimeError(_FAILED)
+            raise RuntimeError(ABORTED)
 
     def check_time(self) -> None:
         """DeadlinePassed for a plan that has begun anew, since others were busy, for as long as it has altogether."""

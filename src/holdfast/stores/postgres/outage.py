@@ -7,7 +7,7 @@ import time
 from enum import Enum
 from typing import Any, Final
 
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import NotPermitted, StoreUnavailable
 from holdfast.operations import Operation
 
 RETRY_FOR: Final = 6.0
@@ -31,6 +31,21 @@ _BROKEN: Final = frozenset({"57P01", "57P02", "57P05", "25P03", "25P04"})
 
 _MISSING: Final = frozenset({"42P01", "3F000", "42883", "42703"})
 """A table, schema, function or column that is not there."""
+
+ABORTED: Final = (
+    "nothing of this transaction is written: one of its statements failed, its error was caught, and after that "
+    "PostgreSQL can only roll back. Let the error through, or run a statement that may fail in a savepoint: "
+    "`with connection.transaction():`, or `begin_nested()` of a SQLAlchemy session"
+)
+_ABORTED: Final = "25P02"
+_DENIED: Final = "42501"
+_READS: Final = frozenset(
+    {
+        "get_chains", "get_jobs", "get_blockers", "list_chains", "list_jobs", "get_history", "get_stats", "next_due",
+        "read_events", "examine", "preview",
+    }
+)  # fmt: skip
+"""Verbs that need no privilege but SELECT."""
 
 _REPEATABLE: Final = frozenset(
     {
@@ -92,18 +107,53 @@ def sqlstate(error: BaseException) -> str | None:
 
 def is_missing(error: BaseException) -> bool:
     """Whether a table of ours is missing. SQLAlchemy and Django put the driver's error behind one of their own."""
-    cause = getattr(error, "orig", None) or error.__cause__
-    return sqlstate(error) in _MISSING or (cause is not None and sqlstate(cause) in _MISSING)
+    return sqlstate(error) in _MISSING or sqlstate(_driver_error(error)) in _MISSING
 
 
-def translated(error: BaseException, store: str, schema: str) -> Exception:
-    """The error for the caller."""
+def translated(error: BaseException, store: str, schema: str, verb: str = "") -> Exception:
+    """The error for the caller. `verb` is the operation that met it."""
     if sqlstate(error) in _MISSING:
         return NotMigrated(store, schema, str(error).partition("\n")[0])
+    if is_denied(error):
+        return not_permitted(error, store, schema, verb)
     if is_outage(error):
         return StoreUnavailable(store, str(error).strip().partition("\n")[0] or type(error).__name__)
     assert isinstance(error, Exception)
     return error
+
+
+def is_aborted(error: BaseException) -> bool:
+    """Whether an earlier statement of the transaction failed, so that it can only be rolled back."""
+    return _ABORTED in (sqlstate(error), sqlstate(_driver_error(error)))
+
+
+def is_denied(error: BaseException) -> bool:
+    """Whether the role lacks a privilege."""
+    return _DENIED in (sqlstate(error), sqlstate(_driver_error(error)))
+
+
+def not_permitted(error: BaseException, store: str, schema: str, verb: str) -> NotPermitted:
+    """What the role lacks for an operation. The server names the object, the operation tells the privilege."""
+    detail = str(_driver_error(error)).strip().partition("\n")[0]
+    if "permission denied for schema" in detail and verb != "migrate":
+        return NotPermitted(store, detail, f'USAGE on schema "{schema}"')
+    if verb == "migrate":
+        needed = f'the right to create tables in schema "{schema}": run `holdfast migrate` as the owner of the schema'
+    elif verb == "start":
+        needed = f'EXECUTE on all functions in schema "{schema}", as the role holdfast_starts of the guide has it'
+    elif verb in _READS:
+        needed = f'SELECT on all tables in schema "{schema}", as the role holdfast_reads of the guide has it'
+    else:
+        needed = (
+            f'SELECT, INSERT, UPDATE and DELETE on all tables in schema "{schema}", as the role holdfast_works of the '
+            f"guide has it"
+        )
+    return NotPermitted(store, detail, needed)
+
+
+def _driver_error(error: BaseException) -> BaseException:
+    """The driver's error behind one of SQLAlchemy's or Django's, else the error itself."""
+    return getattr(error, "orig", None) or error.__cause__ or error
 
 
 def is_outage(error: BaseException) -> bool:

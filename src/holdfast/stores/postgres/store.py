@@ -255,4 +255,4 @@ class PostgresStore(Store):
             with link.connection as connection:
                 return migrating.migrate(connection, self.schema, deadline=self.address.deadline)
         except Exception as error:
-            raise translated(error, self.name, self.schema) from error
+            raise translated(error, self.name, self.schema, "migrate") from error

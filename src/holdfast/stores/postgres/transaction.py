@@ -49,7 +49,7 @@ class PostgresTransaction:
             answer = await run_async(plan(turn, operation), _within_async(link))
         except Exception as error:
             if is_outage(error):
-                raise translated(error, telling.name, telling.schema) from error
+                raise translated(error, telling.name, telling.schema, operation.verb) from error
             raise
         gather(telling.hints, turn.hints)
         return answer
@@ -105,7 +105,7 @@ class SyncPostgresTransaction:
             answer = run(plan(turn, operation), _within(link))
         except Exception as error:
             if is_outage(error):
-                raise translated(error, telling.name, telling.schema) from error
+                raise translated(error, telling.name, telling.schema, operation.verb) from error
             raise
         gather(telling.hints, turn.hints)
         return answer

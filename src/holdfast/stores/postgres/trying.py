@@ -50,7 +50,7 @@ class Tries(Generic[R]):
             raise error
         pause = self._patience.pause(operation, error)
         if pause is None:
-            shown = translated(error, self._store, self._schema)
+            shown = translated(error, self._store, self._schema, operation.verb)
             if shown is error:
                 raise error
             raise shown from error

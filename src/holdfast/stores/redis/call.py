@@ -24,9 +24,9 @@ class Call:
     """A script to run. `jobs` are the ids it is known to be about; `request` stays the same when it is sent again."""
 
     script: str
-    body: Any = None
+    body: Any = field(default=None, repr=False)
     jobs: Sequence[str] = ()
-    payloads: Sequence[bytes] = ()
+    payloads: Sequence[bytes] = field(default=(), repr=False)
     request: str = field(default_factory=new_token)
     again: bool = False
     """Whether it was sent before, by somebody who got no answer and asks as if anew."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from holdfast.clock import Clock
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
 from holdfast.stores.redis.address import Address, Node
 from holdfast.stores.redis.call import Call
 from holdfast.stores.redis.keys import Keys
@@ -29,6 +29,11 @@ TRANSIENT = {"TRYAGAIN", "ASK", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "LOADIN
 """The server is there but cannot serve this just now: a slot moves, a primary is being replaced, data is loading."""
 
 
+NEEDED = "an ACL as the Redis guide describes it: the commands, the keys and the channels of the namespace"
+"""What a user of the server has to be permitted."""
+_DENIED = ("NOPERM", "can't run this command or subcommand", "can't access at least one of the keys")
+"""Before 7.0 a script that lacks a permission says so in the middle of an error of its own."""
+
 _WRITE = "redis.call('DEL', KEYS[1]) return redis.call('SET', KEYS[1], '', 'PX', 1)"
 
 
@@ -36,10 +41,14 @@ class Refused(Exception):
     """An error as an answer. Its first word says which."""
 
     def __init__(self, text: str) -> None:
+        # An unknown command is answered with its arguments, which contain payloads.
+        text = text.partition(", with args beginning with:")[0]
         self.word, _, self.rest = text.partition(" ")
         # Before 7.0 a script that may not write here says so in the middle of an error of its own.
         if self.word == "ERR" and "-READONLY " in text:
             self.word = "READONLY"
+        if self.word == "ERR" and any(words in text for words in _DENIED):
+            self.word = "NOPERM"
         super().__init__(text)
 
 
@@ -154,7 +163,7 @@ class Scripts:
         given, own = replies[: len(self._unknown)], replies[len(self._unknown) :]
         for reply in given:
             if isinstance(reply, Refused) and reply.word not in TRANSIENT:
-                raise StoreUnavailable(self._address.shown, f"it takes no scripts: {reply}") from reply
+                raise self._refusal(reply, f"it takes no scripts: {reply}") from reply
         self._unknown = set()
         sent = len(self._calls)
         moved: Moved | None = None
@@ -167,13 +176,19 @@ class Scripts:
             elif reply.word == "MOVED":
                 moved = Moved(_node(reply.rest))
             elif reply.word not in TRANSIENT:
-                raise StoreUnavailable(self._address.shown, str(reply)) from reply
+                raise self._refusal(reply, str(reply)) from reply
         # Also where others are still to be sent: that may be to another server, which cannot answer for this one.
         if len(self._calls) < sent and (confirmations := self._confirmations()):
             self._check(confirmations, replies[-len(confirmations) :])
         if moved is not None:
             raise moved
         return not self._calls
+
+    def _refusal(self, reply: Refused, detail: str) -> HoldfastError:
+        """What an error that will not pass by itself means for the caller."""
+        if reply.word == "NOPERM":
+            return NotPermitted(self._address.shown, detail, NEEDED)
+        return StoreUnavailable(self._address.shown, detail)
 
     @property
     def hurried(self) -> bool:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from holdfast.clock import Micros
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import NotPermitted, StoreUnavailable
 from holdfast.stores.sqlite import migrating, place
 from holdfast.stores.sqlite.address import SqliteAddress, Synchronous
 from holdfast.stores.sqlite.connecting import connect
 from holdfast.stores.sqlite.gate import Gate
+from holdfast.stores.sqlite.translating import NEEDED
 from holdfast.stores.sqlite.turnstile import Turnstile, turnstile
 
 C = TypeVar("C", bound=sqlite3.Connection)
@@ -33,6 +34,8 @@ class File:
         except FileNotFoundError as error:
             detail = f"there is no folder {error.filename}; make the folder first"
             raise StoreUnavailable(address.name, detail) from error
+        except PermissionError as error:
+            raise NotPermitted(address.name, str(error), NEEDED) from error
         except OSError as error:
             raise StoreUnavailable(address.name, str(error)) from error
         self.name = address.name
@@ -42,7 +45,10 @@ class File:
         """Whether every commit waits for the disk."""
         self._pid = os.getpid()
         self.turnstile: Turnstile = turnstile(self.path)
-        self.gate = Gate(self.path)
+        try:
+            self.gate = Gate(self.path)
+        except PermissionError as error:
+            raise NotPermitted(address.name, str(error), NEEDED) from error
 
     def close(self) -> None:
         self.gate.close()

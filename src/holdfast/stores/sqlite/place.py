@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -18,6 +19,7 @@ def prepare(path: Path) -> Path:
     """Check a path and make the file, private to its owner, if there is none; answers the absolute path.
 
     ValueError: what is there cannot be a store's file. FileNotFoundError: its directory does not exist.
+    PermissionError: this process may not read the file, or not create it.
     Any number of processes may do this at once.
     """
     directory = Path(os.path.abspath(path)).parent.resolve(strict=True)  # noqa: PTH100 - keeps a final link as it is
@@ -33,6 +35,8 @@ def prepare(path: Path) -> Path:
         _create(file)
     if not stat.S_ISREG(file.stat().st_mode):
         raise ValueError(f"{path} is not a regular file")
+    if not os.access(file, os.R_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
     return file
 
 
