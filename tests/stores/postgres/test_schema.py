@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import re
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import psycopg
 import pytest
-import sqlalchemy
-from django.db import connections, migrations
-from django.db.migrations.state import ProjectState
-from typer.testing import CliRunner
 
-from holdfast.cli.app import app
 from holdfast.errors import StoreUnavailable
 from holdfast.operations import (
-    Cancel,
     ClaimJobs,
-    Delete,
-    Examine,
     Filter,
-    GetStats,
     ListJobs,
-    Operation,
-    Prune,
-    Reap,
-    Renew,
     Settle,
     Start,
     TypeTerms,
@@ -41,7 +23,6 @@ from holdfast.stores.postgres import PostgresStore, migrating
 from holdfast.stores.postgres.migrating import script, steps
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.kinds import configure_django
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
@@ -197,126 +178,3 @@ def test_people_read_jobs_as_json(store: PostgresStore, connection: psycopg.Conn
 
     # What is no JSON is the codec's own, and shown as nothing.
     assert rows == [("completed", "200", "/200.png", "a", None, True), ("pending", None, None, None, None, True)]
-
-
-@pytest.fixture
-def roles(server: Postgres, store: PostgresStore, connection: psycopg.Connection) -> Iterator[dict[str, PostgresStore]]:
-    """A store handle for each of the roles that the guide describes."""
-    guide = Path(__file__).parents[3] / "docs" / "stores" / "postgres.md"
-    found = re.search(r"```sql roles\n(.*?)```", guide.read_text(), re.DOTALL)
-    assert found is not None
-    suffix = store.schema
-    text = found[1].replace("holdfast.", f'"{store.schema}".').replace("schema holdfast", f'schema "{store.schema}"')
-    text = re.sub(r"holdfast_(\w+)", rf"\1_{suffix}", text)
-    connection.execute(text.encode())
-    stores: dict[str, PostgresStore] = {}
-    for role in ("reads", "starts", "works"):
-        connection.execute(f"alter role {role}_{suffix} login".encode())
-        stores[role] = PostgresStore(server.address(user=f"{role}_{suffix}", schema=store.schema, notify="off"))
-    yield stores
-    for role, handle in stores.items():
-        handle.close_sync()
-        connection.execute(f"drop owned by {role}_{suffix}".encode())
-        connection.execute(f"drop role {role}_{suffix}".encode())
-
-
-def test_one_role_only_reads(roles: dict[str, PostgresStore], store: PostgresStore) -> None:
-    store.perform_sync(Start((new_job(),)))
-
-    assert len(roles["reads"].perform_sync(ListJobs(Filter(), 10))) == 1
-    assert roles["reads"].perform_sync(GetStats())[0].due == 1
-    with pytest.raises(StoreUnavailable, match="permission denied"):
-        roles["reads"].perform_sync(Start((new_job(),)))
-
-
-def test_one_role_may_start_jobs_and_nothing_else(roles: dict[str, PostgresStore]) -> None:
-    first, alone = new_job(key="one"), new_job()
-    roles["starts"].perform_sync(Start((first, new_job(after=(first.id,)), alone)))
-    (again,) = roles["starts"].perform_sync(Start((new_job(key="one"),)))
-
-    assert again.deduplicated
-
-    def refused(operation: Operation[Any]) -> None:
-        with pytest.raises(StoreUnavailable, match="permission denied"):
-            roles["starts"].perform_sync(operation)
-
-    refused(ClaimJobs(TERMS, 1, "worker", "token"))
-    refused(Cancel((first.id,)))
-    refused(Delete((alone.id,)))
-
-
-def test_one_role_works(roles: dict[str, PostgresStore]) -> None:
-    worker = roles["works"]
-    worker.perform_sync(Start((new_job(key="one", keep=0), new_job())))
-
-    jobs = worker.perform_sync(ClaimJobs(TERMS, 2, "worker", "token"))
-    worker.perform_sync(Renew(tuple((job.claim, 1) for job in jobs)))
-    settled = worker.perform_sync(Settle((completed(jobs[0]),)))
-    reaped = worker.perform_sync(Reap(("resize",), (), 10))
-
-    assert [each.written for each in settled] == [True]
-    assert len(reaped) == 1
-    assert worker.perform_sync(Prune(10)) == [jobs[0].id]
-    assert worker.perform_sync(Examine())
-
-
-def test_the_command_line_migrates_a_schema_of_any_name(server: Postgres, schema: str) -> None:
-    address = server.address(schema=schema)
-
-    first, second = (holdfast("migrate", "--store", address, "--json") for _ in range(2))
-
-    assert json.loads(first)["applied"] == list(steps())
-    assert json.loads(second)["applied"] == []
-
-
-def test_the_command_line_prints_the_script_and_connects_to_nothing(
-    schema: str, server: Postgres, connection: psycopg.Connection
-) -> None:
-    printed = holdfast("migrate", "--sql", "--store", f"postgresql://app@nowhere.invalid/shop?schema={schema}")
-
-    connection.execute(printed.encode())
-
-    assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
-
-
-def test_the_script_needs_no_right_to_create_a_schema_that_is_there(
-    schema: str, server: Postgres, connection: psycopg.Connection
-) -> None:
-    role = f"{schema}_role"
-    connection.execute(f'create role "{role}"; create schema "{schema}" authorization "{role}"'.encode())
-
-    connection.execute(f'set role "{role}"'.encode())
-    connection.execute(script(schema).encode())
-    connection.execute(b"reset role")
-
-    assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
-    connection.execute(f'drop owned by "{role}" cascade; drop role "{role}"'.encode())
-
-
-def test_the_script_goes_through_sqlalchemy_as_alembic_sends_it(server: Postgres, schema: str) -> None:
-    url = f"postgresql+psycopg://postgres@/postgres?host={server.home}&port={server.port}"
-    engine = sqlalchemy.create_engine(url)
-
-    with engine.begin() as connection:
-        connection.execute(sqlalchemy.text(script(schema)))
-    engine.dispose()
-
-    assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
-
-
-def test_the_script_goes_through_a_migration_of_djangos(server: Postgres, schema: str) -> None:
-    configure_django()
-    operation = migrations.RunSQL(script(schema), migrations.RunSQL.noop)
-
-    with connections["default"].schema_editor() as editor:
-        operation.database_forwards("shop", editor, ProjectState(), ProjectState())
-    connections["default"].close()
-
-    assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
-
-
-def holdfast(*arguments: str) -> str:
-    """What a command prints."""
-    result = CliRunner().invoke(app, list(arguments))
-    assert result.exit_code == 0, result.output
-    return result.stdout

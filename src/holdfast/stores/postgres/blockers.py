@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from holdfast.errors import ChainNotFound
 from holdfast.lifecycle import NewJob
-from holdfast.sql.plan import Plan, Statement
+from holdfast.sql.plan import Plan
 from holdfast.stores.postgres import chains
-from holdfast.stores.postgres.rows import SQL
-
-_INSERT = SQL["insert_blockers"]
 
 
 def named(jobs: Iterable[NewJob]) -> list[str]:
@@ -30,16 +27,3 @@ def missing(job: NewJob, made: Collection[str]) -> Plan[ChainNotFound | None]:
     known = yield from chains.tails(dict.fromkeys(job.after))
     unknown = (chain_id for chain_id in job.after if chain_id not in known and chain_id not in made)
     return next((ChainNotFound(chain_id) for chain_id in unknown), None)
-
-
-def insert(jobs: Sequence[NewJob]) -> Statement:
-    """The statement that writes down which chains these jobs wait for."""
-    rows = [(job.id, place, chain_id) for job in jobs for place, chain_id in enumerate(job.after)]
-    return Statement(
-        _INSERT,
-        {
-            "job_ids": [row[0] for row in rows],
-            "positions": [row[1] for row in rows],
-            "chain_ids": [row[2] for row in rows],
-        },
-    )

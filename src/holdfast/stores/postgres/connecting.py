@@ -13,8 +13,11 @@ from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.link import AsyncLink, Link
 from holdfast.stores.postgres.outage import NoConnection
 from holdfast.stores.postgres.rendering import Renderer
+from holdfast.stores.postgres.rows import SQL
 
 CONNECT_SECONDS: Final = 10
+
+_SESSION = SQL["session"]
 
 Connect = Callable[[], Link]
 AsyncConnect = Callable[[], Awaitable[AsyncLink]]
@@ -28,7 +31,9 @@ def connect(address: PostgresAddress, render: Renderer, *, limited: bool) -> Lin
         raise NoConnection(str(error).strip()) from error
     link = Link(connection, address, render)
     try:
-        ((pid,),) = link.execute(_WHO)
+        ((pid, calls),) = link.execute(_session(address))
+        if calls:
+            link.call_functions()
         if pid == connection.info.backend_pid:
             link.session.prepares = True
             if limited:
@@ -50,7 +55,9 @@ async def connect_async(address: PostgresAddress, render: Renderer, *, limited: 
         raise NoConnection(str(error).strip()) from error
     link = AsyncLink(connection, address, render, ours=limited)
     try:
-        ((pid,),) = await link.execute(_WHO)
+        ((pid, calls),) = await link.execute(_session(address))
+        if calls:
+            link.call_functions()
         if pid == connection.info.backend_pid:
             link.session.prepares = True
             if limited:
@@ -64,9 +71,13 @@ async def connect_async(address: PostgresAddress, render: Renderer, *, limited: 
     return link
 
 
-_WHO: Final = Statement("select pg_backend_pid()")
-"""Behind a pooler the session is not the one that was announced when connecting. Then nothing may be left in it:
-no prepared statements, no settings."""
+def _session(address: PostgresAddress) -> Statement:
+    """Asks which server process answers, and how this role may start jobs.
+
+    Behind a pooler the session is not the one that was announced when connecting. Then nothing may be left in it:
+    no prepared statements, no settings.
+    """
+    return Statement(_SESSION, {"schema": address.schema})
 
 
 def _limits(address: PostgresAddress) -> Statement:

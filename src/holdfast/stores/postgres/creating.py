@@ -91,8 +91,6 @@ def add(turn: Turn, jobs: Sequence[NewJob], *, awaited: Collection[str] = ()) ->
     inserted = Inserted(*(yield insert(turn, jobs, open_blockers=open_blockers, awaited={*named, *awaited}))[0])
     if len(inserted.seqs) < len(jobs):
         raise Conflict("a job with the same id was started by another at the same time; start it again")
-    if named:
-        yield blockers.insert(jobs)
     turn.hints.due.update(job.type for job, left in zip(jobs, open_blockers, strict=True) if not left)
     for place, blocker in failed:
         yield from turn.recorded()

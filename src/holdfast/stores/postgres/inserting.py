@@ -11,14 +11,15 @@ from holdfast.clock import Micros
 from holdfast.lifecycle import NewJob
 from holdfast.sql.plan import Many, Parameters, Plan, Row, Statement
 from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.postgres.start_functions import PASS_OVER
 from holdfast.stores.postgres.turn import BEGIN, Turn
 
 _INSERT = SQL["insert_jobs"]
 _INSERT_ALONE = SQL["insert_job"]
-_PASS_OVER: Final = "on conflict (id) do nothing"
-"""Costs each row a look at an index and an entry in the log. On the first try an id that was generated does without."""
-_INSERT_NEW = _INSERT.replace(_PASS_OVER, "")
-_INSERT_ALONE_NEW = _INSERT_ALONE.replace(_PASS_OVER, "")
+_INSERT_NEW = _INSERT.replace(PASS_OVER, "")
+"""Passing over an id that exists costs each row an index lookup and a log entry. The first try of a generated id does
+without."""
+_INSERT_ALONE_NEW = _INSERT_ALONE.replace(PASS_OVER, "")
 
 PART: Final = 1000
 """Jobs that one statement writes. Where there are more, the next part is made while the server is at the last."""
@@ -82,6 +83,7 @@ def _columns(
 ) -> Parameters:
     column = dict(zip(NewJob.__struct_fields__, zip(*map(astuple, jobs), strict=True), strict=True))
     continues = any(column["index"])
+    named = [(job.id, place, chain_id) for job in jobs for place, chain_id in enumerate(job.after)]
     return {
         "now": turn.now or turn.clock,
         "ids": list(column["id"]),
@@ -99,6 +101,9 @@ def _columns(
         "traces": _unless_all(None, column["trace"]),
         "blockers": [len(after) for after in column["after"]] if any(column["after"]) else [],
         "open_blockers": list(open_blockers) if any(open_blockers) else [],
+        "blocked_ids": [job_id for job_id, _, _ in named],
+        "positions": [place for _, place, _ in named],
+        "blocker_ids": [chain_id for _, _, chain_id in named],
         "awaited": [job.id in awaited or job.chain_id in awaited for job in jobs] if awaited else [],
         "on_blocker_failures": _unless_all("wait", column["on_blocker_failure"]),
     }

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
-from holdfast.operations import Operation
+from holdfast.operations import Operation, Start
 from holdfast.sql import plan
 from holdfast.sql.driver import AsyncDriver, Driver
 from holdfast.sql.plan import Plan, Row, Statement, sets_of
@@ -17,6 +17,7 @@ from holdfast.stores.postgres.belonging import Belonging
 from holdfast.stores.postgres.notification import channel, payloads
 from holdfast.stores.postgres.outage import ABORTED, NotMigrated, is_aborted, is_denied, is_missing, not_permitted
 from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.stores.postgres.start_rights import StartRights
 from holdfast.stores.postgres.turn import BEGIN, COMMIT, Turn
 from holdfast.stores.postgres.verbs import plan as plan_of
 from holdfast.wakeups import Hints
@@ -96,6 +97,7 @@ class Joining:
         self._store = store
         self._after_commit = after_commit
         self._verb = ""
+        self._render: Renderer
 
     def turn(self) -> Turn:
         return self._store.turn()
@@ -105,12 +107,15 @@ class Joining:
         assert isinstance(turn, Turn)
         self._verb = operation.verb
         style = Style.NUMBERED if _comes_from(connection, "asyncpg") else Style.NAMED
-        render = Renderer.of(self._store.schema, style)
-        return _rendered(self._whole(operation, turn, connection), render, style)
+        self._render = Renderer.of(self._store.schema, style)
+        return self._rendered(self._whole(operation, turn, connection), style)
 
     def _whole(self, operation: Operation[R], turn: Turn, connection: Any) -> Plan[R]:
         yield from _refuse_autocommit(connection)
-        yield from Belonging.of(self._store).check(_native(connection))
+        native = _native(connection)
+        yield from Belonging.of(self._store).check(native)
+        if isinstance(operation, Start) and (yield from StartRights.of(self._store).only_by_functions(native)):
+            self._render = self._render.with_calls()
         answer = yield from plan_of(turn, operation)
         if not self._store.notify:
             return answer  # the transaction tells of what is left in the turn
@@ -120,6 +125,23 @@ class Joining:
             for payload in payloads(hints):
                 yield Statement(_NOTIFY, {"channel": channel(self._store.schema), "payload": payload})
         return answer
+
+    def _rendered(self, steps: Plan[R], style: Style) -> Plan[R]:
+        """A plan as the driver takes it, within a transaction that is open: no step begins or ends one."""
+        try:
+            step = next(steps)
+            while True:
+                rows: list[Row] = []
+                if step is not BEGIN and step is not COMMIT:
+                    rendered = self._render(step.sql)
+                    for parameters in sets_of(step):
+                        given = rendered.values(parameters) if style is Style.NUMBERED else parameters
+                        rows += yield Statement(rendered.text, given)
+                step = steps.send(rows)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        finally:
+            steps.close()
 
     @contextmanager
     def _translated(self) -> Generator[None]:
@@ -145,24 +167,6 @@ class Joining:
 
     def send_soon(self, hints: Hints, /) -> None:
         self._store.send_soon(hints)
-
-
-def _rendered(steps: Plan[R], render: Renderer, style: Style) -> Plan[R]:
-    """A plan in a driver's words, within a transaction that is open: no step begins or ends one."""
-    try:
-        step = next(steps)
-        while True:
-            rows: list[Row] = []
-            if step is not BEGIN and step is not COMMIT:
-                rendered = render(step.sql)
-                for parameters in sets_of(step):
-                    given = rendered.values(parameters) if style is Style.NUMBERED else parameters
-                    rows += yield Statement(rendered.text, given)
-            step = steps.send(rows)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
-    finally:
-        steps.close()
 
 
 def _refuse_autocommit(connection: Any) -> Plan[None]:

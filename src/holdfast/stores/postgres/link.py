@@ -45,6 +45,10 @@ class _State:
         self._render = render
         self._until = math.inf
 
+    def call_functions(self) -> None:
+        """Start jobs by the functions of the schema: this role may not write to the tables."""
+        self._render = self._render.with_calls()
+
     def start_clock(self) -> None:
         """A plan begins, which has the deadline for all its tries together to hold what it needs."""
         self._until = time.monotonic() + self._deadline

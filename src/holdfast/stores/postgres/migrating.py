@@ -11,6 +11,7 @@ from typing import Final
 import psycopg
 
 from holdfast.sql.files import read
+from holdfast.stores.postgres import start_functions
 from holdfast.stores.postgres.deadline import deadlines
 from holdfast.stores.postgres.rendering import in_schema
 
@@ -25,8 +26,8 @@ _NUMBERS: Final = "select number from holdfast.migration"
 
 
 def steps() -> dict[str, str]:
-    """The steps by name, in order."""
-    return read("holdfast.stores.postgres.migrations")
+    """The steps by name, in order. The functions of the second are made from the statements that they run."""
+    return {**read("holdfast.stores.postgres.migrations"), "0002_start_functions": start_functions.migration()}
 
 
 def script(schema: str) -> str:

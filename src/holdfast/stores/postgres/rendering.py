@@ -7,6 +7,8 @@ from enum import Enum
 from functools import cache
 from typing import Any, NamedTuple
 
+from holdfast.stores.postgres.start_functions import CALLS
+
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _SCHEMA = re.compile(r"\bholdfast\.")
 
@@ -36,13 +38,15 @@ class Renderer:
 
     @classmethod
     @cache
-    def of(cls, schema: str, style: Style) -> Renderer:
-        """The one renderer of a schema and style."""
-        return cls(schema, style)
+    def of(cls, schema: str, style: Style, *, calls: bool = False) -> Renderer:
+        """The one renderer of a schema and style. `calls`: the statements of a start become calls of functions."""
+        return cls(schema, style, calls=calls)
 
-    def __init__(self, schema: str, style: Style) -> None:
-        self._schema = f'"{schema}".'
+    def __init__(self, schema: str, style: Style, *, calls: bool = False) -> None:
+        self.schema = schema
+        self._prefix = f'"{schema}".'
         self._style = style
+        self._calls = calls
         self._rendered: dict[str, Rendered] = {}
 
     def __call__(self, sql: str) -> Rendered:
@@ -51,9 +55,15 @@ class Renderer:
             rendered = self._rendered[sql] = self._render(sql)
         return rendered
 
+    def with_calls(self) -> Renderer:
+        """The same for a role that may start jobs by the functions of the schema only."""
+        return Renderer.of(self.schema, self._style, calls=True)
+
     def _render(self, sql: str) -> Rendered:
+        if self._calls:
+            sql = CALLS.get(sql, sql)
         names = list(dict.fromkeys(_PARAMETER.findall(sql)))
-        text = in_schema(sql, self._schema)
+        text = in_schema(sql, self._prefix)
         if self._style is Style.NAMED:
             text = _PARAMETER.sub(r"%(\1)s", text.replace("%", "%%"))
         else:

@@ -1,4 +1,4 @@
--- insert_jobs: new jobs, in order; one row tells of all.
+-- insert_jobs: new jobs, in order, and the chains that they wait for; one row tells of all.
 -- A list that would hold nothing but defaults is sent empty; unnest fills it up with nulls.
 -- An id that exists already is passed over: the same start was sent before.
 with clock as materialized (
@@ -23,6 +23,11 @@ with clock as materialized (
      order by new.place
         on conflict (id) do nothing
     returning seq, id, chain_id, type
+), named as (
+    insert into holdfast.blocker (job_id, position, chain_id)
+    select created.id, named.position, named.chain_id
+      from unnest(:blocked_ids::text[], :positions::int[], :blocker_ids::text[]) named (job_id, position, chain_id)
+      join created on created.id = named.job_id
 ), counted as (
     insert into holdfast.tally (type, jobs) select created.type, count(*) from created group by created.type
 ), recorded as (

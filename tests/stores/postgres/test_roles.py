@@ -1,0 +1,377 @@
+"""The roles of the guide: each may do its own task and nothing else, and a refusal names the privilege."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import psycopg
+import pytest
+from psycopg.errors import InsufficientPrivilege, InvalidParameterValue, UndefinedFunction
+from typer.testing import CliRunner
+
+from holdfast import NotPermitted
+from holdfast.cli.app import app
+from holdfast.operations import (
+    Cancel,
+    ClaimJobs,
+    Delete,
+    Examine,
+    Filter,
+    GetChains,
+    GetJobs,
+    GetStats,
+    Listen,
+    ListJobs,
+    Operation,
+    Prune,
+    Reap,
+    Renew,
+    Settle,
+    Start,
+    TypeTerms,
+)
+from holdfast.record import Status
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.start_functions import FUNCTIONS
+from holdfast.testing.builders import completed, new_job
+from tests.servers.postgres import Postgres
+
+TERMS = (TypeTerms("resize", 60_000_000, 25),)
+GUIDE = Path(__file__).parents[3] / "docs" / "stores" / "postgres.md"
+
+
+@pytest.fixture
+def roles(server: Postgres, store: PostgresStore, connection: psycopg.Connection) -> Iterator[dict[str, PostgresStore]]:
+    """A store handle for each of the roles that the guide describes."""
+    found = re.search(r"```sql roles\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    assert found is not None
+    suffix = store.schema
+    text = found[1].replace("holdfast.", f'"{store.schema}".').replace("schema holdfast", f'schema "{store.schema}"')
+    text = re.sub(r"holdfast_(\w+)", rf"\1_{suffix}", text)
+    connection.execute(text.encode())
+    stores: dict[str, PostgresStore] = {}
+    for role in ("reads", "starts", "works"):
+        connection.execute(f"alter role {role}_{suffix} login".encode())
+        stores[role] = PostgresStore(server.address(user=f"{role}_{suffix}", schema=store.schema, notify="off"))
+    yield stores
+    for role, handle in stores.items():
+        handle.close_sync()
+        connection.execute(f"drop owned by {role}_{suffix}".encode())
+        connection.execute(f"drop role {role}_{suffix}".encode())
+
+
+@pytest.fixture
+def starter(server: Postgres, store: PostgresStore, roles: dict[str, PostgresStore]) -> Iterator[psycopg.Connection]:
+    """A connection of an attacker who has the role that only starts."""
+    with server.connect(user=f"starts_{store.schema}") as connection:
+        yield connection
+
+
+def refused(store: PostgresStore, operation: Operation[Any], privilege: str) -> None:
+    with pytest.raises(NotPermitted) as caught:
+        store.perform_sync(operation)
+    assert privilege in caught.value.privilege
+    assert "permission denied" in str(caught.value)
+
+
+def call(starter: psycopg.Connection, store: PostgresStore, name: str, *values: Any) -> list[Any]:
+    """What a function answers to these values."""
+    places = ", ".join(["%s"] * len(values))
+    return starter.execute(f'select * from "{store.schema}".start_{name}({places})'.encode(), values).fetchall()
+
+
+# What each role may do
+
+
+def test_one_role_only_reads(roles: dict[str, PostgresStore], store: PostgresStore) -> None:
+    job = new_job()
+    store.perform_sync(Start((job,)))
+
+    assert len(roles["reads"].perform_sync(ListJobs(Filter(), 10))) == 1
+    assert roles["reads"].perform_sync(GetStats())[0].due == 1
+    assert roles["reads"].perform_sync(GetChains((job.id,))) != [None]
+    refused(roles["reads"], Start((new_job(),)), "EXECUTE on all functions in schema")
+
+
+def test_one_role_starts_every_kind_of_chain(roles: dict[str, PostgresStore], store: PostgresStore) -> None:
+    starts = roles["starts"]
+    first, alone = new_job(key="one"), new_job()
+    ended = new_job()
+    store.perform_sync(Start((ended,)))
+    store.perform_sync(Cancel((ended.id,)))
+    doomed = new_job(after=(ended.id,), on_blocker_failure="fail")
+
+    starts.perform_sync(Start((first, new_job(after=(first.id,)), alone)))
+    starts.perform_sync(Start(tuple(new_job() for _ in range(2500))))
+    (lone,) = starts.perform_sync(Start((new_job(delay=1_000_000, priority=-3, keep=0),)))
+    (again,) = starts.perform_sync(Start((new_job(key="one"),)))
+    (same,) = starts.perform_sync(Start((alone,)))
+    (failed,) = starts.perform_sync(Start((doomed,)))
+
+    assert not lone.deduplicated
+    assert again.deduplicated
+    assert again.chain.first.id == first.id
+    assert same.deduplicated
+    assert failed.chain.last.status is Status.FAILED
+    assert starts.perform_sync(GetChains((doomed.id,))) == [failed.chain]
+    jobs = store.perform_sync(ListJobs(Filter(), 9999))
+    assert len(jobs) == 2506
+    assert [job.open_blockers for job in jobs if job.status is Status.BLOCKED] == [1]
+
+
+def test_events_of_a_role_that_only_starts_are_recorded(
+    roles: dict[str, PostgresStore], store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    ended = new_job()
+    store.perform_sync(Start((ended,)))
+    store.perform_sync(Cancel((ended.id,)))
+    store.perform_sync(Listen("listener", 60_000_000))
+    doomed = new_job(after=(ended.id,), on_blocker_failure="fail")
+
+    roles["starts"].perform_sync(Start((new_job(), doomed)))
+
+    rows = connection.execute(f'select kind from "{store.schema}".event order by seq'.encode()).fetchall()
+    assert [kind for (kind,) in rows] == ["created", "created", "failed"]
+
+
+def test_one_role_may_start_jobs_and_nothing_else(roles: dict[str, PostgresStore], store: PostgresStore) -> None:
+    job = new_job()
+    roles["starts"].perform_sync(Start((job,)))
+
+    works = "SELECT, INSERT, UPDATE and DELETE on all tables in schema"
+    refused(roles["starts"], ClaimJobs(TERMS, 1, "worker", "token"), works)
+    refused(roles["starts"], Cancel((job.id,)), works)
+    refused(roles["starts"], Delete((job.id,)), works)
+    refused(roles["starts"], ListJobs(Filter(), 10), "SELECT on all tables in schema")
+    refused(roles["starts"], GetJobs((job.id,)), "SELECT on all tables in schema")
+
+
+def test_a_role_without_the_schema_is_told_so(server: Postgres, store: PostgresStore) -> None:
+    with server.connect() as connection:
+        connection.execute(f"create role empty_{store.schema} login".encode())
+        handle = PostgresStore(server.address(user=f"empty_{store.schema}", schema=store.schema, notify="off"))
+        refused(handle, Start((new_job(),)), "USAGE on schema")
+        handle.close_sync()
+        connection.execute(f"drop role empty_{store.schema}".encode())
+
+
+def test_one_role_works(roles: dict[str, PostgresStore]) -> None:
+    worker = roles["works"]
+    worker.perform_sync(Start((new_job(key="one", keep=0), new_job())))
+
+    jobs = worker.perform_sync(ClaimJobs(TERMS, 2, "worker", "token"))
+    worker.perform_sync(Renew(tuple((job.claim, 1) for job in jobs)))
+    settled = worker.perform_sync(Settle((completed(jobs[0]),)))
+    reaped = worker.perform_sync(Reap(("resize",), (), 10))
+
+    assert [each.written for each in settled] == [True]
+    assert len(reaped) == 1
+    assert worker.perform_sync(Prune(10)) == [jobs[0].id]
+    assert worker.perform_sync(Examine())
+
+
+def test_a_role_that_only_starts_does_so_in_its_own_transaction(
+    server: Postgres, roles: dict[str, PostgresStore], store: PostgresStore
+) -> None:
+    kept, undone = new_job(key="kept"), new_job()
+
+    with psycopg.connect(
+        host=str(server.home), port=server.port, user=f"starts_{store.schema}", dbname="postgres"
+    ) as tx:
+        roles["starts"].join_sync(tx).perform(Start((undone,)))
+        tx.rollback()
+        roles["starts"].join_sync(tx).perform(Start((kept,)))
+
+    chains = store.perform_sync(GetChains((kept.id, undone.id)))
+    assert [chain is None for chain in chains] == [False, True]
+
+
+async def test_a_role_that_only_starts_does_so_with_asyncpg(
+    server: Postgres, roles: dict[str, PostgresStore], store: PostgresStore
+) -> None:
+    job = new_job(key="kept")
+    connect: Any = asyncpg.connect  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    connection: Any = await connect(
+        host=str(server.home), port=server.port, user=f"starts_{store.schema}", database="postgres"
+    )
+
+    async with connection.transaction():
+        await roles["starts"].join(connection).perform(Start((job,)))
+    await connection.close()
+
+    assert store.perform_sync(GetChains((job.id,))) != [None]
+
+
+def test_a_missing_privilege_within_a_transaction_is_named(
+    server: Postgres, roles: dict[str, PostgresStore], store: PostgresStore
+) -> None:
+    with (
+        psycopg.connect(host=str(server.home), port=server.port, user=f"reads_{store.schema}", dbname="postgres") as tx,
+        pytest.raises(NotPermitted, match="EXECUTE on all functions"),
+    ):
+        roles["reads"].join_sync(tx).perform(Start((new_job(),)))
+
+
+def test_the_command_line_exits_with_1(server: Postgres, roles: dict[str, PostgresStore], store: PostgresStore) -> None:
+    address = server.address(user=f"reads_{store.schema}", schema=store.schema)
+
+    ended = CliRunner().invoke(app, ["pause", "resize", "--store", address])
+
+    assert ended.exit_code == 1
+    assert "UPDATE and DELETE" in ended.output
+
+
+# What an attacker with the role that only starts may try
+
+
+def test_the_tables_are_closed_to_it(starter: psycopg.Connection, store: PostgresStore) -> None:
+    victim = new_job()
+    store.perform_sync(Start((victim,)))
+    forged = "created_at, scheduled_at, status, id, type, chain_id, chain_index, input, output"
+    for statement in (
+        f"insert into job ({forged}) values (0, 0, 'completed', 'x', 'resize', '{victim.id}', 1, '', '1')",
+        "update job set awaited = false",
+        "delete from job",
+        "select token from job",
+        "select * from record",
+        "select * from readable",
+        "insert into blocker values ('a', 0, 'b')",
+        "insert into tally (type, jobs) values ('resize', -1)",
+        "insert into event (at, kind, job_id, chain_id, type, attempt) values (0, 'completed', 'a', 'a', 'resize', 0)",
+        "delete from key",
+        "select * from attempt",
+    ):
+        starter.execute(f'set search_path = "{store.schema}"'.encode())
+        with pytest.raises(InsufficientPrivilege):
+            starter.execute(statement.encode())
+
+
+def test_the_functions_are_closed_to_everybody_else(server: Postgres, store: PostgresStore) -> None:
+    with server.connect() as connection:
+        rows = connection.execute(
+            """select proname, prosecdef, proconfig, has_function_privilege('public', pg_proc.oid, 'EXECUTE')
+                 from pg_proc join pg_namespace on pg_namespace.oid = pronamespace
+                where nspname = %s and proname like 'start\\_%%'""",
+            [store.schema],
+        ).fetchall()
+
+    assert {row[0] for row in rows} == {f"start_{each.name}" for each in FUNCTIONS}
+    assert {(row[1], tuple(row[2]), row[3]) for row in rows} == {(True, ("search_path=pg_catalog, pg_temp",), False)}
+
+
+def test_it_cannot_add_a_step_to_a_chain(starter: psycopg.Connection, store: PostgresStore) -> None:
+    (function,) = [each for each in FUNCTIONS if each.name == "insert_jobs"]
+    assert {"chain_ids", "chain_indexes", "now"}.isdisjoint(function.parameters)
+    (alone,) = [each for each in FUNCTIONS if each.name == "insert_job"]
+    written = re.findall(r"insert into holdfast\.job \(([^)]*)\)", function.definition + alone.definition)
+    assert len(written) == 2
+    for columns in written:
+        assert {"output", "error", "token", "worker", "finished_at", "attempt"}.isdisjoint(re.split(r",\s*", columns))
+
+
+def test_it_cannot_overwrite_a_job(starter: psycopg.Connection, store: PostgresStore) -> None:
+    victim = new_job(input=b'"mine"')
+    store.perform_sync(Start((victim,)))
+
+    rows = call(starter, store, "insert_job", *alone(victim.id))
+
+    (record,) = store.perform_sync(GetJobs((victim.id,)))
+    assert rows[0][0] == []
+    assert record is not None
+    assert record.input == b'"mine"'
+
+
+def alone(id: str, *, priority: int = 0, keep: int | None = None, failure: str = "wait") -> list[Any]:
+    return [id, "resize", priority, None, None, 0, None, keep, None, failure, b"1"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        alone(""),
+        alone("x" * 513),
+        alone("a", priority=2**40),
+        alone("a", keep=2**62),
+        alone("a", keep=-1),
+        alone("a", failure="other"),
+    ],
+    ids=["no id", "a long id", "a large priority", "a long keep", "a negative keep", "an unknown word"],
+)
+def test_it_cannot_write_values_that_a_worker_fails_on(
+    starter: psycopg.Connection, store: PostgresStore, values: list[Any]
+) -> None:
+    with pytest.raises(InvalidParameterValue):
+        call(starter, store, "insert_job", *values)
+
+
+def test_it_cannot_fail_a_job_whose_blockers_did_not_fail(starter: psycopg.Connection, store: PostgresStore) -> None:
+    first = new_job()
+    waiting = new_job(after=(first.id,), on_blocker_failure="fail")
+    store.perform_sync(Start((first, waiting)))
+    jobs = store.perform_sync(ListJobs(Filter(), 10))
+
+    assert call(starter, store, "fail_blocked", b"forged", 1, [job.seq for job in jobs]) == []
+
+    assert {job.status for job in store.perform_sync(ListJobs(Filter(), 10))} == {Status.PENDING, Status.BLOCKED}
+
+
+def test_it_cannot_forge_events(
+    starter: psycopg.Connection, store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    job = new_job()
+    store.perform_sync(Start((job,)))
+
+    for kind in ("completed", "failed"):
+        call(starter, store, "record_events", [1], [kind], [job.id], [job.id], ["resize"], [0], [None])
+
+    assert connection.execute(f'select count(*) from "{store.schema}".event'.encode()).fetchone() == (0,)
+
+
+def test_it_cannot_name_blockers_for_a_job_of_another(starter: psycopg.Connection, store: PostgresStore) -> None:
+    first, victim = new_job(), new_job()
+    store.perform_sync(Start((first, victim)))
+    (function,) = [each for each in FUNCTIONS if each.name == "insert_jobs"]
+    given: dict[str, Any] = {name: [] for name in function.parameters}
+    given |= {"ids": ["own"], "types": ["resize"], "inputs": [b"1"]}
+    given |= {"blocked_ids": [victim.id, "own"], "positions": [0, 0], "blocker_ids": [first.id, first.id]}
+    places = ", ".join(f"%({name})s::{kind}" for name, kind in function.parameters.items())
+
+    starter.execute(f'select * from "{store.schema}".start_insert_jobs({places})'.encode(), given)
+
+    with psycopg.connect(starter.info.dsn, user="postgres") as owner:
+        assert owner.execute(f'select job_id from "{store.schema}".blocker'.encode()).fetchall() == [("own",)]
+
+
+def test_it_learns_no_token(starter: psycopg.Connection, store: PostgresStore) -> None:
+    job = new_job()
+    store.perform_sync(Start((job,)))
+    store.perform_sync(ClaimJobs(TERMS, 1, "worker", "secret-token"))
+
+    (row,) = call(starter, store, "chains", [job.id])
+
+    assert job.id in str(row)
+    assert "secret-token" not in str(row)
+
+
+def test_its_own_search_path_changes_nothing(
+    starter: psycopg.Connection, store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    role = f"starts_{store.schema}"
+    evil = f"evil_{store.schema}"
+    connection.execute(f"create schema {evil} authorization {role}".encode())
+    starter.execute(
+        f"create function {evil}.char_length(text) returns integer language plpgsql as "
+        f"$$ begin raise exception 'called as %', current_user; end $$".encode()
+    )
+    starter.execute(f"set search_path = {evil}, pg_catalog".encode())
+
+    assert len(call(starter, store, "insert_job", *alone("own"))[0][0]) == 1
+
+
+def test_it_has_no_function_with_other_parameters(starter: psycopg.Connection, store: PostgresStore) -> None:
+    with pytest.raises(UndefinedFunction):
+        call(starter, store, "insert_job", *alone("own"), "completed")
