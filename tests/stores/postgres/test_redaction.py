@@ -182,6 +182,7 @@ async def test_an_error_that_was_caught_in_complete(
 
     (token,) = tokens
     assert ended.kind == "failed"
+    assert ended.error is not None
     for stored in (str(ended.error), ended.error.traceback, repr(reports)):
         check(stored, PAYLOAD, token, STATEMENT)
     assert "nothing of this transaction is written" in str(ended.error)

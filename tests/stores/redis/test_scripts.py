@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from holdfast.errors import ChainNotFound, StoreUnavailable
+from holdfast.errors import ChainNotFound, NotPermitted
 from holdfast.ids import new_token
 from holdfast.lifecycle import NewJob
 from holdfast.operations import (
@@ -25,6 +25,7 @@ from holdfast.operations import (
 )
 from holdfast.record import Status
 from holdfast.stores.redis import RedisStore
+from holdfast.stores.redis.exchange import Refused
 from holdfast.stores.redis.library import script
 from holdfast.stores.redis.verbs import STEPS, VERBS
 from holdfast.testing.builders import completed, new_job, rescheduled
@@ -112,10 +113,39 @@ def test_a_server_that_takes_no_scripts_is_not_asked_for_ever(product: Product) 
         client.execute_command("ACL", "SETUSER", "poor", "on", ">secret", "~*", "&*", "+@all", "-script")
         store = RedisStore(own.address().replace("redis://", "redis://poor:secret@"))
 
-        with pytest.raises(StoreUnavailable, match="NOPERM"):
+        with pytest.raises(NotPermitted, match="NOPERM"):
             store.open_sync()
 
         store.close_sync()
+
+
+def test_keys_that_a_user_may_not_use_are_not_permitted(product: Product) -> None:
+    with run_redis(product=product) as own, own.connect() as client:
+        client.execute_command("ACL", "SETUSER", "poor", "on", ">secret", "~other*", "&*", "+@all")
+        store = RedisStore(own.address().replace("redis://", "redis://poor:secret@"))
+
+        with pytest.raises(NotPermitted, match="ACL"):
+            store.open_sync()
+
+        store.close_sync()
+
+
+def test_commands_that_a_script_may_not_use_are_not_permitted(product: Product) -> None:
+    with run_redis(product=product) as own, own.connect() as client:
+        client.execute_command("ACL", "SETUSER", "poor", "on", ">secret", "~*", "&*", "+@all", "-zadd")
+        store = RedisStore(own.address().replace("redis://", "redis://poor:secret@"))
+        store.open_sync()
+
+        with pytest.raises(NotPermitted, match="ACL"):
+            store.perform_sync(Start((new_job(),)))
+
+        store.close_sync()
+
+
+def test_the_error_of_an_unknown_command_does_not_show_its_arguments() -> None:
+    text = "ERR unknown command `EVALSHA`, with args beginning with: `sha`, `1`, `key`, `marked-payload`, "
+
+    assert str(Refused(text)) == "ERR unknown command `EVALSHA`"
 
 
 def test_forgotten_scripts_are_given_again(store: RedisStore, server: RedisServer) -> None:

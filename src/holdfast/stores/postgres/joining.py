@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
-from holdfast.operations import Operation, Start
+from holdfast.operations import Operation
 from holdfast.sql import plan
 from holdfast.sql.driver import AsyncDriver, Driver
 from holdfast.sql.plan import Plan, Row, Statement, sets_of
@@ -114,7 +114,7 @@ class Joining:
         yield from _refuse_autocommit(connection)
         native = _native(connection)
         yield from Belonging.of(self._store).check(native)
-        if isinstance(operation, Start) and (yield from StartRights.of(self._store).only_by_functions(native)):
+        if operation.verb == "start" and (yield from StartRights.of(self._store).only_by_functions(native)):
             self._render = self._render.with_calls()
         answer = yield from plan_of(turn, operation)
         if not self._store.notify:

@@ -31,7 +31,7 @@ TRANSIENT = {"TRYAGAIN", "ASK", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "LOADIN
 
 NEEDED = "an ACL as the Redis guide describes it: the commands, the keys and the channels of the namespace"
 """What a user of the server has to be permitted."""
-_DENIED = ("NOPERM", "can't run this command or subcommand", "can't access at least one of the keys")
+_DENIED = ("NOPERM", "ACL failure", "can't run this command or subcommand", "can't access at least one of the keys")
 """Before 7.0 a script that lacks a permission says so in the middle of an error of its own."""
 
 _WRITE = "redis.call('DEL', KEYS[1]) return redis.call('SET', KEYS[1], '', 'PX', 1)"

@@ -1,5 +1,6 @@
 -- insert_jobs: new jobs, in order, and the chains that they wait for; one row tells of all.
 -- A list that would hold nothing but defaults is sent empty; unnest fills it up with nulls.
+-- cardinality: a one-time filter, so that jobs that wait for nothing do not pay for the join.
 -- An id that exists already is passed over: the same start was sent before.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
@@ -28,6 +29,7 @@ with clock as materialized (
     select created.id, named.position, named.chain_id
       from unnest(:blocked_ids::text[], :positions::int[], :blocker_ids::text[]) named (job_id, position, chain_id)
       join created on created.id = named.job_id
+     where cardinality(:blocked_ids::text[]) > 0
 ), counted as (
     insert into holdfast.tally (type, jobs) select created.type, count(*) from created group by created.type
 ), recorded as (
