@@ -1,8 +1,9 @@
 """Events: what happened, for observers in this process and for whoever follows a store live.
 
 Of jobs: created, unblocked, claimed, started, renewed, progressed, completed, continued, retrying (an attempt failed,
-another will follow), rescheduled, released, failed, cancelled, reaped (taken back from a worker that stopped renewing),
-lost (this worker's claim no longer holds), retried (by an operator), hurried, deleted.
+another will follow), mismatched (the worker could not read the input, another worker may), rescheduled, released,
+failed, cancelled, reaped (taken back from a worker that stopped renewing), lost (this worker's claim no longer holds),
+retried (by an operator), hurried, deleted.
 Of processes, by their supervisor: scaled, process_started, process_ready, process_draining, process_ended,
 process_died, reloaded.
 Of workers: worker_started, worker_stopping, worker_stopped, woken, store_error.

@@ -219,9 +219,11 @@ class Chain(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class AttemptReport:
-    """One attempt of a job. `outcome`: running, completed, failed, rescheduled, released, lost or cancelled.
+    """One attempt of a job.
 
-    `number` counts from 1 again after a retry by hand, and a released one is given anew: the order is that of time.
+    `outcome` is running, completed, failed, rescheduled, released, mismatched, lost or cancelled. Mismatched: the input
+    did not match the worker's signature, so the handler was not called. `number` counts from 1 again after a retry by
+    hand. The number of a released or mismatched attempt is given to the next one.
     """
 
     number: int

@@ -105,6 +105,7 @@ class JobType(Generic[P, Q, T_co]):
         self.options = options
         self.retry = options.retry
         self.lease = options.lease
+        self.renew_interval = options.renew_interval
         self.timeout = options.timeout
         self.priority = options.priority
         self.keep = options.keep

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, final, overload
 
 from holdfast.codec import codec_for, plain
+from holdfast.defaults import KEEP
 from holdfast.errors import DuplicateJobType, UnknownJobType
 from holdfast.job_type import AnyJobType, Bound, JobType
-from holdfast.options import DEFAULT_KEEP, Executor, OnBlockerFailure, TypeOptions, refuse_unknown
+from holdfast.options import Executor, OnBlockerFailure, TypeOptions, refuse_unknown
 from holdfast.payload import DEFAULT_LIMIT, HARD_LIMIT
 from holdfast.retry import Retry, Seconds
 
@@ -138,9 +139,10 @@ class Declaration:
         name: str | None = None,
         retry: Retry | None = None,
         lease: Seconds | None = None,
+        renew_interval: Seconds | None = None,
         timeout: Seconds | None = None,
         priority: int = 0,
-        keep: Seconds | None = DEFAULT_KEEP,
+        keep: Seconds | None = KEEP,
         on_blocker_failure: OnBlockerFailure = "wait",
         executor: Executor = "thread",
     ) -> Declaration: ...
@@ -153,9 +155,10 @@ class Declaration:
         name: str | None = None,
         retry: Retry | None = None,
         lease: Seconds | None = None,
+        renew_interval: Seconds | None = None,
         timeout: Seconds | None = None,
         priority: int = 0,
-        keep: Seconds | None = DEFAULT_KEEP,
+        keep: Seconds | None = KEEP,
         on_blocker_failure: OnBlockerFailure = "wait",
         executor: Executor = "thread",
         **unknown: object,
@@ -163,6 +166,7 @@ class Declaration:
         """Declare a function as a job type, or, given options, make a decorator that does.
 
         The type's name is the function's unless `name` says otherwise. `lease` and `timeout` are per attempt,
+        `renew_interval` is how often the lease is renewed (by default three times while it lasts),
         `keep` is how long a finished chain stays (None: for ever), `on_blocker_failure` what becomes of a job whose
         blocker failed, `executor` where a plain function runs. What is None is the worker's to say.
         """
@@ -171,7 +175,9 @@ class Declaration:
             refuse_unknown("jobs.job" if self._handled else "jobs.declare", unknown, known=known)
         if function is not None:
             return self._declare(function)
-        options = TypeOptions(retry, lease, timeout, priority, keep, on_blocker_failure, executor)
+        options = TypeOptions(
+            retry, lease, timeout, priority, keep, on_blocker_failure, executor, renew_interval
+        )  # fmt: skip
         return Declaration(self._jobs, handled=self._handled, name=name, options=options)
 
     def _declare(self, function: Callable[..., Any]) -> AnyJobType:

@@ -11,10 +11,15 @@ from typing import Literal
 
 import msgspec
 
-from holdfast.clock import Micros, duration, to_micros
+from holdfast.clock import SECOND, Micros, duration, to_micros
+from holdfast.defaults import MISMATCH_TIMEOUT
+from holdfast.errors import PayloadRefused
 from holdfast.failure import describe
 from holdfast.record import FOR_EVER, Claim, Record, Status
 from holdfast.retry import Retry, Seconds, seconds
+
+SHORTEST_MISMATCH_DELAY = Retry(initial=0.1, multiplier=2, maximum=5, jitter=0)
+"""A type whose `Retry` hardly waits must not make a worker claim the same unreadable job over and over."""
 
 DedupScope = Literal["incomplete", "successful", "any"]
 """Which chains of a key count: unfinished ones; also completed ones that are not past their keep time; every one."""
@@ -107,7 +112,16 @@ class Released(msgspec.Struct, frozen=True):
     """The worker gives the job back untouched: its attempt does not count."""
 
 
-Outcome = Returned | Continued | Raised | Released
+class Mismatched(msgspec.Struct, frozen=True):
+    """The input, or a blocker's output, does not match this worker's signatures: the handler was not called.
+
+    The attempt does not count. A newer worker may be able to read it.
+    """
+
+    error: PayloadRefused
+
+
+Outcome = Returned | Continued | Raised | Released | Mismatched
 
 
 class Reschedule(Exception):
@@ -135,8 +149,8 @@ class Cancel(Exception):
         super().__init__(reason)
 
 
-def settle(job: Record, outcome: Outcome, retry: Retry) -> Settlement:
-    """Decide where an attempt leaves its job."""
+def settle(job: Record, outcome: Outcome, retry: Retry, *, mismatch_timeout: Seconds = MISMATCH_TIMEOUT) -> Settlement:
+    """Decide where an attempt leaves its job. `mismatch_timeout`: how long its input may be unreadable."""
     claim = job.claim
     match outcome:
         # The first two take their fields by name: a pattern that binds them takes as long as the rest of this.
@@ -151,6 +165,8 @@ def settle(job: Record, outcome: Outcome, retry: Retry) -> Settlement:
             )  # fmt: skip
         case Released():
             return Settlement(claim, Status.PENDING, "released")
+        case Mismatched(error):
+            return _settle_mismatch(job, error, retry, duration(seconds(mismatch_timeout)))
         case Raised(Cancel() as error):
             return Settlement(claim, Status.CANCELLED, "cancelled", error=describe(error))
         case Raised(Fail() as error):
@@ -163,6 +179,23 @@ def settle(job: Record, outcome: Outcome, retry: Retry) -> Settlement:
         case Raised(error):
             delay = duration(retry.delay(job.attempt))
             return Settlement(claim, Status.PENDING, "failed", error=describe(error), delay=delay)
+
+
+def _settle_mismatch(job: Record, error: PayloadRefused, retry: Retry, timeout: Micros) -> Settlement:
+    """Try again after the delay of the n-th failure, n being the mismatches in a row; fail when the time is over.
+
+    Both times are the store's: of the first mismatch, and of this claim. The last delay ends with the timeout.
+    """
+    begun = job.started_at or 0
+    left = timeout if job.mismatched_at is None else job.mismatched_at + timeout - begun
+    if left <= 0:
+        span = f"{timeout / SECOND:g} s"
+        refused = PayloadRefused(f"{error}. No worker accepted it within {span} (mismatch_timeout)")
+        refused.__cause__ = error
+        return Settlement(job.claim, Status.FAILED, "mismatched", error=describe(refused))
+    number = (job.mismatches or 0) + 1
+    delay = duration(max(retry.delay(number), SHORTEST_MISMATCH_DELAY.delay(number)))
+    return Settlement(job.claim, Status.PENDING, "mismatched", error=describe(error), delay=min(delay, left))
 
 
 def has_attempts_left(job: Record) -> bool:

@@ -20,6 +20,7 @@ _LEVELS = {
     "progressed": logging.DEBUG,
     "woken": logging.DEBUG,
     "retrying": logging.WARNING,
+    "mismatched": logging.WARNING,
     "reaped": logging.WARNING,
     "lost": logging.WARNING,
     "store_error": logging.WARNING,

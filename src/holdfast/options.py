@@ -9,6 +9,7 @@ from typing import Literal, NoReturn, Protocol, TypedDict, get_args
 
 import msgspec
 
+from holdfast.defaults import KEEP
 from holdfast.payload import flaw
 from holdfast.retry import Retry, Seconds, seconds
 
@@ -20,7 +21,6 @@ _DEDUP: tuple[str, ...] = get_args(Dedup)
 _ON_BLOCKER_FAILURE: tuple[str, ...] = get_args(OnBlockerFailure)
 _EXECUTOR: tuple[str, ...] = get_args(Executor)
 
-DEFAULT_KEEP = timedelta(days=7)
 MAX_TEXT = 512
 # Far enough, and far from where microseconds and dates overflow.
 _A_CENTURY = 100 * 365.25 * 86400
@@ -71,14 +71,15 @@ class TypeOptions:
     lease: Seconds | None = None
     timeout: Seconds | None = None
     priority: int = 0
-    keep: Seconds | None = DEFAULT_KEEP
+    keep: Seconds | None = KEEP
     on_blocker_failure: OnBlockerFailure = "wait"
     executor: Executor = "thread"
+    renew_interval: Seconds | None = None
 
     def __post_init__(self) -> None:
         if self.retry is not None and not isinstance(self.retry, Retry):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"retry must be a Retry, not {type(self.retry).__name__}")
-        check_duration("lease", self.lease)
+        check_renewal(self.lease, self.renew_interval)
         check_duration("timeout", self.timeout)
         check_duration("keep", self.keep, zero=True)
         _check_priority(self.priority)
@@ -170,6 +171,17 @@ def check_duration(option: str, value: Seconds | None, *, zero: bool = False) ->
     if not 0 <= length <= _A_CENTURY or (length == 0 and not zero):
         least = "at least 0" if zero else "more than 0"
         raise ValueError(f"{option} must be {least} seconds, and at most a hundred years, not {value}")
+
+
+def check_renewal(lease: Seconds | None, renew_interval: Seconds | None, *, names: str = "") -> None:
+    """Refuse what is no sensible span of time, and a renewal interval that is not shorter than the lease."""
+    check_duration("lease", lease)
+    check_duration("renew_interval", renew_interval)
+    if lease is not None and renew_interval is not None and seconds(renew_interval) >= seconds(lease):
+        raise ValueError(
+            f"{names}renew_interval ({seconds(renew_interval):g} s) must be shorter than the lease "
+            f"({seconds(lease):g} s): the lease would end before it is renewed"
+        )
 
 
 def refuse_unknown(call: str, given: Iterable[str], *, known: Iterable[str]) -> NoReturn:

@@ -77,6 +77,10 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     blockers: int
     open_blockers: int
     on_blocker_failure: str
+    mismatches: int | None = None
+    """How many attempts in a row ended since the input did not match the worker's signature. None: the last did not."""
+    mismatched_at: Micros | None = None
+    """When the first of them ended."""
 
     def __repr__(self) -> str:
         """Without the token and the payloads: a record may appear in the text of an error."""

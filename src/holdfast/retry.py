@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from holdfast import defaults
+
 Seconds = float | timedelta
 
 
@@ -23,11 +25,11 @@ class Retry:
     `max_attempts` counts every attempt, the first one and crashes included; None means for ever.
     """
 
-    initial: Seconds = 10.0
-    multiplier: float = 2.0
-    maximum: Seconds = 300.0
-    jitter: float = 0.1
-    max_attempts: int | None = 25
+    initial: Seconds = defaults.RETRY_INITIAL
+    multiplier: float = defaults.RETRY_MULTIPLIER
+    maximum: Seconds = defaults.RETRY_MAXIMUM
+    jitter: float = defaults.RETRY_JITTER
+    max_attempts: int | None = defaults.MAX_ATTEMPTS
 
     def __post_init__(self) -> None:
         # NaN fails every comparison, so it is refused too.

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from holdfast.defaults import KEEP
 from holdfast.jobs import Jobs
-from holdfast.options import DEFAULT_KEEP, StartOptions, TypeOptions
+from holdfast.options import StartOptions, TypeOptions
 
 jobs = Jobs()
 
@@ -107,6 +108,6 @@ def test_type_options_that_make_no_sense_are_refused(options: dict[str, Any]) ->
 
 
 def test_a_chain_is_kept_for_a_week_unless_told_otherwise() -> None:
-    assert TypeOptions().keep == DEFAULT_KEEP == timedelta(days=7)
+    assert TypeOptions().keep == KEEP == timedelta(days=7)
     with pytest.raises(TypeError, match="retry must be a Retry"):
         jobs.job(retry=3)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]

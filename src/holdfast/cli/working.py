@@ -16,6 +16,7 @@ from holdfast.cli.logs import log_to_stderr
 from holdfast.cli.times import optional_duration, positive_duration
 from holdfast.client import Client
 from holdfast.config import Settings
+from holdfast.defaults import CONCURRENCY, GRACE, POLL_INTERVAL, SUPERVISED_LEASE
 from holdfast.jobs import Jobs
 from holdfast.observer import log
 from holdfast.supervisor import Group
@@ -39,7 +40,7 @@ def worker(
         str | None, typer.Option(metavar="NAME", help="Work as [workers.NAME] of the file says, not as [workers] does.")
     ] = None,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help="Jobs at a time; else as the file says, else 10.")
+        int | None, typer.Option(min=1, help=f"Jobs at a time; else as the file says, else {CONCURRENCY}.")
     ] = None,
     types: Annotated[
         list[str] | None,
@@ -48,17 +49,24 @@ def worker(
     lease: Annotated[
         str | None,
         typer.Option(
-            metavar="DURATION", help="How long a claim holds without being renewed; else as the file says, else 30s."
+            metavar="DURATION",
+            help=f"How long a claim holds without being renewed; else as the file says, else {SUPERVISED_LEASE:g}s.",
+        ),
+    ] = None,
+    renew_interval: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION", help="How often a lease is renewed; else as the file says, else a third of the lease."
         ),
     ] = None,
     poll_interval: Annotated[
         str, typer.Option(metavar="DURATION", help="Look for work at least this often, while wake-ups arrive too.")
-    ] = "60s",
+    ] = f"{POLL_INTERVAL:g}s",
     grace: Annotated[
         str | None,
         typer.Option(
             metavar="DURATION",
-            help="How long running jobs may take to end when stopped; else as the file says, else 25s.",
+            help=f"How long running jobs may take to end when stopped; else as the file says, else {GRACE:g}s.",
         ),
     ] = None,
     worker_id: Annotated[str | None, typer.Option(metavar="NAME", help="Its name; made up otherwise.")] = None,
@@ -87,12 +95,21 @@ def worker(
         made = Worker(
             client, concurrency=concurrency or terms.concurrency, types=names or _share(settings, jobs, group=terms),
             lease=terms.lease if lease is None else positive_duration(lease, "--lease"),
+            renew_interval=_renew_interval(terms, lease, renew_interval),
             grace=terms.grace if ended is None else ended, worker_id=worker_id,
-            poll_interval=positive_duration(poll_interval, "--poll-interval"), poll_without_wakeups=terms.poll_interval,
-            retry=terms.retry, timeout=terms.timeout, memory_limit=terms.memory_limit,
+            poll_interval=positive_duration(poll_interval, "--poll-interval"),
+            poll_without_wakeups=terms.poll_without_wakeups, retry=terms.retry, timeout=terms.timeout,
+            mismatch_timeout=terms.mismatch_timeout, memory_limit=terms.memory_limit,
         )  # fmt: skip
     event_loop.run(_work(client, made))
     run.answer({"worker": made.id, "stopped": True})
+
+
+def _renew_interval(terms: Group, lease: str | None, typed: str | None) -> float | None:
+    """The one that was typed; else the file's, which belongs to the file's lease."""
+    if typed is not None:
+        return positive_duration(typed, "--renew-interval")
+    return terms.renew_interval if lease is None else None
 
 
 def jobs_to_run(run: Invocation, target: str | None = None) -> Jobs:

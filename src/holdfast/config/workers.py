@@ -51,6 +51,7 @@ def _read_group(table: Table, usual: Group, *, retries: dict[str, Retry]) -> Gro
     if least > most:
         said = "default_count" if "default_count" in table else "max_count"
         raise table.error(said, f"default_count ({least}) must not exceed max_count ({most})")
+    lease = table.number("lease_timeout_seconds", usual.lease, zero=False)
     limit = table.count("memory_limit_mb", (usual.memory_limit or 0) // MEGABYTE, least=32)
     return replace(
         usual,
@@ -59,15 +60,28 @@ def _read_group(table: Table, usual: Group, *, retries: dict[str, Retry]) -> Gro
         default_count=least,
         max_count=most,
         concurrency=table.count("concurrency", usual.concurrency, least=1),
-        poll_interval=table.number("poll_interval_ms", usual.poll_interval * 1000, least=1) / 1000,
+        poll_without_wakeups=table.number("poll_interval_ms", usual.poll_without_wakeups * 1000, least=1) / 1000,
         scale_interval=table.number("scale_interval_ms", usual.scale_interval * 1000, least=10) / 1000,
         scale_down_after=table.number("scale_down_seconds", usual.scale_down_after),
-        lease=table.number("lease_timeout_seconds", usual.lease, zero=False),
+        lease=lease,
+        renew_interval=_read_renew_interval(table, usual, lease=lease),
+        mismatch_timeout=table.number("mismatch_timeout_seconds", usual.mismatch_timeout),
         grace=table.number("grace_seconds", usual.grace),
         timeout=table.number("timeout_seconds", usual.timeout or 0.0, zero=False) or None,
         memory_limit=limit * MEGABYTE or None,
         retry=policy(table, retries, default=usual.retry),
     )
+
+
+def _read_renew_interval(table: Table, usual: Group, *, lease: float) -> float | None:
+    """None, and so a third of the lease, where the file does not say it; [workers] says it for its own lease only."""
+    inherited = usual.renew_interval if "lease_timeout_seconds" not in table else None
+    interval = table.number("renew_interval_seconds", inherited or 0.0, zero=False) or None
+    if interval is not None and interval >= lease:
+        raise table.error(
+            "renew_interval_seconds", f"must be less than lease_timeout_seconds ({lease:g}), not {interval:g}"
+        )
+    return interval
 
 
 def _read_queues(table: Table) -> tuple[str, ...] | None:

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from holdfast.clock import SECOND, duration, to_datetime
 from holdfast.failure import describe
 from holdfast.interruption import ends_task
-from holdfast.lifecycle import Outcome, Raised, Settlement
+from holdfast.lifecycle import Mismatched, Outcome, Raised, Settlement
 from holdfast.options import check_duration
-from holdfast.queue.queue_type import QueueType, Undecodable
+from holdfast.queue.queue_type import QueueType
 from holdfast.record import Record
 from holdfast.retry import Seconds, seconds
 
@@ -66,7 +66,7 @@ class AfterExecution:
 
     async def __call__(self, record: Record, outcome: Outcome, settlement: Settlement) -> Settlement:
         """What shall be written, given what would be."""
-        if isinstance(outcome, Raised) and isinstance(outcome.error, Undecodable):
+        if isinstance(outcome, Mismatched):
             return settlement  # nothing was executed
         try:
             execution = self._execution(record, outcome, settlement)

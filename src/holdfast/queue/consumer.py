@@ -35,12 +35,14 @@ class Consumer:
         poll_interval: Seconds,
         worker_id: str | None,
         middlewares: Iterable[Middleware],
+        mismatch_timeout: Seconds,
     ) -> None:
         # Here, and not only by the worker that is made when it starts: a mistake shows where it is made.
         if concurrency < 1:
             raise ValueError(f"concurrency must be at least 1, not {concurrency}")
         check_duration("grace", grace, zero=True)
         check_duration("poll_interval", poll_interval)
+        check_duration("mismatch_timeout", mismatch_timeout, zero=True)
         self._client = client
         self._type = type
         self._relay = relay
@@ -51,6 +53,7 @@ class Consumer:
         self._poll_interval = poll_interval
         self._worker_id = worker_id
         self._middlewares = tuple(middlewares)
+        self._mismatch_timeout = mismatch_timeout
         self._worker: Worker | None = None
         """The one that runs jobs, or last did: outcomes of its last attempts may still be on their way."""
         self._at_work = False
@@ -81,6 +84,7 @@ class Consumer:
         self._worker = Worker(
             self._client, types=[self._type], concurrency=self._concurrency, grace=self._grace,
             poll_interval=self._poll_interval, worker_id=self._worker_id, middlewares=self._middlewares,
+            mismatch_timeout=self._mismatch_timeout,
         )  # fmt: skip
         self._at_work = True
         return self._worker

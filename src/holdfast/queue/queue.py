@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, Unpack, overload
 
-from holdfast import steps, waiting
+from holdfast import defaults, steps, waiting
 from holdfast.calls import no_trace
 from holdfast.client import Client
 from holdfast.events import Event
@@ -45,17 +45,19 @@ class Queue(Generic[P, R]):
         name: str,
         *,
         store: str | Store,
-        concurrency: int = 1,
-        max_retries: int | None = 3,
+        concurrency: int = defaults.QUEUE_CONCURRENCY,
+        max_retries: int | None = defaults.QUEUE_MAX_RETRIES,
         retry: Retry | None = None,
-        visibility_timeout: Seconds = 30,
-        result_ttl: Seconds | None = 3600,
+        visibility_timeout: Seconds = defaults.VISIBILITY_TIMEOUT,
+        renew_interval: Seconds | None = None,
+        result_ttl: Seconds | None = defaults.RESULT_TTL,
         timeout: Seconds | None = None,
+        mismatch_timeout: Seconds = defaults.MISMATCH_TIMEOUT,
         payload_codec: Codec[P] | None = None,
         result_codec: Codec[R] | None = None,
         after_execution: Hook | None = None,
-        grace: Seconds = 25,
-        poll_interval: Seconds = 60,
+        grace: Seconds = defaults.GRACE,
+        poll_interval: Seconds = defaults.POLL_INTERVAL,
         worker_id: str | None = None,
         middlewares: Iterable[Middleware] = (),
         observers: Iterable[Observer | Callable[[Event], None]] = (),
@@ -65,13 +67,16 @@ class Queue(Generic[P, R]):
         """`max_retries` counts the attempts after the first (None: for ever); `retry` says how long to wait between.
 
         `visibility_timeout` is how long a job may go without a sign of life from its worker, not how long it may
-        run: that is `timeout`, per attempt. `result_ttl` is how long results and errors stay (None: for ever), and
+        run: that is `timeout`, per attempt. It is renewed every `renew_interval`, by default three times while it
+        lasts. A payload that the codec cannot decode waits for another consumer, and fails when `mismatch_timeout` has
+        passed since the first one tried. `result_ttl` is how long results and errors stay (None: for ever), and
         with them the id. `grace` is how long `stop` lets running jobs finish before it gives them back.
         """
         self.name = name
         self._type = QueueType(
-            name, max_retries=max_retries, retry=retry, visibility_timeout=visibility_timeout, result_ttl=result_ttl,
-            timeout=timeout, payload_codec=payload_codec, result_codec=result_codec,
+            name, max_retries=max_retries, retry=retry, visibility_timeout=visibility_timeout,
+            renew_interval=renew_interval, result_ttl=result_ttl, timeout=timeout,
+            payload_codec=payload_codec, result_codec=result_codec,
         )  # fmt: skip
         self._listeners = Listeners(EVENTS)
         self._relay = Relay(self._type, self._listeners)
@@ -82,7 +87,7 @@ class Queue(Generic[P, R]):
         self._consumer = Consumer(
             self._client, self._type, relay=self._relay, listeners=self._listeners, after_execution=after_execution,
             concurrency=concurrency, grace=grace, poll_interval=poll_interval, worker_id=worker_id,
-            middlewares=middlewares,
+            middlewares=middlewares, mismatch_timeout=mismatch_timeout,
         )  # fmt: skip
         self._running = False
 

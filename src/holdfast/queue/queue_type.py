@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.clock import to_datetime
+from holdfast.defaults import QUEUE_RETRY_INITIAL, QUEUE_RETRY_MAXIMUM
 from holdfast.errors import PayloadRefused
 from holdfast.job_type import Bound, JobType
-from holdfast.lifecycle import Fail
 from holdfast.options import TypeOptions, check_duration
 from holdfast.payload import HARD_LIMIT
 from holdfast.queue.codecs import Codec, JsonCodec
@@ -21,13 +21,9 @@ from holdfast.worker.sync_attempt import SyncAttempt
 
 PREFIX = "queue:"
 MAX_NAME = 190
-DEFAULT_RETRY = Retry(initial=0.5, maximum=30)
+DEFAULT_RETRY = Retry(initial=QUEUE_RETRY_INITIAL, maximum=QUEUE_RETRY_MAXIMUM)
 
 Handler = Callable[[QueueJob[Any]], Any | Awaitable[Any]]
-
-
-class Undecodable(Fail):
-    """A stored payload that this queue's codec cannot read. Trying again would not help."""
 
 
 def type_name(queue: str) -> str:
@@ -49,6 +45,7 @@ class QueueType(JobType[..., ..., Any]):
         max_retries: int | None,
         retry: Retry | None,
         visibility_timeout: Seconds,
+        renew_interval: Seconds | None = None,
         result_ttl: Seconds | None,
         timeout: Seconds | None,
         payload_codec: Codec[Any] | None,
@@ -67,6 +64,7 @@ class QueueType(JobType[..., ..., Any]):
                 lease=visibility_timeout,
                 timeout=timeout,
                 keep=result_ttl,
+                renew_interval=renew_interval,
             ),
             limit=HARD_LIMIT,
             handled=False,
@@ -98,7 +96,7 @@ class QueueType(JobType[..., ..., Any]):
             return (self.decode_payload(stored),), {}
         except Exception as error:
             kind = type(self._payloads).__name__
-            raise Undecodable(
+            raise PayloadRefused(
                 f"queue {self.queue!r}: {kind} cannot decode the payload ({type(error).__name__}: {error}); "
                 "do producer and consumer use the same payload_codec?"
             ) from error

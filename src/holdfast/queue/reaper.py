@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from holdfast import steps
+from holdfast.defaults import REAPER_INTERVAL, REAPER_LEASE
 from holdfast.errors import HoldfastError
 from holdfast.events import Event
 from holdfast.failure import read_error
@@ -51,8 +52,8 @@ class Reaper:
         store: str | Store,
         *,
         queues: Iterable[str | Queue[Any, Any]] | None = None,
-        lease: Seconds = 30,
-        interval: Seconds = 1,
+        lease: Seconds = REAPER_LEASE,
+        interval: Seconds = REAPER_INTERVAL,
         reaper_id: str | None = None,
         observers: Iterable[Observer | Callable[[Event], None]] = (),
     ) -> None:

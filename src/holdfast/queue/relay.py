@@ -63,7 +63,7 @@ class Relay:
                 emit("failed", event.key, self._failure(event))
             case "retrying":
                 emit("failing", event.key, event.error, event.attempt)
-            case "released" | "rescheduled":
+            case "released" | "rescheduled" | "mismatched":
                 emit("requeued", event.key)
             case "cancelled":
                 emit("cancelled", event.key)
@@ -90,5 +90,10 @@ class Relay:
     def _failure(self, event: Event) -> JobFailed:
         concluded = self._concluded.pop(event.job_id or "", None)
         # Without a conclusion it was taken back from a worker, which ends a job only when its attempts are used up.
-        early = concluded is not None and concluded[1].status is Status.FAILED and has_attempts_left(concluded[0])
+        early = concluded is not None and concluded[1].status is Status.FAILED and _spares_attempts(*concluded)
         return (JobFailed if early else AttemptsExhausted)(event.key or "", event.error)
+
+
+def _spares_attempts(record: Record, settlement: Settlement) -> bool:
+    """Whether the job failed before its attempts were used up. A mismatch uses none."""
+    return settlement.outcome == "mismatched" or has_attempts_left(record)

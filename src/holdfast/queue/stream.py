@@ -25,6 +25,7 @@ _WORDS: dict[str, Word] = {
     "retried": "queued",
     "claimed": "processing",
     "retrying": "failing",
+    "mismatched": "requeued",
     "completed": "completed",
     "failed": "failed",
     "cancelled": "cancelled",

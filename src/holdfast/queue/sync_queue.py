@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, Unpack
 
-from holdfast import steps, waiting
+from holdfast import defaults, steps, waiting
 from holdfast.calls import no_trace
 from holdfast.events import Event
 from holdfast.jobs import Jobs
@@ -40,8 +40,8 @@ class SyncQueue(Generic[P, R]):
         name: str,
         *,
         store: str | Store,
-        max_retries: int | None = 3,
-        result_ttl: Seconds | None = 3600,
+        max_retries: int | None = defaults.QUEUE_MAX_RETRIES,
+        result_ttl: Seconds | None = defaults.RESULT_TTL,
         payload_codec: Codec[P] | None = None,
         result_codec: Codec[R] | None = None,
         observers: Iterable[Observer | Callable[[Event], None]] = (),
@@ -50,8 +50,8 @@ class SyncQueue(Generic[P, R]):
     ) -> None:
         self.name = name
         self._type = QueueType(
-            name, max_retries=max_retries, retry=None, visibility_timeout=30, result_ttl=result_ttl, timeout=None,
-            payload_codec=payload_codec, result_codec=result_codec,
+            name, max_retries=max_retries, retry=None, visibility_timeout=defaults.VISIBILITY_TIMEOUT,
+            result_ttl=result_ttl, timeout=None, payload_codec=payload_codec, result_codec=result_codec,
         )  # fmt: skip
         self._listeners = Listeners(EVENTS)
         jobs = Jobs()

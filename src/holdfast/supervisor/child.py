@@ -102,8 +102,9 @@ class _Child:
         # Draining has no end of its own; the grace period begins with the order to stop.
         self._worker = worker = Worker(
             client, concurrency=group.concurrency, types=self._order.types, poll_interval=LONGEST_SLEEP,
-            poll_without_wakeups=group.poll_interval, lease=group.lease, timeout=group.timeout, grace=FOR_EVER,
-            retry=group.retry, memory_limit=group.memory_limit,
+            poll_without_wakeups=group.poll_without_wakeups, lease=group.lease, renew_interval=group.renew_interval,
+            timeout=group.timeout, mismatch_timeout=group.mismatch_timeout, grace=FOR_EVER, retry=group.retry,
+            memory_limit=group.memory_limit,
         )  # fmt: skip
         if self._ordered.is_set():
             return

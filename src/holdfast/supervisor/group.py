@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from holdfast.options import check_duration
+from holdfast import defaults
+from holdfast.options import check_duration, check_renewal
 from holdfast.queue.queue_type import type_name
 from holdfast.retry import Retry
 
@@ -29,20 +30,23 @@ class Group:
     types: tuple[str, ...] | None = None
     queues: tuple[str, ...] | None = None
     """Named queues, by their names: `jobs.add(queue.job_type)` makes one known."""
-    default_count: int = 2
+    default_count: int = defaults.DEFAULT_COUNT
     """Processes at start, and the fewest there are."""
-    max_count: int = 8
+    max_count: int = defaults.MAX_COUNT
     """The most there ever are, those that are finishing their last jobs included."""
-    concurrency: int = 10
+    concurrency: int = defaults.CONCURRENCY
     """Jobs at a time, per process."""
-    scale_interval: float = 1.0
-    scale_down_after: float = 15.0
+    scale_interval: float = defaults.SCALE_INTERVAL
+    scale_down_after: float = defaults.SCALE_DOWN_AFTER
     """Fewer must have been enough for this long before any process is let go."""
-    poll_interval: float = 0.25
+    poll_without_wakeups: float = defaults.SUPERVISED_POLL_WITHOUT_WAKEUPS
     """How often a process looks for work while wake-ups do not arrive."""
-    lease: float = 30.0
+    lease: float = defaults.SUPERVISED_LEASE
+    renew_interval: float | None = None
+    """None: a third of the lease."""
     timeout: float | None = None
-    grace: float = 25.0
+    mismatch_timeout: float = defaults.MISMATCH_TIMEOUT
+    grace: float = defaults.GRACE
     memory_limit: int | None = None
     """Bytes of address space for each child process that runs `executor="process"` handlers."""
     retry: Retry = field(default_factory=Retry)
@@ -57,9 +61,10 @@ class Group:
             raise ValueError(f"default_count must be at least 0, not {self.default_count}")
         if self.default_count > self.max_count:
             raise ValueError(f"default_count ({self.default_count}) must not exceed max_count ({self.max_count})")
-        for option in ("scale_interval", "poll_interval", "lease", "timeout"):
+        for option in ("scale_interval", "poll_without_wakeups", "timeout"):
             check_duration(option, getattr(self, option))
-        for option in ("scale_down_after", "grace"):
+        check_renewal(self.lease, self.renew_interval)
+        for option in ("scale_down_after", "grace", "mismatch_timeout"):
             check_duration(option, getattr(self, option), zero=True)
         if self.memory_limit is not None and self.memory_limit < 1:
             raise ValueError(f"memory_limit must be at least 1 byte, not {self.memory_limit}")

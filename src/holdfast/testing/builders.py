@@ -115,6 +115,17 @@ def released(job: Record) -> Settlement:
     return Settlement(job.claim, Status.PENDING, "released")
 
 
+def mismatched(job: Record, *, delay: Seconds = 0, error: str = "no such parameter") -> Settlement:
+    """The worker could not read the input, and another may."""
+    stored = failure.write("PayloadRefused", error)
+    return Settlement(job.claim, Status.PENDING, "mismatched", error=stored, delay=duration(seconds(delay)))
+
+
+def mismatched_for_good(job: Record, error: str = "no such parameter") -> Settlement:
+    """The worker could not read the input, and none could for too long."""
+    return Settlement(job.claim, Status.FAILED, "mismatched", error=failure.write("PayloadRefused", error))
+
+
 def failed(job: Record, error: str = "no luck") -> Settlement:
     """The attempt failed, and was the last."""
     return Settlement(job.claim, Status.FAILED, "failed", error=failure.write("ValueError", error))

@@ -19,7 +19,9 @@ from holdfast.wakeups import ANYTHING
 from holdfast.worker import Middleware, Worker
 from holdfast.worker.terms import chosen
 
-ENDS = frozenset({"completed", "continued", "retrying", "rescheduled", "released", "failed", "cancelled", "lost"})
+ENDS = frozenset(
+    {"completed", "continued", "retrying", "rescheduled", "released", "mismatched", "failed", "cancelled", "lost"}
+)
 POLL = 0.05
 
 

@@ -6,9 +6,6 @@ import asyncio
 
 from holdfast.worker.holdings import Holdings, ticks
 
-GIVE_UP_AT = 0.9
-"""Without a renewal for this part of its lease an attempt is aborted."""
-
 
 class Fencer:
     """Watches the time since each claim was last renewed. Not on the renewer's thread, which may hang in the store."""
@@ -23,10 +20,10 @@ class Fencer:
             await asyncio.sleep(self._pause())
             now = ticks()
             for holding in self._holdings.all():
-                if now >= holding.renewed + holding.lease * GIVE_UP_AT:
+                if now >= holding.renewed + holding.terms.abort_after:
                     holding.abort("error")
 
     def _pause(self) -> float:
         """Until the first attempt may have to be given up. Claims may come meanwhile: half a lease is soon enough."""
-        dues = [holding.renewed + holding.lease * GIVE_UP_AT for holding in self._holdings.all() if not holding.ended]
+        dues = [holding.renewed + holding.terms.abort_after for holding in self._holdings.all() if not holding.ended]
         return min(self._shortest / 2, max(min(dues, default=ticks() + self._shortest) - ticks(), self._shortest / 50))

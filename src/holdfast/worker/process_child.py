@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdfast.errors import PayloadRefused
 from holdfast.failure import message_of
 from holdfast.job_type import AnyJobType, Bound
 from holdfast.lifecycle import Reschedule
@@ -70,6 +71,12 @@ class Broke(NamedTuple):
     out_of_memory: bool
 
 
+class Unreadable(NamedTuple):
+    """The input does not match the signature in this process, whose code may be older or newer than the worker's."""
+
+    message: str
+
+
 class Postponed(NamedTuple):
     """The handler raised Reschedule. `cause` is the error it was raised from, if any."""
 
@@ -82,7 +89,7 @@ class WasAborted(NamedTuple):
     """The handler ended because of an abort."""
 
 
-Reply = Returned | Continued | Broke | Postponed | WasAborted
+Reply = Returned | Continued | Unreadable | Broke | Postponed | WasAborted
 
 
 class Aborted(BaseException):
@@ -202,7 +209,11 @@ class _Child:
     def _call(self, request: Request) -> Reply:
         importlib.import_module(request.module)
         job_type: AnyJobType = pickle.loads(request.type)  # noqa: S301 - written by our own worker
-        value = job_type.call(None, job_type.arguments(request.input))
+        try:
+            arguments = job_type.arguments(request.input)
+        except PayloadRefused as refusal:
+            return Unreadable(str(refusal))
+        value = job_type.call(None, arguments)
         if isinstance(value, Bound):
             pickle.dumps(value)
             return Continued(value)  # pyright: ignore[reportUnknownArgumentType]

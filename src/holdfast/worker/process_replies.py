@@ -6,9 +6,11 @@ import pickle
 import signal
 from typing import Any, cast
 
+from holdfast.errors import PayloadRefused
 from holdfast.jobs import AnyJobType
 from holdfast.lifecycle import Reschedule
-from holdfast.worker.process_child import Broke, Continued, Postponed, Reply, Returned
+from holdfast.worker.mismatch import InputMismatch
+from holdfast.worker.process_child import Broke, Continued, Postponed, Reply, Returned, Unreadable
 
 
 class ProcessDied(Exception):
@@ -46,6 +48,8 @@ def value_of(reply: Reply | Death, job_type: AnyJobType) -> Any:
             postponed = Reschedule(delay=0)
             postponed.delay, postponed.at = delay, at
             raise postponed from None if cause is None else _error_of(cause)
+        case Unreadable(message):
+            raise InputMismatch(PayloadRefused(message))
         case Broke():
             raise _error_of(reply) from ChildTraceback(reply.trace)
         case Death():

@@ -14,8 +14,6 @@ from holdfast.store import Store
 from holdfast.wakeups import Hints
 from holdfast.worker.holdings import Holding, Holdings, ticks
 
-RENEW_AT = 1 / 3
-"""A lease is renewed after this part of it, so two renewals may fail before it is in danger."""
 LOOK_EVERY = 0.25
 """Seconds between two looks whether claims still hold, however many wake-ups there are."""
 
@@ -28,13 +26,22 @@ class Renewer:
     """
 
     def __init__(
-        self, store: Store, holdings: Holdings, observers: Observers, worker_id: str, *, shortest: float
+        self,
+        store: Store,
+        holdings: Holdings,
+        observers: Observers,
+        worker_id: str,
+        *,
+        shortest: float,
+        interval: float,
     ) -> None:
         self._store = store
         self._holdings = holdings
         self._observers = observers
         self._worker_id = worker_id
         self._shortest = shortest
+        self._interval = interval
+        """The shortest of the types."""
         self._wake = threading.Event()
         self._stopped = False
         self._suspicious = False
@@ -67,10 +74,12 @@ class Renewer:
             self._attempt(self._renew)
 
     def _pause(self) -> float:
-        """Until something is to be done. Claims may come meanwhile, so never longer than the shortest lease allows."""
-        longest = self._shortest * RENEW_AT
+        """Until something is to be done. Claims may come meanwhile, so never longer than the shortest interval."""
+        longest = self._interval
         now = ticks()
-        dues = [holding.renewed + holding.lease * RENEW_AT for holding in self._holdings.all() if not holding.given_up]
+        dues = [
+            holding.renewed + holding.terms.renew_interval for holding in self._holdings.all() if not holding.given_up
+        ]
         if dues:
             # Overdue means that the last try failed: not again at once.
             longest = min(longest, max(min(dues) - now, self._shortest / 20))
@@ -89,7 +98,7 @@ class Renewer:
     def _renew(self) -> None:
         sent = ticks()
         held = [holding for holding in self._holdings.all() if not holding.given_up]
-        due = [holding for holding in held if sent >= holding.renewed + holding.lease * RENEW_AT]
+        due = [holding for holding in held if sent >= holding.renewed + holding.terms.renew_interval]
         if not due:
             return
         lost = self._store.perform_sync(Renew(tuple((holding.claim, duration(holding.lease)) for holding in due)))

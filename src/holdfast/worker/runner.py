@@ -14,7 +14,7 @@ from holdfast.failure import message_of
 from holdfast.interruption import ends_task, is_ctrl_c
 from holdfast.job import Chain
 from holdfast.jobs import Jobs
-from holdfast.lifecycle import Outcome, Raised, Released, Settlement, settle
+from holdfast.lifecycle import Mismatched, Outcome, Raised, Released, Settlement, settle
 from holdfast.observer import Observers
 from holdfast.operations import GetBlockers, LostReason, Settled
 from holdfast.record import Record, Status
@@ -22,6 +22,7 @@ from holdfast.store import Store
 from holdfast.worker.call import AsyncCall, Call, ThreadCall
 from holdfast.worker.holdings import Holding, Holdings, ticks
 from holdfast.worker.middleware import Middleware, onion
+from holdfast.worker.mismatch import InputMismatch, arguments_of, reading_input
 from holdfast.worker.process_call import ProcessCall
 from holdfast.worker.processes import Processes
 from holdfast.worker.settler import Settler
@@ -126,7 +127,7 @@ class Runner:
                 if run.timeout is not None:
                     timer = task.get_loop().call_later(run.timeout, holding.abort, "timeout")
                 if record.type in self._bare:
-                    value = await terms.type.call(None, terms.type.arguments(record.input))
+                    value = await terms.type.call(None, arguments_of(record, terms.type))
                     run.outcome = outcome_of(value, record, terms.type)
                 else:
                     blockers = (await self._blockers(record)) if record.blockers else ()
@@ -139,6 +140,8 @@ class Runner:
         except ClaimLost as error:
             holding.signal.fire(cast("LostReason", error.reason))
             run.outcome = None
+        except InputMismatch as mismatch:
+            run.outcome = Mismatched(mismatch.refusal)
         except BaseException as error:
             # Of these only Ctrl-C ends the worker. A handler that raises SystemExit, say, has failed.
             if terms.type.is_async and is_ctrl_c(error):
@@ -193,11 +196,13 @@ class Runner:
             self._answered(holding, settlement, answer, started=started)
 
     async def _blockers(self, record: Record) -> tuple[Any, ...]:
-        return blocker_outputs(await self._store.perform(GetBlockers(record.id)), self._jobs)
+        chains = await self._store.perform(GetBlockers(record.id))
+        with reading_input():
+            return blocker_outputs(chains, self._jobs)
 
     def _call(self, holding: Holding, blockers: tuple[Any, ...]) -> Call:
         job_type = holding.terms.type
-        arguments = job_type.arguments(holding.record.input)
+        arguments = arguments_of(holding.record, job_type)
         if job_type.is_async:
             return AsyncCall(
                 holding, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares
@@ -225,7 +230,8 @@ class Runner:
                 return None
 
     def _settle(self, holding: Holding, outcome: Outcome, call: Call | None = None) -> Settlement:
-        settlement = settle(holding.record, outcome, holding.terms.retry)
+        terms = holding.terms
+        settlement = settle(holding.record, outcome, terms.retry, mismatch_timeout=terms.mismatch_timeout)
         if call is not None and call.work.keep is not None:
             settlement = replace(settlement, keep=call.work.keep)
         return settlement

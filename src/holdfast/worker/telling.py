@@ -37,8 +37,12 @@ def tell_end(
     kind, detail = settlement.outcome, None
     if settlement.continuation is not None:
         kind, detail = "continued", settlement.continuation.type
-    elif kind == "failed" and settlement.status is Status.PENDING:
-        kind, detail = "retrying", f"again in {settlement.delay / SECOND:.1f} s"
+    elif kind in ("failed", "mismatched"):
+        if settlement.status is Status.PENDING:
+            kind = "retrying" if kind == "failed" else kind
+            detail = f"again in {settlement.delay / SECOND:.1f} s"
+        else:
+            kind = "failed"
     if observers.wants(kind):
         duration, error = ticks() - holding.begun, read_error(settlement.error)
         observers.tell(kind, record, duration=duration, error=error, detail=detail)

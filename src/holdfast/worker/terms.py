@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from holdfast.clock import SECOND, duration
+from holdfast.defaults import MISMATCH_TIMEOUT, RENEWALS_PER_LEASE
 from holdfast.errors import UnknownJobType
 from holdfast.jobs import AnyJobType, Jobs
 from holdfast.naming import Names, type_names
 from holdfast.operations import TypeTerms
+from holdfast.options import check_renewal
 from holdfast.record import FOR_EVER, Record
 from holdfast.retry import Retry, Seconds, seconds
+
+GIVE_UP_AT = 0.9
+"""Without a renewal for this part of its lease an attempt is aborted; later only if its renewals come later."""
 
 
 class RunTerms(NamedTuple):
@@ -21,7 +26,15 @@ class RunTerms(NamedTuple):
     retry: Retry
     lease: float
     """Seconds."""
+    renew_interval: float
+    """Seconds after which a lease is renewed: less than the lease."""
     default_timeout: float | None
+    mismatch_timeout: float = MISMATCH_TIMEOUT
+
+    @property
+    def abort_after(self) -> float:
+        """Seconds without a renewal after which an attempt is aborted: a renewal was due, and the lease has not ended."""
+        return max(self.lease * GIVE_UP_AT, (self.lease + self.renew_interval) / 2)
 
     def timeout(self, record: Record) -> float | None:
         """How long an attempt of this job may take, in seconds."""
@@ -39,7 +52,9 @@ class Terms:
 
     default_retry: Retry
     default_lease: Seconds
+    default_renew_interval: Seconds | None
     default_timeout: Seconds | None
+    mismatch_timeout: Seconds = MISMATCH_TIMEOUT
 
     def of(self, job_type: AnyJobType) -> RunTerms:
         lease = self.default_lease if job_type.lease is None else job_type.lease
@@ -48,8 +63,18 @@ class Terms:
             job_type,
             job_type.retry or self.default_retry,
             seconds(lease),
+            self._renew_interval(job_type, seconds(lease)),
             None if timeout is None else seconds(timeout),
+            seconds(self.mismatch_timeout),
         )
+
+    def _renew_interval(self, job_type: AnyJobType, lease: float) -> float:
+        """The interval given beside the lease that applies; the worker's belongs to the worker's lease."""
+        interval = job_type.renew_interval
+        if interval is None and job_type.lease is None:
+            interval = self.default_renew_interval
+        check_renewal(lease, interval, names=f"job type {job_type.name!r}: ")
+        return lease / RENEWALS_PER_LEASE if interval is None else seconds(interval)
 
 
 def chosen(jobs: Jobs, types: Names | None) -> dict[str, AnyJobType]:

@@ -11,12 +11,13 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
+from holdfast import defaults
 from holdfast.client import Client
 from holdfast.events import Event
 from holdfast.ids import new_token
 from holdfast.naming import Names
 from holdfast.observer import Observer, Observers, log
-from holdfast.options import check_duration
+from holdfast.options import check_duration, check_renewal
 from holdfast.retry import Retry, Seconds, seconds
 from holdfast.worker.claimer import Claimer
 from holdfast.worker.feeder import Feeder
@@ -46,17 +47,19 @@ class Worker:
         self,
         client: Client,
         *,
-        concurrency: int = 10,
+        concurrency: int = defaults.CONCURRENCY,
         types: Names | None = None,
-        poll_interval: Seconds = 60,
-        grace: Seconds = 25,
+        poll_interval: Seconds = defaults.POLL_INTERVAL,
+        grace: Seconds = defaults.GRACE,
         worker_id: str | None = None,
         retry: Retry | None = None,
-        lease: Seconds = 60,
+        lease: Seconds = defaults.LEASE,
+        renew_interval: Seconds | None = None,
         timeout: Seconds | None = None,
-        job_delay: Seconds = 0,
+        mismatch_timeout: Seconds = defaults.MISMATCH_TIMEOUT,
+        job_delay: Seconds = defaults.JOB_DELAY,
         recovery: Retry | None = None,
-        poll_without_wakeups: Seconds = 1,
+        poll_without_wakeups: Seconds = defaults.POLL_WITHOUT_WAKEUPS,
         memory_limit: int | None = None,
         middlewares: Iterable[Middleware] = (),
         observers: Iterable[Observer | Callable[[Event], None]] = (),
@@ -67,11 +70,12 @@ class Worker:
             )
         if concurrency < 1:
             raise ValueError(f"concurrency must be at least 1, not {concurrency}")
-        check_duration("lease", lease)
+        check_renewal(lease, renew_interval)
         check_duration("timeout", timeout)
         check_duration("poll_interval", poll_interval)
         check_duration("poll_without_wakeups", poll_without_wakeups)
         check_duration("grace", grace, zero=True)
+        check_duration("mismatch_timeout", mismatch_timeout, zero=True)
         check_duration("job_delay", job_delay, zero=True)
         # Unique per start, also where machines or containers come back under one name.
         self.id = worker_id or f"{socket.gethostname()}-{os.getpid()}-{new_token()[:6]}"
@@ -81,8 +85,8 @@ class Worker:
         self._observers = Observers([*client.observers.heard_by, *observers])
         types_run = chosen(client.jobs, types)
         self._types = tuple(types_run)
-        defaults = Terms(retry or Retry(), lease, timeout)
-        self._terms = {name: defaults.of(job_type) for name, job_type in types_run.items()}
+        usual = Terms(retry or Retry(), lease, renew_interval, timeout, mismatch_timeout)
+        self._terms = {name: usual.of(job_type) for name, job_type in types_run.items()}
         self._shortest_lease = min(terms.lease for terms in self._terms.values())
         self._threads = Threads(f"holdfast-{self.id}")
         self._processes = Processes(self._threads, memory_limit=memory_limit)
@@ -172,7 +176,10 @@ class Worker:
             raise RuntimeError("a worker runs once; make another one")
         self._started = True
         loop = asyncio.get_running_loop()
-        renewer = Renewer(self._store, self._holdings, self._observers, self.id, shortest=self._shortest_lease)
+        renewer = Renewer(
+            self._store, self._holdings, self._observers, self.id, shortest=self._shortest_lease,
+            interval=min(terms.renew_interval for terms in self._terms.values()),
+        )  # fmt: skip
         watchdog = Watchdog(loop, self._holdings, patience=min(self._shortest_lease / 4, 5.0))
         fencer = Fencer(self._holdings, shortest=self._shortest_lease)
         pruner = Pruner(self._store, self._observers, self.id)

@@ -85,7 +85,7 @@ def test_a_whole_file(tmp_path: Path) -> None:
     assert settings.retries["stubborn"].max_attempts is None
     usual, cpu, mail = settings.groups
     assert usual == Group(
-        default_count=3, max_count=12, poll_interval=0.5, lease=60, scale_interval=2, scale_down_after=30,
+        default_count=3, max_count=12, poll_without_wakeups=0.5, lease=60, scale_interval=2, scale_down_after=30,
         concurrency=20, grace=40, timeout=120, retry=patient,
     )  # fmt: skip
     assert (cpu.name, cpu.types, cpu.concurrency, cpu.max_count) == ("cpu", ("resize", "encode"), 2, 4)
@@ -114,7 +114,7 @@ def test_the_files_of_the_guide_are_read(tmp_path: Path) -> None:
 def test_what_a_file_does_not_say_is_as_the_seed_has_it(tmp_path: Path) -> None:
     (group,) = read(tmp_path, "").groups
 
-    assert (group.default_count, group.max_count, group.poll_interval, group.lease, group.scale_interval) == (
+    assert (group.default_count, group.max_count, group.poll_without_wakeups, group.lease, group.scale_interval) == (
         2, 8, 0.25, 30, 1,
     )  # fmt: skip
 

@@ -41,6 +41,8 @@ def complete(state: State, op: Complete) -> Settled:
             token=None,
             leased_until=None,
             renewed_at=None,
+            mismatches=None,
+            mismatched_at=None,
             finished_at=now,
         )
         job = state.need_chain(op.chain_id).last

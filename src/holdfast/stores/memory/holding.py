@@ -156,6 +156,8 @@ def _settle(state: State, settlement: Settlement, now: Micros) -> Settled:
                 finished_at=now,
                 leased_until=None,
                 renewed_at=None,
+                mismatches=None,
+                mismatched_at=None,
             )
             state.put(done, "completed")
             if next_job is None and job.chain_id in state.dependents:
@@ -163,6 +165,15 @@ def _settle(state: State, settlement: Settlement, now: Micros) -> Settled:
         case Status.PENDING if settlement.outcome == "released":
             state.end_attempt(job, "released", None, job.scheduled_at)
             state.change(job, "released", status=Status.PENDING, attempt=job.attempt - 1, **_let_go(token=settled_by))
+        case Status.PENDING if settlement.outcome == "mismatched":
+            due = max(now, now + settlement.delay)
+            state.end_attempt(job, "mismatched", settlement.error, due)
+            since = now if job.mismatched_at is None else job.mismatched_at
+            ended = _let_go(token=settled_by) | {"mismatches": (job.mismatches or 0) + 1, "mismatched_at": since}
+            state.change(
+                job, "mismatched", status=Status.PENDING, attempt=job.attempt - 1, error=settlement.error,
+                scheduled_at=due, **ended,
+            )  # fmt: skip
         case Status.PENDING:
             due = max(now, now + settlement.delay if settlement.at is None else settlement.at)
             state.end_attempt(job, settlement.outcome, settlement.error, due)
@@ -172,16 +183,21 @@ def _settle(state: State, settlement: Settlement, now: Micros) -> Settled:
             )
         case ended:
             state.end_attempt(job, settlement.outcome, settlement.error)
+            counted = job.attempt - (settlement.outcome == "mismatched")
             state.change(
-                job, str(ended), status=ended, error=settlement.error, finished_at=now, **_let_go(token=settled_by)
-            )
+                job, str(ended), status=ended, attempt=counted, error=settlement.error, finished_at=now,
+                **_let_go(token=settled_by),
+            )  # fmt: skip
             state.chain_broken(job.chain_id, now)
     return _WRITTEN
 
 
 def _let_go(token: str | None = None) -> dict[str, Any]:
     # A settled job keeps the token it was settled under, so that a settlement sent again is known.
-    return {"worker": None, "token": token, "leased_until": None, "renewed_at": None}
+    return {
+        "worker": None, "token": token, "leased_until": None, "renewed_at": None,
+        "mismatches": None, "mismatched_at": None,
+    }  # fmt: skip
 
 
 def _promote(state: State, name: str, now: Micros) -> None:

@@ -31,6 +31,8 @@ def cancel(state: State, op: Cancel) -> list[ChainRecord]:
             token=None,
             leased_until=None,
             renewed_at=None,
+            mismatches=None,
+            mismatched_at=None,
             finished_at=now,
         )
     for job in jobs:  # only now, so that chains named together are all cancelled and none fails with another

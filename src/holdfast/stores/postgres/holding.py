@@ -189,7 +189,10 @@ def _rank(job: Record) -> tuple[int, int, int]:
 
 def _take_back(turn: Turn, job: Record) -> Reaped:
     error = failure.write("LeaseLost", f"lease lost: worker {job.worker} stopped renewing it")
-    taken = replace(job, error=error, worker=None, token=None, leased_until=None, renewed_at=None)
+    taken = replace(
+        job, error=error, worker=None, token=None, leased_until=None, renewed_at=None, mismatches=None,
+        mismatched_at=None,
+    )  # fmt: skip
     turn.hints.lost.add(job.id)
     if has_attempts_left(job):
         taken = replace(taken, status=Status.PENDING, scheduled_at=turn.now)

@@ -11,7 +11,7 @@ from holdfast.sql.plan import Row
 
 SQL: Final = Statements("holdfast.stores.postgres.sql")
 
-WIDTH: Final = 29
+WIDTH: Final = 31
 """Columns of the view `record`, which are the fields of `Record`, in its order."""
 
 _STATUS = {str(status): status for status in Status}

@@ -54,6 +54,8 @@ class State(msgspec.Struct, array_like=True, frozen=True):
     blockers: int
     on_blocker_failure: str | None
     by: str | None
+    mismatches: int | None = None
+    mismatched_at: int | None = None
 
 
 class Hinted(msgspec.Struct):
@@ -97,11 +99,16 @@ hinted = msgspec.msgpack.Decoder(Hinted).decode
 
 _HEAD = b"\xdc\x00\x1a"
 """Makes an array of the values that a state is: twenty-six, one after another."""
+_HEAD_MISMATCHED = b"\xdc\x00\x1c"
+"""The same for the state of a job whose last attempt mismatched: two values more."""
 
 
 def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None, error: bytes | None = None) -> Record:
     """A job from its row."""
-    row = _state(_HEAD + state)
+    try:
+        row = _state(_HEAD + state)
+    except msgspec.DecodeError:  # two values are left over
+        row = _state(_HEAD_MISMATCHED + state)
     return Record(
         row.seq,
         job_id,
@@ -132,6 +139,8 @@ def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None,
         row.blockers,
         row.open_blockers,
         row.on_blocker_failure or "wait",
+        row.mismatches,
+        row.mismatched_at,
     )
 
 

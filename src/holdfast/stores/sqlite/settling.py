@@ -16,6 +16,7 @@ _CLAIMS = SQL["settle_claims"]
 _COMPLETED = SQL["settle_completed"]
 _PENDING = SQL["settle_pending"]
 _RELEASED = SQL["settle_released"]
+_MISMATCHED = SQL["settle_mismatched"]
 _ENDED = SQL["settle_ended"]
 
 _WRITTEN = Settled()
@@ -136,6 +137,12 @@ def _settle(turn: Turn, job: _Job, settlement: Settlement) -> Plan[Settled]:
             yield Statement(_RELEASED, written)
             turn.hints.due.add(job.type)
             turn.record("released", job.id, job.chain_id, job.type, job.attempt - 1)
+        case Status.PENDING if settlement.outcome == "mismatched":
+            due = turn.now + settlement.delay
+            yield _past(turn, job, "mismatched", settlement.error, due)
+            yield Statement(_MISMATCHED, written | {"error": settlement.error, "scheduled_at": due, "now": turn.now})
+            turn.hints.due.add(job.type)
+            turn.record("mismatched", job.id, job.chain_id, job.type, job.attempt - 1)
         case Status.PENDING:
             due = max(turn.now, turn.now + settlement.delay if settlement.at is None else settlement.at)
             yield _past(turn, job, settlement.outcome, settlement.error, due)
@@ -145,9 +152,11 @@ def _settle(turn: Turn, job: _Job, settlement: Settlement) -> Plan[Settled]:
             turn.record(kind, job.id, job.chain_id, job.type, job.attempt)
         case ended:
             yield _past(turn, job, settlement.outcome, settlement.error, None)
-            yield Statement(_ENDED, written | {"status": ended.value, "error": settlement.error, "now": turn.now})
+            given_back = int(settlement.outcome == "mismatched")
+            changes = {"status": ended.value, "given_back": given_back, "error": settlement.error, "now": turn.now}
+            yield Statement(_ENDED, written | changes)
             turn.hints.finished.add(job.chain_id)
-            turn.record(ended.value, job.id, job.chain_id, job.type, job.attempt)
+            turn.record(ended.value, job.id, job.chain_id, job.type, job.attempt - given_back)
             yield from chains.broken(turn, job.chain_id)
     return _WRITTEN
 

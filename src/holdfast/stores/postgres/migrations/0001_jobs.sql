@@ -23,6 +23,9 @@ create table holdfast.job (
     attempt bigint not null default 0,
     max_attempts bigint,
     progress double precision,
+    -- Only while the last attempt ended since its worker could not read the input: how many did in a row, since when.
+    mismatches bigint,
+    mismatched_at bigint,
     chain_index integer not null default 0,
     blockers integer not null default 0,
     open_blockers integer not null default 0,
@@ -128,7 +131,8 @@ create table holdfast.migration (
 create view holdfast.record as
 select seq, id, type, chain_id, chain_index, status, priority, attempt, max_attempts, input, output, error, key,
        worker, token, leased_until, renewed_at, progress, progress_note, created_at, scheduled_at, started_at,
-       finished_at, timeout, keep, trace, blockers, open_blockers, on_blocker_failure
+       finished_at, timeout, keep, trace, blockers, open_blockers, on_blocker_failure,
+       mismatches, mismatched_at
   from holdfast.job;
 
 -- Bytes as JSON, or null where a codec wrote something else.

@@ -8,6 +8,7 @@ with past as (
 )
 update holdfast.job
    set status = 'cancelled', error = :reason::bytea, worker = null, token = null, leased_until = null,
-       renewed_at = null, finished_at = :now::bigint, expires_at = :now::bigint + job.keep
+       renewed_at = null, mismatches = null,
+       mismatched_at = null, finished_at = :now::bigint, expires_at = :now::bigint + job.keep
  where job.seq = any(:seqs::bigint[])
 returning job.id, job.chain_id, job.type, job.attempt

@@ -7,7 +7,8 @@ with past as (
 )
 update holdfast.job
    set status = 'completed', output = :output::bytea, error = null, worker = null, token = null, leased_until = null,
-       renewed_at = null, finished_at = :now::bigint,
+       renewed_at = null, mismatches = null,
+       mismatched_at = null, finished_at = :now::bigint,
        expires_at = case when :ends::boolean then :now::bigint + job.keep end
  where job.seq = :seq::bigint
 returning job.id, job.type, job.attempt

@@ -9,7 +9,8 @@ with lost as materialized (
      order by job.seq
 )
 update holdfast.job
-   set status = lost.status, error = lost.error, worker = null, token = null, leased_until = null, renewed_at = null,
+   set status = lost.status, error = lost.error, worker = null, token = null, leased_until = null, renewed_at = null, mismatches = null,
+       mismatched_at = null,
        scheduled_at = case when lost.status = 'pending' then :now::bigint else job.scheduled_at end,
        finished_at = case when lost.status = 'failed' then :now::bigint end,
        expires_at = case when lost.status = 'failed' then :now::bigint + job.keep end

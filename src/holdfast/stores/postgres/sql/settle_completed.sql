@@ -22,6 +22,7 @@ with clock as materialized (
 ), completed as (
     update holdfast.job
        set status = 'completed', output = asked.output, error = null, leased_until = null, renewed_at = null,
+           mismatches = null, mismatched_at = null,
            finished_at = clock.now, keep = coalesce(asked.keep, job.keep),
            expires_at = case when :ends::boolean then clock.now + coalesce(asked.keep, job.keep) end
       from asked, clock

@@ -37,6 +37,7 @@ with clock as materialized (
 ), completed as (
     update holdfast.job
        set status = 'completed', output = null, error = null, leased_until = null, renewed_at = null,
+           mismatches = null, mismatched_at = null,
            finished_at = clock.now, keep = coalesce(asked.keep, job.keep)
       from asked, clock
      where job.seq = any(array(select good.seq from good)) and asked.id = job.id

@@ -5,7 +5,7 @@ with clock as materialized (
 ), listening as materialized (
     select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as anybody
 ), asked as materialized (
-    select *, asked.outcome = 'released' as released
+    select *, asked.outcome = 'released' as released, asked.outcome = 'mismatched' as mismatched
       from unnest(:ids::text[], :tokens::text[], :statuses::text[], :outcomes::text[], :errors::bytea[],
                   :delays::bigint[], :ats::bigint[], :keeps::bigint[])
            asked (id, token, status, outcome, error, delay, at, keep)
@@ -18,7 +18,7 @@ with clock as materialized (
        for update skip locked
 ), good as materialized (
     select held.seq, held.id, held.attempt, held.worker, held.started_at, asked.outcome, asked.status, asked.released,
-           asked.keep, case when asked.released then null else asked.error end as error,
+           asked.mismatched, asked.keep, case when asked.released then null else asked.error end as error,
            case when asked.released then held.scheduled_at
                 when asked.status = 'pending' then greatest(clock.now, coalesce(asked.at, clock.now + asked.delay))
            end as next_at
@@ -32,18 +32,21 @@ with clock as materialized (
 ), ended as (
     update holdfast.job
        set status = good.status,
-           attempt = case when good.released then job.attempt - 1 else job.attempt end,
+           attempt = case when good.released or good.mismatched then job.attempt - 1 else job.attempt end,
            error = case when good.released then job.error else good.error end,
            keep = coalesce(good.keep, job.keep),
            scheduled_at = coalesce(good.next_at, job.scheduled_at),
            finished_at = case when good.status <> 'pending' then clock.now end,
            expires_at = case when good.status <> 'pending' then clock.now + coalesce(good.keep, job.keep) end,
+           mismatches = case when good.mismatched and good.status = 'pending' then coalesce(job.mismatches, 0) + 1 end,
+           mismatched_at = case when good.mismatched and good.status = 'pending'
+                                then coalesce(job.mismatched_at, clock.now) end,
            worker = null, leased_until = null, renewed_at = null
       from good, clock
      where job.seq = any(array(select good.seq from good)) and good.seq = job.seq
     returning job.seq, job.id, job.chain_id, job.type, job.attempt,
               case when good.status <> 'pending' then good.status
-                   when good.outcome in ('released', 'rescheduled') then good.outcome
+                   when good.outcome in ('released', 'rescheduled', 'mismatched') then good.outcome
                    else 'retrying' end as kind
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt)

@@ -56,14 +56,21 @@ local function settle(job, token, status, outcome, error, due)
   end
   end_attempt(job, outcome, error, status == PENDING and due or nil, token)
   leave(job)
+  local mismatches, mismatched_at = (job.mismatches or 0) + 1, job.mismatched_at or now
   let_go(job, token)
   job.status = status
+  if outcome == 'mismatched' then
+    job.attempt = job.attempt - 1
+    if status == PENDING then
+      job.mismatches, job.mismatched_at = mismatches, mismatched_at
+    end
+  end
   if not error then
     clear_error(job)
   end
   if status == PENDING then
     job.scheduled_at = due
-    enter(job, outcome == 'rescheduled' and outcome or 'retrying', 'e', error)
+    enter(job, (outcome == 'rescheduled' or outcome == 'mismatched') and outcome or 'retrying', 'e', error)
   else
     job.finished_at = now
     enter(job, status == FAILED and 'failed' or 'cancelled', 'e', error)

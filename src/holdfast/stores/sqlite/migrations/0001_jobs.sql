@@ -29,6 +29,9 @@ create table holdfast_job (
     blockers integer not null default 0,
     open_blockers integer not null default 0,
     on_blocker_failure text not null,
+    -- Only while the last attempt ended since its worker could not read the input: how many did in a row, since when.
+    mismatches integer,
+    mismatched_at integer,
     -- Of the last job of a finished chain only: when the chain may be pruned.
     expires_at integer,
     input blob not null,
@@ -103,7 +106,8 @@ create table holdfast_hint (
 create view holdfast_record as
 select seq, id, type, chain_id, chain_index, status, priority, attempt, max_attempts, input, output, error, key,
        worker, token, leased_until, renewed_at, progress, progress_note, created_at, scheduled_at, started_at,
-       finished_at, timeout, keep, trace, blockers, open_blockers, on_blocker_failure
+       finished_at, timeout, keep, trace, blockers, open_blockers, on_blocker_failure,
+       mismatches, mismatched_at
   from holdfast_job;
 
 -- A job as people read it.

@@ -1,5 +1,6 @@
 -- cancel: an unfinished job never runs again.
 update holdfast_job
-   set status = 'cancelled', error = :reason, worker = null, token = null, leased_until = null, renewed_at = null,
+   set status = 'cancelled', error = :reason, worker = null, token = null, leased_until = null, renewed_at = null, mismatches = null,
+       mismatched_at = null,
        finished_at = :now, expires_at = :now + keep
  where seq = :seq and status in ('blocked', 'pending', 'running')

@@ -62,6 +62,7 @@ end
 -- let_go: nobody holds the job any more. The token stays where a settlement sent again must be known.
 local function let_go(job, token)
   job.worker, job.token, job.leased_until, job.renewed_at = nil, token, nil, nil
+  job.mismatches, job.mismatched_at = nil, nil
 end
 
 -- end_attempt: keep what the job's row will forget, an attempt that did not complete it; with its token where its own

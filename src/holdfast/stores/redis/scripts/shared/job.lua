@@ -12,28 +12,30 @@ end
 -- Twenty-six values one after another: as one table they would be read twice, and a hole would end it.
 -- The first five are known only here when a job is made; the caller has written the others (see `add`).
 -- `scheduled_at` is left out where it is when the job was made: a hash whose values all have up to 64 bytes takes half.
+-- Two values more follow while the last attempt mismatched: how many did in a row, and when the first did.
 -- `by` is the request that started a chain under an id that the application chose (see `again`).
 local function pack(job)
   local later = job.scheduled_at ~= job.created_at and job.scheduled_at or nil
-  return cmsgpack.pack(
+  local state = cmsgpack.pack(
     job.seq, job.created_at, later, job.status, job.open_blockers, job.type, job.chain, job.index,
     job.priority, job.attempt, job.max_attempts, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
     job.progress, job.progress_note, job.started_at, job.finished_at, job.timeout, job.keep, job.trace, job.blockers,
     job.on_blocker_failure, job.by
   )
+  return job.mismatches and state .. cmsgpack.pack(job.mismatches, job.mismatched_at) or state
 end
 
 local function unpack_job(id, state)
   local seq, created_at, scheduled_at, status, open_blockers, type, chain, index, priority, attempt, max_attempts,
     key, worker, token, leased_until, renewed_at, progress, progress_note, started_at, finished_at, timeout, keep,
-    trace, blockers, on_blocker_failure, by = cmsgpack.unpack(state)
+    trace, blockers, on_blocker_failure, by, mismatches, mismatched_at = cmsgpack.unpack(state)
   return {
     id = id, seq = seq, created_at = created_at, scheduled_at = scheduled_at or created_at, status = status,
     open_blockers = open_blockers, type = type, chain = chain, index = index, priority = priority, attempt = attempt,
     max_attempts = max_attempts, key = key, worker = worker, token = token, leased_until = leased_until,
     renewed_at = renewed_at, progress = progress, progress_note = progress_note, started_at = started_at,
     finished_at = finished_at, timeout = timeout, keep = keep, trace = trace, blockers = blockers,
-    on_blocker_failure = on_blocker_failure, by = by,
+    on_blocker_failure = on_blocker_failure, by = by, mismatches = mismatches, mismatched_at = mismatched_at,
   }
 end
 
