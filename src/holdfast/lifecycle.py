@@ -189,13 +189,13 @@ def _settle_mismatch(job: Record, error: PayloadRefused, retry: Retry, timeout: 
     begun = job.started_at or 0
     left = timeout if job.mismatched_at is None else job.mismatched_at + timeout - begun
     if left <= 0:
-        span = f"{timeout / SECOND:g} s"
-        refused = PayloadRefused(f"{error}. No worker accepted it within {span} (mismatch_timeout)")
-        refused.__cause__ = error
+        refused = PayloadRefused(f"{error}. No worker accepted it within {timeout / SECOND:g} s (mismatch_timeout)")
         return Settlement(job.claim, Status.FAILED, "mismatched", error=describe(refused))
     number = (job.mismatches or 0) + 1
     delay = duration(max(retry.delay(number), SHORTEST_MISMATCH_DELAY.delay(number)))
-    return Settlement(job.claim, Status.PENDING, "mismatched", error=describe(error), delay=min(delay, left))
+    # Not the error itself: its class may be a private one, and its traceback shows the engine only.
+    stored = describe(PayloadRefused(str(error)))
+    return Settlement(job.claim, Status.PENDING, "mismatched", error=stored, delay=min(delay, left))
 
 
 def has_attempts_left(job: Record) -> bool:

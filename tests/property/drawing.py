@@ -102,7 +102,7 @@ def settlements(
     """Any outcome of an attempt."""
     claim, kind = (
         job.claim,
-        draw(st.sampled_from(("output", "output", "next", "next", "retry", "at", "end", "release"))),
+        draw(st.sampled_from(("output", "output", "next", "next", "retry", "at", "end", "release", "mismatch"))),
     )
     expected = tuple(start.id for start in starts)
     match kind:
@@ -133,6 +133,10 @@ def settlements(
             return Settlement(claim, Status.PENDING, "rescheduled", error=draw(errors), at=moment)
         case "release":
             return Settlement(claim, Status.PENDING, "released")
+        case "mismatch":
+            status = draw(st.sampled_from((Status.PENDING, Status.PENDING, Status.FAILED)))
+            delay = 0 if status is Status.FAILED else draw(st.sampled_from(MOMENTS))
+            return Settlement(claim, status, "mismatched", error=draw(errors), delay=delay)
         case _:
             status, word = draw(st.sampled_from(((Status.FAILED, "failed"), (Status.CANCELLED, "cancelled"))))
             return Settlement(claim, status, word, error=draw(errors))

@@ -102,9 +102,28 @@ async def test_an_outsized_payload_is_refused(stage: Stage) -> None:
             await queue.enqueue("a", b"x" * (2**24 + 1))
 
 
-async def test_an_undecodable_message_fails_its_job_at_once_with_a_clear_error(stage: Stage) -> None:
+async def test_an_undecodable_message_waits_for_a_consumer_that_can_decode_it(stage: Stage) -> None:
+    older, newer = Handler(), Handler(lambda job: "read")
+    consumer = stage.queue(older, max_retries=0)
+    ear = Ear(consumer)
+    async with stage.queue(payload_codec=MsgpackCodec(), max_retries=0) as producer:
+        async with consumer:
+            await producer.enqueue("a", {"x": b"\xff"})
+            await ear.hear("requeued", "a")
+        status = await producer.status("a")
+        assert status is not None
+        assert (status.state, status.attempts) == ("queued", 0)
+        stage.clock.advance(1)
+        async with stage.queue(newer, payload_codec=MsgpackCodec(), max_retries=0):
+            assert await soon(producer.enqueue_and_wait("a", {"x": b"\xff"})) == "read"
+
+    assert older.jobs == []
+    assert [job.attempts for job in newer.jobs] == [1]
+
+
+async def test_an_undecodable_message_fails_its_job_after_the_timeout_with_a_clear_error(stage: Stage) -> None:
     handler = Handler()
-    consumer = stage.queue(handler, max_retries=5)
+    consumer = stage.queue(handler, max_retries=5, mismatch_timeout=0)
     ear = Ear(consumer)
     async with consumer, stage.queue(payload_codec=MsgpackCodec(), max_retries=5) as producer:
         with pytest.raises(JobFailed, match="JsonCodec cannot decode the payload") as failure:
@@ -115,8 +134,20 @@ async def test_an_undecodable_message_fails_its_job_at_once_with_a_clear_error(s
     assert "queue 'emails'" in str(failure.value)
     assert "same payload_codec?" in str(failure.value)
     assert status is not None
-    assert (status.state, status.attempts) == ("failed", 1)
+    assert (status.state, status.attempts) == ("failed", 0)
     assert handler.jobs == []
+
+
+async def test_a_mismatch_does_not_exhaust_the_attempts(stage: Stage) -> None:
+    consumer = stage.queue(Handler(), max_retries=0, mismatch_timeout=0)
+    ear = Ear(consumer)
+    async with consumer, stage.queue(payload_codec=MsgpackCodec(), max_retries=0) as producer:
+        with pytest.raises(JobFailed) as failure:
+            await soon(producer.enqueue_and_wait("a", {"x": b"\xff"}))
+        _, _, told = await ear.hear("failed", "a")
+
+    assert type(failure.value) is JobFailed
+    assert type(told) is JobFailed
 
 
 async def test_a_codec_may_raise_whatever_it_likes(stage: Stage) -> None:
@@ -127,7 +158,7 @@ async def test_a_codec_may_raise_whatever_it_likes(stage: Stage) -> None:
         def decode(self, stored: bytes, /) -> Any:
             raise LookupError("no key")
 
-    async with stage.queue(Handler(), payload_codec=Broken()) as queue:
+    async with stage.queue(Handler(), payload_codec=Broken(), mismatch_timeout=0) as queue:
         with pytest.raises(JobFailed, match="LookupError: no key"):
             await soon(queue.enqueue_and_wait("a", 1))
 

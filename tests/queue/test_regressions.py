@@ -226,7 +226,7 @@ async def test_binary_payloads_survive_retries_without_leaving_copies(stage: Sta
 
 
 async def test_an_undecodable_message_does_not_block_its_id_for_ever(stage: Stage) -> None:
-    async with stage.queue(Handler()) as queue:
+    async with stage.queue(Handler(), mismatch_timeout=0) as queue:
         async with stage.queue(payload_codec=MsgpackCodec()) as stranger:
             with pytest.raises(JobFailed, match="cannot decode"):
                 await soon(stranger.enqueue_and_wait("a", b"\xff"))

@@ -19,7 +19,7 @@ LEASE = 0.6
 """Renewed every 0.2 s of real time. It runs out only when a test moves the clock."""
 QUICK = Retry(initial=0.01, maximum=0.02, jitter=0, max_attempts=None)
 """For a main loop that has to recover within a test."""
-ENDS = {"completed", "continued", "retrying", "rescheduled", "released", "failed", "cancelled", "lost"}
+ENDS = {"completed", "continued", "retrying", "rescheduled", "released", "mismatched", "failed", "cancelled", "lost"}
 
 
 class Ear:

@@ -51,7 +51,7 @@ async def test_an_output_of_the_wrong_type_fails_the_attempt(stage: Stage) -> No
 
 
 @pytest.mark.parametrize("stored", [b"{", b"[]", b"{}", b'{"number":"x"}'], ids=["broken", "list", "missing", "type"])
-async def test_an_input_that_does_not_fit_fails_the_attempt_and_backs_off(stage: Stage, stored: bytes) -> None:
+async def test_an_input_that_does_not_fit_is_a_mismatch_and_backs_off(stage: Stage, stored: bytes) -> None:
     @stage.jobs.job
     async def double(number: int) -> int:
         return number * 2
@@ -59,10 +59,10 @@ async def test_an_input_that_does_not_fit_fails_the_attempt_and_backs_off(stage:
     job = new_job("double", input=stored)
     await stage.store.perform(Start((job,)))
     async with stage.worker():
-        event = await stage.ear.hear("retrying", job_id=job.id)
+        event = await stage.ear.hear("mismatched", job_id=job.id)
 
     assert event.error is not None
-    assert (await stage.job(job.id)).attempt == 1
+    assert (await stage.job(job.id)).attempt == 0
 
 
 async def test_a_continuation_that_cannot_be_written_fails_the_attempt(stage: Stage) -> None:

@@ -33,7 +33,7 @@ class RunTerms(NamedTuple):
 
     @property
     def abort_after(self) -> float:
-        """Seconds without a renewal after which an attempt is aborted: a renewal was due, and the lease has not ended."""
+        """Seconds without a renewal after which an attempt is aborted: before its lease ends."""
         return max(self.lease * GIVE_UP_AT, (self.lease + self.renew_interval) / 2)
 
     def timeout(self, record: Record) -> float | None:
