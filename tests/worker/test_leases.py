@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from typing import Any
 
 import pytest
 
-from holdfast import Attempt, Store, SyncAttempt
+from holdfast import Attempt, Jobs, Queue, Retry, Store, SyncAttempt
 from holdfast.operations import Renew
+from holdfast.supervisor import Group
 from holdfast.testing.clock import ManualClock
 from holdfast.worker.holdings import ticks
+from holdfast.worker.terms import Terms
 from tests.worker.faulty import FaultyStore
 from tests.worker.stage import LEASE, PATIENCE, Stage
 
@@ -41,6 +44,65 @@ async def test_a_lease_is_renewed_while_the_handler_works(stage: Stage) -> None:
     chain = await stage.start(long.bind())
     async with stage.worker():
         assert (await stage.ended(chain)).kind == "completed"
+
+
+@pytest.mark.parametrize("by", ["worker", "type", "type without a lease"])
+async def test_a_lease_is_renewed_after_the_interval(stage: Stage, by: str) -> None:
+    beside: dict[str, Any] = {"lease": 3600, "renew_interval": 0.05}
+    of_type = {"worker": {}, "type": beside, "type without a lease": {"renew_interval": 0.05}}[by]
+    of_worker = {"worker": beside, "type": {"lease": 3600}, "type without a lease": {"lease": 3600}}[by]
+
+    @stage.jobs.job(**of_type)
+    async def long(attempt: Attempt) -> None:
+        # Without the interval the first renewal would come after twenty minutes.
+        await stage.ear.hear("renewed", times=3, job_id=attempt.job.id)
+
+    chain = await stage.start(long.bind())
+    async with stage.worker(**of_worker):
+        assert (await stage.ended(chain)).kind == "completed"
+
+
+async def test_an_interval_that_is_nearly_the_lease_is_not_given_up_before_it_is_due(stage: Stage) -> None:
+    @stage.jobs.job
+    async def long(attempt: Attempt) -> None:
+        await stage.ear.hear("renewed", times=2, job_id=attempt.job.id)
+
+    chain = await stage.start(long.bind())
+    async with stage.worker(lease=2, renew_interval=1.85):
+        assert (await stage.ended(chain)).kind == "completed"
+
+
+def test_the_worker_s_interval_belongs_to_the_worker_s_lease(stage: Stage) -> None:
+    terms = Terms(Retry(), 60, 25, None)
+
+    def renewed_after(**options: Any) -> float:
+        @Jobs().job(**options)
+        async def any_type() -> None: ...
+
+        return terms.of(any_type).renew_interval
+
+    assert renewed_after() == 25
+    assert renewed_after(lease=9) == 3
+    assert renewed_after(lease=9, renew_interval=4) == 4
+    assert renewed_after(renew_interval=50) == 50
+    with pytest.raises(ValueError, match=r"job type 'any_type': renew_interval \(60 s\) must be shorter"):
+        renewed_after(renew_interval=60)
+
+
+def test_an_interval_that_is_no_shorter_than_the_lease_is_refused(stage: Stage) -> None:
+    async def long() -> None: ...
+
+    with pytest.raises(ValueError, match="must be shorter than the lease"):
+        stage.jobs.job(lease=5, renew_interval=5)(long)
+    with pytest.raises(ValueError, match="must be shorter than the lease"):
+        Group(lease=5, renew_interval=6)
+    with pytest.raises(ValueError, match="must be shorter than the lease"):
+        Queue("letters", store="memory://", visibility_timeout=5, renew_interval=5)
+    stage.jobs.job(long)
+    with pytest.raises(ValueError, match="must be shorter than the lease"):
+        stage.worker(lease=5, renew_interval=5)
+    with pytest.raises(ValueError, match="renew_interval must be more than 0"):
+        stage.worker(renew_interval=0)
 
 
 async def test_renewals_that_are_due_together_go_together(stage: Stage, faulty: FaultyStore) -> None:

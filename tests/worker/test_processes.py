@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -319,3 +321,35 @@ def test_a_process_handler_that_takes_an_attempt_is_refused_where_it_is_declared
 
         @jobs.job(executor="process")
         def greedy(attempt: SyncAttempt) -> None: ...  # pyright: ignore[reportUnusedFunction]
+
+
+async def test_an_input_that_only_the_child_cannot_read_is_a_mismatch(client: Client, tmp_path: Path) -> None:
+    # The files of a release may change under a running worker: its next child imports newer code.
+    module = tmp_path / "rolling.py"
+    source = """
+from holdfast import Jobs
+
+jobs = Jobs()
+
+
+@jobs.job(executor="process")
+def resize(image: int{more}) -> int:
+    return image
+"""
+    module.write_text(source.format(more=", mode: str = ''"))
+    sys.path.insert(0, str(tmp_path))
+    try:
+        rolling = importlib.import_module("rolling")
+        async with Client(MemoryStore(), rolling.jobs) as other, working(other) as ear:
+            module.write_text(source.format(more=""))
+            importlib.invalidate_caches()
+            chain = await other.start(rolling.resize.bind(1, mode="crop"))
+            event = await ear.hear("mismatched", job_id=chain.id)
+            job = await other.get_job(chain.id)
+    finally:
+        sys.path.remove(str(tmp_path))
+        sys.modules.pop("rolling", None)
+
+    assert "mode" in str(event.error)
+    assert job is not None
+    assert (job.status, job.attempt) == (Status.PENDING, 0)

@@ -26,6 +26,7 @@ STYLES = {
     "cancelled": "bright_black",
     "lost": "red",
     "rescheduled": "yellow",
+    "mismatched": "yellow",
     "released": "bright_black",
     "ok": "green",
     "warning": "yellow",

@@ -69,6 +69,7 @@ def test_a_worker_logs_a_json_object_a_line_when_asked_to(client: SyncClient) ->
 def test_a_worker_that_cannot_begin_says_why(holdfast: CommandLine) -> None:
     assert "unknown job type 'nope'" in holdfast("worker", "--types", "add,nope", exit=2).err
     assert "--lease must be more than 0" in holdfast("worker", "--lease", "0", exit=2).err
+    assert "shorter than the lease" in holdfast("worker", "--lease", "5s", "--renew-interval", "5s", exit=2).err
     assert "no duration" in holdfast("worker", "--grace", "x", exit=2).err
     assert "there is no module" in holdfast("worker", "--app", "nowhere", exit=2).err
 
@@ -77,6 +78,8 @@ FILE = """
 [workers]
 concurrency = 3
 lease_timeout_seconds = 7
+renew_interval_seconds = 2
+mismatch_timeout_seconds = 120
 grace_seconds = 5
 poll_interval_ms = 500
 timeout_seconds = 9
@@ -124,6 +127,7 @@ def test_a_worker_has_the_terms_of_the_file_as_a_supervised_one_would(hired: Hir
 
     assert (terms["concurrency"], terms["lease"], terms["grace"], terms["timeout"]) == (3, 7, 5, 9)
     assert (terms["poll_without_wakeups"], terms["poll_interval"]) == (0.5, 60)
+    assert (terms["renew_interval"], terms["mismatch_timeout"]) == (2, 120)
     assert terms["retry"] == Retry(max_attempts=2)
     assert set(terms["types"]) == {"add", "burst", "refuse", "rest", "forget", "login"}
     assert logging.getLogger().level == logging.WARNING
@@ -145,6 +149,12 @@ def test_a_worker_s_options_come_before_the_file(hired: Hire) -> None:
     assert logging.getLogger().level == logging.DEBUG
 
 
+def test_the_file_s_renewal_interval_belongs_to_the_file_s_lease(holdfast: CommandLine, hired: Hire) -> None:
+    assert hired("--lease", "8s")["renew_interval"] is None
+    assert hired("--renew-interval", "1s")["renew_interval"] == 1
+    assert hired("--lease", "8s", "--renew-interval", "4s")["renew_interval"] == 4
+
+
 def test_a_worker_s_defaults_are_those_that_config_shows(holdfast: CommandLine, hired: Hire, tmp_path: Path) -> None:
     (tmp_path / "holdfast.toml").unlink()
     shown = holdfast.json("config")["workers"]
@@ -154,6 +164,8 @@ def test_a_worker_s_defaults_are_those_that_config_shows(holdfast: CommandLine, 
     assert (terms["lease"], terms["grace"], terms["concurrency"], terms["poll_without_wakeups"] * 1000) == (
         shown["lease_timeout_seconds"], shown["grace_seconds"], shown["concurrency"], shown["poll_interval_ms"],
     )  # fmt: skip
+    assert terms["mismatch_timeout"] == shown["mismatch_timeout_seconds"] == 3600
+    assert terms["renew_interval"] is None
 
 
 def test_a_worker_tells_of_a_group_s_type_that_nobody_has_with_the_line(

@@ -119,6 +119,19 @@ def test_what_a_file_does_not_say_is_as_the_seed_has_it(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+def test_a_renewal_interval_belongs_to_the_lease_beside_it(tmp_path: Path) -> None:
+    usual, same, longer, own = read(
+        tmp_path,
+        "[workers]\nlease_timeout_seconds = 60\nrenew_interval_seconds = 5\nmismatch_timeout_seconds = 90\n"
+        "[workers.same]\ntypes = ['a']\n"
+        "[workers.longer]\ntypes = ['b']\nlease_timeout_seconds = 600\n"
+        "[workers.own]\ntypes = ['c']\nlease_timeout_seconds = 600\nrenew_interval_seconds = 90\n",
+    ).groups
+
+    assert [group.renew_interval for group in (usual, same, longer, own)] == [5, 5, None, 90]
+    assert [group.mismatch_timeout for group in (usual, same, longer, own)] == [90] * 4
+
+
 def test_the_retry_table_itself_is_the_default_policy(tmp_path: Path) -> None:
     settings = read(tmp_path, "[retry]\nmax_retries = 3\n")
 
@@ -139,6 +152,15 @@ def test_the_retry_table_itself_is_the_default_policy(tmp_path: Path) -> None:
         ("[workers]\nmax_count = 1", r"line 2, workers.max_count: default_count \(2\) must not exceed max_count \(1\)"),
         ("[workers]\npoll_interval_ms = 0", "line 2, workers.poll_interval_ms: must be a number from 1, not 0"),
         ("[workers]\nlease_timeout_seconds = 0", "line 2, workers.lease_timeout_seconds: must be a number above 0"),
+        (
+            "[workers]\nrenew_interval_seconds = 30",
+            r"line 2, workers.renew_interval_seconds: must be less than lease_timeout_seconds \(30\), not 30",
+        ),
+        ("[workers]\nrenew_interval_seconds = 0", "line 2, workers.renew_interval_seconds: must be a number above 0"),
+        (
+            "[workers]\nmismatch_timeout_seconds = -1",
+            "line 2, workers.mismatch_timeout_seconds: must be a number from 0, not -1",
+        ),
         ("[workers]\nlease_timeout_seconds = nan", "line 2, workers.lease_timeout_seconds: must be a number, not nan"),
         ('[workers]\nretry = "patient"', r"line 2, workers.retry: there is no \[retry.patient\]; there are: default"),
         ("[workers.cpu]\nconcurrency = 1", "line 1, workers.cpu.types: a group names its types"),
