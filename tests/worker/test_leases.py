@@ -62,17 +62,18 @@ async def test_a_lease_is_renewed_after_the_interval(stage: Stage, by: str) -> N
         assert (await stage.ended(chain)).kind == "completed"
 
 
-async def test_an_interval_that_is_nearly_the_lease_is_not_given_up_before_it_is_due(stage: Stage) -> None:
-    @stage.jobs.job
-    async def long(attempt: Attempt) -> None:
-        await stage.ear.hear("renewed", times=2, job_id=attempt.job.id)
+@pytest.mark.parametrize("interval", [0.01, 20, 33, 53, 54, 55, 59.9])
+def test_an_attempt_is_given_up_after_a_renewal_was_due_and_before_its_lease_ends(interval: float) -> None:
+    @Jobs().job(lease=60, renew_interval=interval)
+    async def any_type() -> None: ...
 
-    chain = await stage.start(long.bind())
-    async with stage.worker(lease=2, renew_interval=1.85):
-        assert (await stage.ended(chain)).kind == "completed"
+    terms = Terms(Retry(), 60, None, None).of(any_type)
+
+    assert interval < terms.abort_after < 60
+    assert terms.abort_after >= 54
 
 
-def test_the_worker_s_interval_belongs_to_the_worker_s_lease(stage: Stage) -> None:
+def test_the_worker_s_interval_belongs_to_the_worker_s_lease() -> None:
     terms = Terms(Retry(), 60, 25, None)
 
     def renewed_after(**options: Any) -> float:

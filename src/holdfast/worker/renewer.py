@@ -81,8 +81,9 @@ class Renewer:
             holding.renewed + holding.terms.renew_interval for holding in self._holdings.all() if not holding.given_up
         ]
         if dues:
+            left = min(dues) - now
             # Overdue means that the last try failed: not again at once.
-            longest = min(longest, max(min(dues) - now, self._shortest / 20))
+            longest = min(longest, left if left > 0 else self._shortest / 20)
         return min(longest, max(self._looked + LOOK_EVERY - now, 0)) if self._suspicious else longest
 
     def _attempt(self, step: Callable[[], None]) -> None:
