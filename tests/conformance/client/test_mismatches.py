@@ -140,7 +140,8 @@ async def test_a_continuation_from_a_newer_worker_is_left_to_it(scene: Scene, ol
 
 async def test_a_blocker_s_output_that_does_not_decode_is_a_mismatch(scene: Scene, old: Release, new: Release) -> None:
     @old.jobs.declare
-    async def measure() -> Literal["small"]: ...
+    async def measure() -> Literal["small"]:
+        raise NotImplementedError
 
     @new.jobs.job(name="measure")
     async def measure_newer() -> Literal["small", "huge"]:
@@ -158,7 +159,8 @@ async def test_a_blocker_s_output_that_does_not_decode_is_a_mismatch(scene: Scen
 
 async def test_a_type_that_is_only_declared_here_is_not_claimed(old: Release, new: Release) -> None:
     @old.jobs.declare
-    async def publish(image: int) -> str: ...
+    async def publish(image: int) -> str:
+        raise NotImplementedError
 
     @new.jobs.job(name="publish")
     async def publish_newer(image: int, url: str = "") -> str:
