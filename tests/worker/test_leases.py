@@ -49,8 +49,8 @@ async def test_a_lease_is_renewed_while_the_handler_works(stage: Stage) -> None:
 @pytest.mark.parametrize("by", ["worker", "type", "type without a lease"])
 async def test_a_lease_is_renewed_after_the_interval(stage: Stage, by: str) -> None:
     beside: dict[str, Any] = {"lease": 3600, "renew_interval": 0.05}
-    of_type = {"worker": {}, "type": beside, "type without a lease": {"renew_interval": 0.05}}[by]
-    of_worker = {"worker": beside, "type": {"lease": 3600}, "type without a lease": {"lease": 3600}}[by]
+    of_type: dict[str, Any] = {"type": beside, "type without a lease": {"renew_interval": 0.05}}.get(by, {})
+    of_worker = beside if by == "worker" else {"lease": 3600}
 
     @stage.jobs.job(**of_type)
     async def long(attempt: Attempt) -> None:
