@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from holdfast.errors import StoreUnavailable
 from holdfast.operations import Operation, Settle
-from holdfast.store import Store, SyncTransaction, Transaction
+from holdfast.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
 from holdfast.wakeups import Wakeups
 from torture.failpoints import Watch
 
@@ -78,17 +78,17 @@ class WatchedStore(Store):
             raise
         return WatchedSyncTransaction(begun, self._watch)
 
-    def join(self, tx: Any) -> Transaction:
+    def join(self, tx: Any) -> AppTransaction:
         self._watch.meet("join", "before")
         joined = self.inner.join(tx)
         self._watch.meet("join", "after")
-        return WatchedTransaction(joined, self._watch)
+        return WatchedAppTransaction(joined, self._watch)
 
-    def join_sync(self, tx: Any) -> SyncTransaction:
+    def join_sync(self, tx: Any) -> SyncAppTransaction:
         self._watch.meet("join", "before")
         joined = self.inner.join_sync(tx)
         self._watch.meet("join", "after")
-        return WatchedSyncTransaction(joined, self._watch)
+        return WatchedSyncAppTransaction(joined, self._watch)
 
     async def open(self) -> None:
         await self.inner.open()
@@ -201,3 +201,21 @@ def _note_losses(watch: Watch, answers: list[tuple[Operation[Any], Any, int]]) -
     for operation, answer, asked in answers:
         if isinstance(operation, Settle) and not any(each.written for each in answer):
             watch.answered(operation, answer, asked)
+
+
+class WatchedAppTransaction(WatchedTransaction):
+    """A transaction of the application, watched."""
+
+    def __init__(self, inner: AppTransaction, watch: Watch) -> None:
+        super().__init__(inner, watch)
+        self.after_commit = inner.after_commit
+        self.is_open = inner.is_open
+
+
+class WatchedSyncAppTransaction(WatchedSyncTransaction):
+    """The same for blocking code."""
+
+    def __init__(self, inner: SyncAppTransaction, watch: Watch) -> None:
+        super().__init__(inner, watch)
+        self.after_commit = inner.after_commit
+        self.is_open = inner.is_open

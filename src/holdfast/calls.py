@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.events import Event
 from holdfast.failure import read_error
 from holdfast.failure import write as write_error
 from holdfast.job import AttemptReport, Chain, Job, Page, Report, moment
 from holdfast.jobs import Bound, Jobs
 from holdfast.naming import chain_id, job_id
-from holdfast.observer import Observers, log
+from holdfast.observer import Observers, event_about, log
 from holdfast.operations import (
     Cancel,
     Delete,
@@ -196,12 +197,28 @@ def _before(cursor: str | None) -> int | None:
     return int(cursor)
 
 
-def tell_created(observers: Observers, chains: Iterable[Chain[Any]]) -> None:
-    """Tell observers of chains that were really made."""
-    if observers.wants("created"):
-        for chain in chains:
-            if not chain.deduplicated:
-                observers.tell("created", chain.record.first)
+def created(observers: Observers, chains: Iterable[Chain[Any]]) -> list[Event]:
+    """The events of chains that were started, without those that were found."""
+    if not observers.wants("created"):
+        return []
+    return [event_about("created", chain.record.first) for chain in chains if not chain.deduplicated]
+
+
+def cancelled(observers: Observers, answer: tuple[Chain[Any], bool]) -> list[Event]:
+    chain, changed = answer
+    return [event_about("cancelled", chain.record.last)] if changed and observers.wants("cancelled") else []
+
+
+def retried(observers: Observers, job: Job) -> list[Event]:
+    return [event_about("retried", job.record)] if observers.wants("retried") else []
+
+
+def hurried(observers: Observers, job: Job) -> list[Event]:
+    return [event_about("hurried", job.record)] if observers.wants("hurried") else []
+
+
+def deleted(observers: Observers, chain_ids: Iterable[str]) -> list[Event]:
+    return [event_about("deleted", chain_id=each) for each in chain_ids] if observers.wants("deleted") else []
 
 
 def no_trace() -> None:

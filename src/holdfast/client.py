@@ -7,8 +7,8 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Never, Self, TypeVar, Unpack, overload
 
-from holdfast import steps, waiting
-from holdfast.calls import Calls, Stats, no_trace, patience, refuse_start_options, tell_created
+from holdfast import calls, steps, waiting
+from holdfast.calls import Calls, Stats, no_trace, patience, refuse_start_options
 from holdfast.completing import Completing
 from holdfast.events import Event
 from holdfast.following import follow
@@ -17,12 +17,13 @@ from holdfast.job import Chain, Job, Page, Report
 from holdfast.jobs import Bound, Jobs
 from holdfast.naming import Names, Statuses, chain_id, job_id, type_names, wanted
 from holdfast.observer import Observer, Observers
-from holdfast.operations import Examine, Finding, Operation, Pause, Resume
+from holdfast.operations import Examine, Finding, Pause, Resume
 from holdfast.options import StartKeywords
 from holdfast.retry import Seconds
 from holdfast.starting import described, listed, with_id
 from holdfast.store import Store
 from holdfast.stores.address import open_store
+from holdfast.tx_events import Told, TxEvents
 from holdfast.waiting import Watcher
 from holdfast.wakeups import Wakeups
 
@@ -52,6 +53,7 @@ class Client:
         self._calls = Calls(jobs)
         self.jobs = self._calls.jobs
         self.observers = Observers(observers)
+        self.tx_events = TxEvents(self.store, self.observers)
         self._owns_store = isinstance(store, str)
         self._migrate = migrate
         self._trace = trace or no_trace
@@ -72,7 +74,8 @@ class Client:
             await self.store.migrate()
 
     async def close(self) -> None:
-        """Let go of the store, unless it was handed in open."""
+        """Deliver the events of committed transactions, and close the store unless it was given open."""
+        await self.tx_events.close()
         if self._owns_store:
             await self.store.close()
 
@@ -90,10 +93,7 @@ class Client:
 
     async def start_many(self, bounds: Iterable[Bound[T]], *, tx: Any = None) -> list[Chain[T]]:
         """Create many chains in one step, all or none; options go on each bind. Answers are in the same order."""
-        chains = await self._run(self._calls.start(listed(bounds), self._trace()), tx)
-        if tx is None:
-            tell_created(self.observers, chains)
-        return chains
+        return await self._run(self._calls.start(listed(bounds), self._trace()), tx, calls.created)
 
     async def run(self, bound: Bound[T], *, timeout: Seconds | None = None, **options: Never) -> T:
         """Start a chain and wait for its output: request and response. Start options go on the bind."""
@@ -123,6 +123,7 @@ class Client:
         Raises ChainFailed, ChainCancelled, ChainNotFound (also when it is deleted meanwhile) or WaitTimeout.
         """
         how_long = patience(timeout)
+        await self.tx_events.look()
         watcher = Watcher(self.store.wakeups, chain_id(chain))
         try:
             wait = watcher.wait(self.jobs, how_long)
@@ -198,32 +199,20 @@ class Client:
 
         A job that has not started never will; a running one is signalled and can write nothing more.
         """
-        cancelled, changed = await self._run(self._calls.cancel(chain_id(chain), reason), tx)
-        if tx is None and changed:
-            self.observers.tell("cancelled", cancelled.record.last)
+        cancelled, _ = await self._run(self._calls.cancel(chain_id(chain), reason), tx, calls.cancelled)
         return cancelled
 
     async def retry(self, job: Job | Chain[Any] | str, *, tx: Any = None) -> Job:
         """Let a failed or cancelled job run again, with its attempts granted anew."""
-        retried = await self._run(self._calls.retry(job), tx)
-        if tx is None:
-            self.observers.tell("retried", retried.record)
-        return retried
+        return await self._run(self._calls.retry(job), tx, calls.retried)
 
     async def run_now(self, job: Job | Chain[Any] | str, *, tx: Any = None) -> Job:
         """Make a scheduled job due at once."""
-        hurried = await self._run(self._calls.run_now(job), tx)
-        if tx is None:
-            self.observers.tell("hurried", hurried.record)
-        return hurried
+        return await self._run(self._calls.run_now(job), tx, calls.hurried)
 
     async def delete(self, chains: Iterable[Chain[Any] | str], *, cascade: bool = False, tx: Any = None) -> list[str]:
         """Delete chains, all or none, and answer the ids that were there; `cascade` takes their blockers along."""
-        deleted = await self._run(self._calls.delete(chains, cascade), tx)
-        if tx is None:
-            for each in deleted:
-                self.observers.tell("deleted", chain_id=each)
-        return deleted
+        return await self._run(self._calls.delete(chains, cascade), tx, calls.deleted)
 
     async def pause(self, types: Names) -> None:
         """Hand out no jobs of these types until they are resumed. Running ones go on."""
@@ -248,11 +237,11 @@ class Client:
 
         With a chain, `output` and `continue_with` take what it gives; an id tells nothing of that to type checkers.
         """
-        return Completing(self.store, self.jobs, chain_id(chain), tx=tx, observers=self.observers)
+        return Completing(
+            self.store, self.jobs, chain_id(chain), tx=tx, observers=self.observers, tx_events=self.tx_events
+        )
 
     # Performing
 
-    def _run(self, call: steps.Steps[R], tx: Any) -> Awaitable[R]:
-        perform: Callable[[Operation[Any]], Awaitable[Any]]
-        perform = self.store.perform if tx is None else self.store.join(tx).perform
-        return steps.run(perform, call)
+    def _run(self, call: steps.Steps[R], tx: Any, told: Told[R] | None = None) -> Awaitable[R]:
+        return self.tx_events.run(call, tx, told)

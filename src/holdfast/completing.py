@@ -7,19 +7,21 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar, Unpack
 
 from holdfast.awaiting import Awaiting
-from holdfast.calls import tell_created
+from holdfast.calls import created
 from holdfast.clock import Clock, system_clock
 from holdfast.errors import AlreadyCompleted
+from holdfast.events import Event
 from holdfast.job import Chain, Job
 from holdfast.jobs import Bound, Jobs
 from holdfast.lifecycle import create
-from holdfast.observer import Observers
+from holdfast.observer import Observers, event_about
 from holdfast.operations import Complete, LockChain, Settled, Start, Started, Step
 from holdfast.options import ContinueKeywords, StartKeywords
 from holdfast.record import Record
 from holdfast.rollback import roll_back
 from holdfast.starting import continuation, continued, described, new_chain
-from holdfast.store import Store, SyncTransaction, Transaction
+from holdfast.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
+from holdfast.tx_events import SyncTxEvents, TxEvents
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -80,16 +82,17 @@ class _Steps:
             raise RuntimeError("current.start() belongs to a completion: call output() or continue_with() as well")
         return None
 
-    def tell(self, observers: Observers, answer: Settled) -> None:
-        """Tell what was done, and by no worker, once it is committed."""
+    def events(self, observers: Observers, answer: Settled) -> list[Event]:
+        """What was done, and by no worker: to be delivered once it is committed."""
+        done: list[Event] = []
         for record, step in zip(self._ends, self._steps, strict=True):
             if (next_job := step.continuation) is None:
-                observers.tell("completed", record, worker=None)
+                done.append(event_about("completed", record, worker=None))
             else:
-                observers.tell("continued", record, worker=None, detail=next_job.type)
-        tell_created(observers, self._started)
-        for job_id, name in answer.unblocked:
-            observers.tell("unblocked", job_id=job_id, type=name)
+                done.append(event_about("continued", record, worker=None, detail=next_job.type))
+        done += created(observers, self._started)
+        done += [event_about("unblocked", job_id=job_id, type=name) for job_id, name in answer.unblocked]
+        return [event for event in done if observers.wants(event.kind)]
 
 
 class Current(_Steps, Generic[T]):
@@ -168,20 +171,25 @@ class Completing(Generic[T]):
     With the application's own `tx` the commit is the application's; without, the body is a transaction of its own.
     """
 
-    def __init__(self, store: Store, jobs: Jobs, chain_id: str, *, tx: Any, observers: Observers) -> None:
+    def __init__(
+        self, store: Store, jobs: Jobs, chain_id: str, *, tx: Any, observers: Observers, tx_events: TxEvents
+    ) -> None:
         self._store = store
         self._jobs = jobs
         self._observers = observers
+        self._tx_events = tx_events
         self._chain_id = chain_id
-        self._borrowed = tx is not None
         self._native = tx
+        self._joined: AppTransaction | None = None
 
     async def __aenter__(self) -> Current[T]:
-        self._tx = self._store.join(self._native) if self._borrowed else await self._store.begin()
+        await self._tx_events.look(ended=self._native is not None)
+        self._joined = None if self._native is None else self._store.join(self._native)
+        self._tx: Transaction = self._joined or await self._store.begin()
         try:
             record = await self._tx.perform(LockChain(self._chain_id))
         except BaseException as error:
-            if not self._borrowed:
+            if self._joined is None:
                 await roll_back(self._tx, error)
             raise
         self._current: Current[T] = Current(self._jobs, record, self._tx, clock=self._store.clock)
@@ -191,7 +199,7 @@ class Completing(Generic[T]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            if not self._borrowed:
+            if self._joined is None:
                 await roll_back(self._tx, error)
             return
         answer: Settled | None = None
@@ -199,32 +207,39 @@ class Completing(Generic[T]):
             if (completion := self._current.completion()) is not None:
                 answer = await self._tx.perform(completion)
         except BaseException as raised:
-            if not self._borrowed:
+            if self._joined is None:
                 await roll_back(self._tx, raised)
             raise
-        if not self._borrowed:
+        events = [] if answer is None else self._current.events(self._observers, answer)
+        if self._joined is not None:
+            await self._tx_events.hold(events, self._joined)
+        else:
             await self._tx.commit()
-            if answer is not None:
-                self._current.tell(self._observers, answer)
+            self._observers.deliver(events)
 
 
 class SyncCompleting(Generic[T]):
     """The same for blocking code."""
 
-    def __init__(self, store: Store, jobs: Jobs, chain_id: str, *, tx: Any, observers: Observers) -> None:
+    def __init__(
+        self, store: Store, jobs: Jobs, chain_id: str, *, tx: Any, observers: Observers, tx_events: SyncTxEvents
+    ) -> None:
         self._store = store
         self._jobs = jobs
         self._observers = observers
+        self._tx_events = tx_events
         self._chain_id = chain_id
-        self._borrowed = tx is not None
         self._native = tx
+        self._joined: SyncAppTransaction | None = None
 
     def __enter__(self) -> SyncCurrent[T]:
-        self._tx = self._store.join_sync(self._native) if self._borrowed else self._store.begin_sync()
+        self._tx_events.look(ended=self._native is not None)
+        self._joined = None if self._native is None else self._store.join_sync(self._native)
+        self._tx: SyncTransaction = self._joined or self._store.begin_sync()
         try:
             record = self._tx.perform(LockChain(self._chain_id))
         except BaseException:
-            if not self._borrowed:
+            if self._joined is None:
                 self._tx.rollback()
             raise
         self._current: SyncCurrent[T] = SyncCurrent(self._jobs, record, self._tx, clock=self._store.clock)
@@ -234,7 +249,7 @@ class SyncCompleting(Generic[T]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            if not self._borrowed:
+            if self._joined is None:
                 self._tx.rollback()
             return
         answer: Settled | None = None
@@ -242,10 +257,12 @@ class SyncCompleting(Generic[T]):
             if (completion := self._current.completion()) is not None:
                 answer = self._tx.perform(completion)
         except BaseException:
-            if not self._borrowed:
+            if self._joined is None:
                 self._tx.rollback()
             raise
-        if not self._borrowed:
+        events = [] if answer is None else self._current.events(self._observers, answer)
+        if self._joined is not None:
+            self._tx_events.hold(events, self._joined)
+        else:
             self._tx.commit()
-            if answer is not None:
-                self._current.tell(self._observers, answer)
+            self._observers.deliver(events)

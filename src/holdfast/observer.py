@@ -68,32 +68,48 @@ class Observers:
         self.heard_by = list(observers)
         self._repetition = Repetition()
         self._observers = [each.observe if isinstance(each, Observer) else each for each in self.heard_by]
+        # An observer may have a method `wants(kind)`, so that events that it ignores cost nothing.
+        self._wants = [getattr(each, "wants", None) for each in self.heard_by]
 
     def wants(self, kind: str) -> bool:
-        """Whether anybody would hear of this kind: asked first where making the event costs something."""
-        return bool(self._observers) or log.isEnabledFor(_LEVELS.get(kind, logging.INFO))
+        """Whether an observer or the log takes events of this kind: ask before building an event costs something."""
+        return any(wants is None or wants(kind) for wants in self._wants) or log.isEnabledFor(level_of(kind))
 
     def tell(self, kind: str, record: Record | None = None, **details: Any) -> None:
-        """Deliver an event to the log and to every observer. Raises nothing but a Ctrl-C."""
-        level = _LEVELS.get(kind, logging.INFO)
-        logged = log.isEnabledFor(level)
-        if not (logged or self._observers):
-            return
-        if record is not None:
-            details.setdefault("worker", record.worker)
-            about = (None, record.id, record.chain_id, record.type, record.attempt)
-            event = Event(kind, *about, trace=record.trace, key=record.key, **details)
-        else:
-            event = Event(kind, **details)
-        if logged and (kind != "store_error" or self._repetition.is_news(event.worker, event.job_id, event.detail)):
-            _write(event, level)
-        for observe in self._observers:
-            try:
-                observe(event)
-            except BaseException as error:  # nothing awaits here, so a CancelledError is the observer's own
-                if is_ctrl_c(error):
-                    raise
-                log.exception("an observer raised on %s; the event is unaffected", kind)
+        """Build an event and deliver it. Raises nothing but a Ctrl-C."""
+        if self._observers or log.isEnabledFor(level_of(kind)):
+            self.deliver((event_about(kind, record, **details),))
+
+    def deliver(self, events: Iterable[Event]) -> None:
+        """Pass events to every observer and to the log. Raises nothing but a Ctrl-C."""
+        for event in events:
+            level = level_of(event.kind)
+            if log.isEnabledFor(level) and self._is_news(event):
+                _write(event, level)
+            for observe in self._observers:
+                try:
+                    observe(event)
+                except BaseException as error:  # nothing awaits here, so a CancelledError is the observer's own
+                    if is_ctrl_c(error):
+                        raise
+                    log.exception("an observer raised on %s; the event is unaffected", event.kind)
+
+    def _is_news(self, event: Event) -> bool:
+        return event.kind != "store_error" or self._repetition.is_news(event.worker, event.job_id, event.detail)
+
+
+def level_of(kind: str) -> int:
+    """The level at which the log has events of this kind."""
+    return _LEVELS.get(kind, logging.INFO)
+
+
+def event_about(kind: str, record: Record | None = None, **details: Any) -> Event:
+    """An event of this kind about a job, if there is one."""
+    if record is None:
+        return Event(kind, **details)
+    details.setdefault("worker", record.worker)
+    about = (None, record.id, record.chain_id, record.type, record.attempt)
+    return Event(kind, *about, trace=record.trace, key=record.key, **details)
 
 
 def _write(event: Event, level: int) -> None:

@@ -8,6 +8,7 @@ It decides nothing: what an outcome means was decided before it is asked. Whoeve
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from holdfast.clock import Clock
@@ -52,6 +53,29 @@ class SyncTransaction(Protocol):
         Called from the event loop, so it waits for nothing. What the store cannot take from that thread, it keeps.
         """
         ...
+
+
+class AppTransaction(Transaction, Protocol):
+    """The application's own transaction, as `Store.join` gives it. The application commits or rolls it back."""
+
+    def after_commit(self, call: Callable[[], None], /) -> bool:
+        """Have `call` called once, after the commit. False if the driver has no hook for that.
+
+        A rollback, also one to a savepoint before this call, discards `call`.
+        """
+        ...
+
+    def is_open(self) -> bool:
+        """False if this transaction has ended. True if it may be open. No statement is sent."""
+        ...
+
+
+class SyncAppTransaction(SyncTransaction, Protocol):
+    """The same for blocking code."""
+
+    def after_commit(self, call: Callable[[], None], /) -> bool: ...
+
+    def is_open(self) -> bool: ...
 
 
 class Store(ABC):
@@ -105,14 +129,14 @@ class Store(ABC):
         """Open a transaction of the store's own, for blocking code."""
 
     @abstractmethod
-    def join(self, tx: Any) -> Transaction:
+    def join(self, tx: Any) -> AppTransaction:
         """The application's own open transaction, as one of ours. We never begin, commit or roll it back.
 
         TypeError lists what is taken; ValueError refuses a connection that would commit each statement by itself.
         """
 
     @abstractmethod
-    def join_sync(self, tx: Any) -> SyncTransaction:
+    def join_sync(self, tx: Any) -> SyncAppTransaction:
         """The application's own open transaction in blocking code."""
 
     @abstractmethod

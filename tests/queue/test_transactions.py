@@ -29,17 +29,37 @@ def test_a_job_that_is_rolled_back_was_never_there(tmp_path: Path) -> None:
             connection.commit()
 
         assert queue.enqueue("b", 3) == Duplicate("queued")
-    assert heard == []
+        assert heard == ["a", "b"]
 
 
 async def test_async_code_enqueues_in_its_transaction(tmp_path: Path) -> None:
+    heard: list[str] = []
     queue: Queue[Any, Any] = Queue("emails", store=f"sqlite:///{tmp_path}/jobs.db")
+    queue.on("enqueued", heard.append)
     async with queue, aiosqlite.connect(tmp_path / "jobs.db") as connection:
         await connection.execute("begin")
         assert await queue.enqueue("a", 1, tx=connection) == Queued()
         await connection.rollback()
 
+        await connection.execute("begin")
+        assert await queue.enqueue("b", 1, tx=connection) == Queued()
+        await connection.commit()
         assert await queue.enqueue("a", 1) == Queued()
+        assert heard == ["b", "a"]
+
+
+def test_a_queue_without_listeners_writes_no_mark(tmp_path: Path) -> None:
+    with (
+        SyncQueue[Any, Any]("emails", store=f"sqlite:///{tmp_path}/jobs.db") as queue,
+        closing(sqlite3.connect(tmp_path / "jobs.db")) as connection,
+    ):
+        for listening in (False, True):
+            if listening:
+                queue.on("enqueued", print)
+            queue.enqueue(f"listening: {listening}", 1, tx=connection)
+            marks = connection.execute("select count(*) from holdfast_mark").fetchone()
+            connection.commit()
+            assert marks == (listening,)
 
 
 async def test_a_store_without_transactions_says_so() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
 from holdfast.errors import StoreUnavailable
 from holdfast.operations import Operation
-from holdfast.store import Store, SyncTransaction, Transaction
+from holdfast.store import AppTransaction, Store, SyncAppTransaction
 
 R = TypeVar("R")
 
@@ -88,10 +88,10 @@ class FaultyStore(Store):
     def begin_sync(self) -> DeferredSyncTransaction:
         return DeferredSyncTransaction(self)
 
-    def join(self, tx: Any) -> Transaction:
+    def join(self, tx: Any) -> AppTransaction:
         return self.inner.join(tx)
 
-    def join_sync(self, tx: Any) -> SyncTransaction:
+    def join_sync(self, tx: Any) -> SyncAppTransaction:
         return self.inner.join_sync(tx)
 
     async def open(self) -> None: ...

@@ -12,7 +12,7 @@ from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
 from holdfast.errors import StoreUnavailable
 from holdfast.operations import Operation
 from holdfast.record import Record
-from holdfast.store import Store, SyncTransaction, Transaction
+from holdfast.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
 from holdfast.stores.memory import MemoryStore
 from torture.audit import Change
 from torture.failpoints import Watch
@@ -171,10 +171,10 @@ class Connection(Store):
     def begin_sync(self) -> SyncTransaction:
         return DeferredSyncTransaction(self)
 
-    def join(self, tx: Any) -> Transaction:
+    def join(self, tx: Any) -> AppTransaction:
         return self.inner.join(tx)
 
-    def join_sync(self, tx: Any) -> SyncTransaction:
+    def join_sync(self, tx: Any) -> SyncAppTransaction:
         return self.inner.join_sync(tx)
 
     async def open(self) -> None:

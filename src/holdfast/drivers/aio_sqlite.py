@@ -34,3 +34,6 @@ class AioSqliteDriver:
 
     def after_commit(self, tell: Callable[[], None], /) -> bool:
         return False
+
+    def is_open(self) -> bool:
+        return self._connection.in_transaction

@@ -23,3 +23,6 @@ class AsyncpgDriver:
 
     def after_commit(self, tell: Callable[[], None], /) -> bool:
         return False
+
+    def is_open(self) -> bool:
+        return not self._connection.is_closed() and self._connection.is_in_transaction()

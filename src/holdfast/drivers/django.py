@@ -33,8 +33,14 @@ class DjangoDriver:
         return self._wrapper
 
     def after_commit(self, tell: Callable[[], None], /) -> bool:
+        if not self._wrapper.in_atomic_block:
+            return False  # Django has no hook for a transaction that the application manages by hand
         transaction.on_commit(tell, using=self._wrapper.alias, robust=True)
         return True
+
+    def is_open(self) -> bool:
+        # Outside of `atomic` Django does not know whether a transaction is open.
+        return self._wrapper.connection is not None
 
 
 def _plain(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from holdfast.sql.plan import Many, Row, Statement
@@ -32,6 +33,9 @@ class PsycopgDriver:
     def after_commit(self, tell: Callable[[], None], /) -> bool:
         return False
 
+    def is_open(self) -> bool:
+        return _is_open(self._connection)
+
 
 class AsyncPsycopgDriver:
     """The same, async."""
@@ -50,3 +54,10 @@ class AsyncPsycopgDriver:
 
     def after_commit(self, tell: Callable[[], None], /) -> bool:
         return False
+
+    def is_open(self) -> bool:
+        return _is_open(self._connection)
+
+
+def _is_open(connection: Connection[Any] | AsyncConnection[Any]) -> bool:
+    return not connection.closed and connection.info.transaction_status is not TransactionStatus.IDLE

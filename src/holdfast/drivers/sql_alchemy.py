@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, event
-from sqlalchemy.orm import Session, scoped_session
+from sqlalchemy.orm import Session, SessionTransaction, scoped_session
 
 from holdfast.sql.plan import Many, Row, Statement
 
@@ -41,7 +41,7 @@ def asynchronous(tx: Any) -> AsyncSqlAlchemyDriver | None:
 
 
 class SqlAlchemyDriver:
-    """A session tells of its commit, a connection only beforehand, which is of no use to us."""
+    """A session has an event after its commit. A connection has one before its commit only, which is too early."""
 
     def __init__(self, tx: Session | Connection) -> None:
         self._tx = tx
@@ -63,14 +63,19 @@ class SqlAlchemyDriver:
         return self._alchemy().connection.driver_connection
 
     def after_commit(self, tell: Callable[[], None], /) -> bool:
-        if not isinstance(self._tx, Session):
+        session = self._tx
+        if not isinstance(session, Session) or _joins_another(session):
             return False
-        if _CALLBACKS not in self._tx.info:
-            event.listen(self._tx, "after_commit", _tell)
-            event.listen(self._tx, "after_rollback", _forget)
-        callbacks: list[Callable[[], None]] = self._tx.info.setdefault(_CALLBACKS, [])
-        callbacks.append(tell)
+        if _CALLBACKS not in session.info:
+            event.listen(session, "after_commit", _tell)
+            event.listen(session, "after_soft_rollback", _discard)
+            event.listen(session, "after_transaction_end", _clear)
+        _callbacks(session).append((tell, _transactions(session)))
         return True
+
+    def is_open(self) -> bool:
+        connection = self._tx.get_bind() if isinstance(self._tx, Session) else self._tx
+        return isinstance(connection, Connection) and connection.in_transaction()
 
     def _alchemy(self) -> Connection:
         return self._tx.connection() if isinstance(self._tx, Session) else self._tx
@@ -92,6 +97,37 @@ class AsyncSqlAlchemyDriver:
     def after_commit(self, tell: Callable[[], None], /) -> bool:
         return self._blocking.after_commit(tell)
 
+    def is_open(self) -> bool:
+        return self._blocking.is_open()
+
+
+_Callback = tuple[Callable[[], None], "tuple[SessionTransaction, ...]"]
+"""A callback, and the transactions whose rollback discards it: the savepoints around the call and the outermost one."""
+
+
+def _callbacks(session: Session) -> list[_Callback]:
+    callbacks: list[_Callback] = session.info.setdefault(_CALLBACKS, [])
+    return callbacks
+
+
+def _transactions(session: Session) -> tuple[SessionTransaction, ...]:
+    found: list[SessionTransaction] = []
+    transaction = session.get_nested_transaction() or session.get_transaction()
+    while transaction is not None:
+        found.append(transaction)
+        transaction = transaction.parent
+    return tuple(found)
+
+
+def _joins_another(session: Session) -> bool:
+    """Whether a commit of the session is not the commit of its connection's transaction.
+
+    The session was given a connection, or its connection has a savepoint that the session did not make.
+    """
+    if isinstance(session.get_bind(), Connection):
+        return True
+    return session.connection().in_nested_transaction() and not session.in_nested_transaction()
+
 
 @contextmanager
 def _unlogged(connection: Connection) -> Generator[None]:
@@ -106,16 +142,20 @@ def _unlogged(connection: Connection) -> Generator[None]:
 
 
 def _tell(session: Session) -> None:
-    # Releasing a savepoint is called a commit, too.
+    # SQLAlchemy reports the release of a savepoint as a commit, too.
     if not session.in_nested_transaction():
-        callbacks, session.info[_CALLBACKS] = session.info[_CALLBACKS], []
-        for tell in callbacks:
+        callbacks, session.info[_CALLBACKS] = _callbacks(session), []
+        for tell, _ in callbacks:
             tell()
 
 
-def _forget(session: Session) -> None:
-    # Going back to a savepoint is called a rollback, too. What it undid may then be told, which is only a hint.
-    if not session.in_nested_transaction():
+def _discard(session: Session, ended: SessionTransaction) -> None:
+    session.info[_CALLBACKS] = [each for each in _callbacks(session) if ended not in each[1]]
+
+
+def _clear(session: Session, ended: SessionTransaction) -> None:
+    # `session.close()` rolls back without the event of a rollback.
+    if ended.parent is None:
         session.info[_CALLBACKS] = []
 
 

@@ -33,3 +33,6 @@ class SqliteDriver:
 
     def after_commit(self, tell: Callable[[], None], /) -> bool:
         return False
+
+    def is_open(self) -> bool:
+        return self._connection.in_transaction

@@ -19,6 +19,7 @@ from holdfast.operations.holding import (
     Settled,
     TypeTerms,
 )
+from holdfast.operations.marking import FindMarks, Mark
 from holdfast.operations.operating import Cancel, Delete, Keep, Pause, Prune, Resume, RetryJobs, RunNow
 from holdfast.operations.operation import LostReason, Operation
 from holdfast.operations.reading import (
@@ -43,6 +44,7 @@ __all__ = [
     "EventRow",
     "Examine",
     "Filter",
+    "FindMarks",
     "Finding",
     "GetBlockers",
     "GetChains",
@@ -56,6 +58,7 @@ __all__ = [
     "Listen",
     "LockChain",
     "LostReason",
+    "Mark",
     "NextDue",
     "Operation",
     "PastAttempt",

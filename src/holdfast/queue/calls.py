@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from holdfast.clock import Micros, duration, to_datetime
 from holdfast.errors import AttemptsExhausted, ChainNotFound, JobCancelled, JobFailed, JobNotFound, WaitTimeout
+from holdfast.events import Event
 from holdfast.failure import read_error
 from holdfast.failure import write as write_error
 from holdfast.ids import new_token
 from holdfast.job_type import Bound
 from holdfast.lifecycle import NewJob, has_attempts_left
-from holdfast.observer import Observers
+from holdfast.observer import Observers, event_about
 from holdfast.operations import Cancel, Filter, GetHistory, Keep, ListChains, Start, Started
 from holdfast.options import StartOptions, check_duration, check_text, refuse_unknown
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating, state_of
@@ -50,17 +51,19 @@ class QueueCalls:
         keep = None if result_ttl is None else duration(seconds(result_ttl))
         return [self._new_job(id, payload, terms, keep=keep) for id, payload in items]
 
-    def enqueue(self, jobs: Sequence[NewJob], *, committed: bool = True) -> Steps[list[Answer]]:
+    def enqueue(self, jobs: Sequence[NewJob]) -> Steps[list[Started]]:
         started: list[Started] = yield Start(tuple(jobs))
-        if committed:
-            self._tell_created(started)
+        return started
+
+    def answers(self, started: Sequence[Started]) -> list[Answer]:
+        """What a queue answers for jobs that were started or found."""
         return [self._answer(each) for each in started]
 
     def enqueue_and_wait(self, job: NewJob, watcher: Watcher, timeout: float | None) -> Waiting:
         """Enqueue under the watcher's eyes and wait for the end: the result, or the error that tells of it."""
         begun = monotonic()
         ((chain, found),) = started = yield Start((job,))
-        self._tell_created(started)
+        self._observers.deliver(created(self._observers, started))
         if not chain.last.status.finished:
             if found:
                 watcher.follow(chain.first.id)
@@ -176,11 +179,12 @@ class QueueCalls:
             case _:
                 raise failure(job)
 
-    def _tell_created(self, started: Sequence[Started]) -> None:
-        if self._observers.wants("created"):
-            for chain, found in started:
-                if not found:
-                    self._observers.tell("created", chain.first)
+
+def created(observers: Observers, started: Sequence[Started]) -> list[Event]:
+    """The events of jobs that were really enqueued."""
+    if not observers.wants("created"):
+        return []
+    return [event_about("created", chain.first) for chain, found in started if not found]
 
 
 def failure(job: Record) -> JobFailed:

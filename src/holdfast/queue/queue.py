@@ -14,7 +14,7 @@ from holdfast.jobs import AnyJobType, Jobs
 from holdfast.observer import Observer
 from holdfast.queue.after_execution import Hook
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating
-from holdfast.queue.calls import QueueCalls
+from holdfast.queue.calls import QueueCalls, created
 from holdfast.queue.codecs import Codec
 from holdfast.queue.consumer import Consumer
 from holdfast.queue.job import QueueJob
@@ -201,10 +201,9 @@ class Queue(Generic[P, R]):
         **options: Unpack[EnqueueKeywords],
     ) -> list[Queued | Duplicate | Completed[R]]:
         """Enqueue many (id, payload) in one step. Answers are in the same order."""
-        store = self._open_store()
+        self._open_store()
         jobs = self._calls.new_jobs(items, options)
-        perform = store.perform if tx is None else store.join(tx).perform
-        return await steps.run(perform, self._calls.enqueue(jobs, committed=tx is None))
+        return self._calls.answers(await self._client.tx_events.run(self._calls.enqueue(jobs), tx, created))
 
     async def enqueue_and_wait(
         self,
@@ -259,7 +258,8 @@ class Queue(Generic[P, R]):
     # Inside
 
     async def _perform(self, call: steps.Steps[T]) -> T:
-        return await steps.run(self._open_store().perform, call)
+        self._open_store()
+        return await self._client.tx_events.run(call, None)
 
     def _open_store(self) -> Store:
         if not self._running:

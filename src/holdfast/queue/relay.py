@@ -28,6 +28,10 @@ class Relay:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = 0
 
+    def wants(self, kind: str) -> bool:
+        """False for `created` while no listener takes `enqueued`."""
+        return kind != "created" or self._listeners.wants("enqueued")
+
     def attach(self) -> None:
         """Call listeners on this thread's event loop, wherever an event comes from."""
         self._loop = asyncio.get_running_loop()

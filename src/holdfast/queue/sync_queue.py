@@ -12,7 +12,7 @@ from holdfast.events import Event
 from holdfast.jobs import Jobs
 from holdfast.observer import Observer
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating
-from holdfast.queue.calls import QueueCalls
+from holdfast.queue.calls import QueueCalls, created
 from holdfast.queue.codecs import Codec
 from holdfast.queue.listeners import Callback, Listeners
 from holdfast.queue.options import EnqueueKeywords
@@ -110,10 +110,9 @@ class SyncQueue(Generic[P, R]):
         self, items: Iterable[tuple[str, P]], *, tx: Any = None, **options: Unpack[EnqueueKeywords]
     ) -> list[Queued | Duplicate | Completed[R]]:
         """Enqueue many (id, payload) in one step. Answers are in the same order."""
-        store = self._open_store()
+        self._open_store()
         jobs = self._calls.new_jobs(items, options)
-        perform = store.perform_sync if tx is None else store.join_sync(tx).perform
-        return steps.run_sync(perform, self._calls.enqueue(jobs, committed=tx is None))
+        return self._calls.answers(self._client.tx_events.run(self._calls.enqueue(jobs), tx, created))
 
     def enqueue_and_wait(
         self, id: str, payload: P, *, timeout: Seconds | None = 30, **options: Unpack[EnqueueKeywords]
@@ -159,7 +158,8 @@ class SyncQueue(Generic[P, R]):
     # Inside
 
     def _perform(self, call: steps.Steps[T]) -> T:
-        return steps.run_sync(self._open_store().perform_sync, call)
+        self._open_store()
+        return self._client.tx_events.run(call, None)
 
     def _open_store(self) -> Store:
         if not self._running:

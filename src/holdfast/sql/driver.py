@@ -18,7 +18,14 @@ class Driver(Protocol):
         ...
 
     def after_commit(self, tell: Callable[[], None], /) -> bool:
-        """Have `tell` called once, after the transaction committed. False where nothing tells of a commit."""
+        """Have `tell` called once, after the commit of the outermost transaction. False if there is no such hook.
+
+        A rollback, also one to a savepoint before this call, discards `tell`.
+        """
+        ...
+
+    def is_open(self) -> bool:
+        """False if the transaction that was open here has ended. True if it may be open. Asks the driver only."""
         ...
 
 
@@ -30,3 +37,5 @@ class AsyncDriver(Protocol):
     async def connection(self) -> Any: ...
 
     def after_commit(self, tell: Callable[[], None], /) -> bool: ...
+
+    def is_open(self) -> bool: ...

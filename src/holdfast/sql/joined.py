@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from holdfast.operations import Operation
 from holdfast.sql.driver import AsyncDriver, Driver
-from holdfast.sql.plan import Plan, Turn, gather, run, run_async
+from holdfast.sql.plan import Plan, Turn, run, run_async
 from holdfast.wakeups import Hints
 
 R = TypeVar("R")
@@ -44,28 +44,16 @@ class Joins(Protocol):
 
 
 class _Telling:
-    """Gathers hints, to be sent once after the commit, where the driver tells of it."""
+    """Sends hints after the commit, where the driver has a hook for it."""
 
     def __init__(self, store: Joins, after_commit: Callable[[Callable[[], None]], bool]) -> None:
         self._store = store
         self._after_commit = after_commit
-        self._hints: Hints | None = None
 
     def gather(self, hints: Hints) -> None:
-        if not hints:
-            return
-        if self._hints is None:
-            self._hints = Hints()
-            if not self._after_commit(self._tell):
-                self._hints = None
-                self._store.send_soon(hints)
-                return
-        gather(self._hints, hints)
-
-    def _tell(self) -> None:
-        hints, self._hints = self._hints, None
-        if hints:
-            self._store.send(hints)
+        # One callback for each operation: a rollback to a savepoint discards only the callbacks that came after it.
+        if hints and not self._after_commit(lambda: self._store.send(hints)):
+            self._store.send_soon(hints)
 
 
 class JoinedSyncTransaction:
@@ -84,6 +72,15 @@ class JoinedSyncTransaction:
             answer = run(plan, self._driver.execute)
         self._telling.gather(turn.hints)
         return answer
+
+    def after_commit(self, call: Callable[[], None], /) -> bool:
+        return self._driver.after_commit(call)
+
+    def is_open(self) -> bool:
+        try:
+            return self._driver.is_open()
+        except Exception:  # a connection that was closed, or given back to its pool
+            return False
 
     def commit(self) -> None:
         raise RuntimeError(REFUSAL)
@@ -111,6 +108,15 @@ class JoinedTransaction:
             answer = await run_async(plan, self._driver.execute)
         self._telling.gather(turn.hints)
         return answer
+
+    def after_commit(self, call: Callable[[], None], /) -> bool:
+        return self._driver.after_commit(call)
+
+    def is_open(self) -> bool:
+        try:
+            return self._driver.is_open()
+        except Exception:  # a connection that was closed, or given back to its pool
+            return False
 
     async def commit(self) -> None:
         raise RuntimeError(REFUSAL)

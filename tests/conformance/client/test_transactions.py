@@ -206,17 +206,6 @@ async def test_memory_has_no_transaction_to_share() -> None:
         await scene.client.start(scene.jobs.job(value).bind(1), tx=object())
 
 
-async def test_observers_hear_nothing_of_a_transaction_they_cannot_see_the_end_of(
-    scene: Scene, application: Application
-) -> None:
-    double = scene.jobs.job(value)
-
-    async with application.transaction() as tx:
-        await scene.client.start(double.bind(1), tx=tx)
-
-    assert scene.told == []
-
-
 async def test_a_sleeping_worker_learns_of_a_committed_start(scene: Scene, application: Application) -> None:
     double = scene.jobs.job(value)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Never, TypeVar, cast
 
 from holdfast.clock import Clock
 from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
@@ -63,10 +63,10 @@ class MemoryStore(Store):
     def begin_sync(self) -> DeferredSyncTransaction:
         return DeferredSyncTransaction(self)
 
-    def join(self, tx: Any) -> DeferredTransaction:
+    def join(self, tx: Any) -> Never:
         raise TypeError("the memory store shares no transaction with the application; leave tx out")
 
-    def join_sync(self, tx: Any) -> DeferredSyncTransaction:
+    def join_sync(self, tx: Any) -> Never:
         raise TypeError("the memory store shares no transaction with the application; leave tx out")
 
     async def open(self) -> None:

@@ -19,6 +19,7 @@ _DELETE = SQL["delete"]
 _EXPIRED = SQL["prune_expired"]
 _PRUNE_KEYS = SQL["prune_keys"]
 _PRUNE_TALLY = SQL["prune_tally"]
+_PRUNE_MARKS = SQL["prune_marks"]
 
 
 class _Named(NamedTuple):
@@ -57,6 +58,7 @@ def prune(turn: Turn, op: Prune) -> Plan[list[str]]:
         yield from _remove(turn, expired, seqs)
     yield Statement(_PRUNE_KEYS, {"now": turn.now})
     yield Statement(_PRUNE_TALLY)
+    yield Statement(_PRUNE_MARKS)
     return expired
 
 

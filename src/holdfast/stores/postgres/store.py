@@ -161,11 +161,11 @@ class PostgresStore(Store):
     def _telling(self) -> Telling:
         return Telling(self.name, self.schema, self.turn, self.send)
 
-    def join(self, tx: Any) -> Transaction:
+    def join(self, tx: Any) -> JoinedTransaction:
         driver = joining.async_driver(tx)
         return JoinedTransaction(joining.Joining(self, driver.after_commit), driver, tx)
 
-    def join_sync(self, tx: Any) -> SyncTransaction:
+    def join_sync(self, tx: Any) -> JoinedSyncTransaction:
         driver = joining.blocking_driver(tx)
         return JoinedSyncTransaction(joining.Joining(self, driver.after_commit), driver, tx)
 

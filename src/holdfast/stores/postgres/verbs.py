@@ -14,6 +14,7 @@ from holdfast.stores.postgres import (
     examining,
     holding,
     listing,
+    marking,
     operating,
     reading,
     settling,
@@ -39,6 +40,7 @@ VERBS: dict[str, Verb] = {
         ),
         listing: ("list_chains", "list_jobs"),
         examining: ("examine",),
+        marking: ("mark", "find_marks"),
     }.items()
     for verb in verbs
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any, TypeVar, cast
+from typing import Any, Never, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from holdfast.clock import Clock, Micros, system_clock
@@ -112,10 +112,10 @@ class RedisStore(Store):
     def begin_sync(self) -> DeferredSyncTransaction:
         return DeferredSyncTransaction(self)
 
-    def join(self, tx: Any) -> DeferredTransaction:
+    def join(self, tx: Any) -> Never:
         raise TypeError("the Redis store shares no transaction with the application; leave tx out")
 
-    def join_sync(self, tx: Any) -> DeferredSyncTransaction:
+    def join_sync(self, tx: Any) -> Never:
         raise TypeError("the Redis store shares no transaction with the application; leave tx out")
 
     async def migrate(self) -> list[str]:

@@ -133,11 +133,11 @@ class SqliteStore(Store):
     def begin_sync(self) -> SyncTransaction:
         return self._open_parts().lender.begin_sync()
 
-    def join(self, tx: Any) -> Transaction:
+    def join(self, tx: Any) -> JoinedTransaction:
         self._open_parts()
         return JoinedTransaction(self, joining.async_driver(tx), tx)
 
-    def join_sync(self, tx: Any) -> SyncTransaction:
+    def join_sync(self, tx: Any) -> JoinedSyncTransaction:
         self._open_parts()
         return JoinedSyncTransaction(self, joining.blocking_driver(tx), tx)
 

@@ -15,6 +15,7 @@ from holdfast.stores.sqlite import (
     examining,
     holding,
     listing,
+    marking,
     operating,
     reading,
     settling,
@@ -37,6 +38,7 @@ VERBS: dict[str, Verb] = {
         listing: ("list_chains", "list_jobs"),
         events: ("listen", "unlisten", "read_events"),
         examining: ("examine",),
+        marking: ("mark", "find_marks"),
     }.items()
     for verb in verbs
 }

@@ -121,6 +121,12 @@ create table holdfast.event (
     worker text
 );
 
+-- Written in a transaction of the application; whether a mark is there later shows whether that transaction committed.
+create table holdfast.mark (
+    id text collate "C" primary key,
+    written_at bigint not null default holdfast.clock(null)
+);
+
 create table holdfast.migration (
     number integer primary key,
     name text not null,

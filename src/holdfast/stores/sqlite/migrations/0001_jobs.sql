@@ -95,6 +95,12 @@ create table holdfast_event (
     worker text
 );
 
+-- Written in a transaction of the application; whether a mark is there later shows whether that transaction committed.
+create table holdfast_mark (
+    seq integer primary key,
+    id text not null unique
+);
+
 -- What the last commits may have changed for others, so that whoever sees the file change learns what to look for.
 create table holdfast_hint (
     seq integer primary key,

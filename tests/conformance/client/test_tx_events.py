@@ -1,0 +1,305 @@
+"""Events of operations through `tx=`: delivered once, after the commit, and never after a rollback. SQL stores only.
+
+The application's connections have no commit hook here. Those that have one are tested with the stores' drivers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from holdfast import Client, StoreUnavailable, SyncClient, tx_events
+from holdfast.operations import FindMarks, Mark, Operation
+from tests.conformance.client.application import Application, run
+from tests.conformance.client.faces import ClientFace, Mode
+from tests.conformance.client.scene import PATIENCE, Scene, value
+from tests.conformance.client.transactional import application as application
+from tests.conformance.client.transactional import place as place
+
+
+class Undone(Exception):
+    """Ends a transaction or a savepoint without a commit."""
+
+
+async def undo(application: Application, body: Callable[[Any], Awaitable[Any]]) -> None:
+    """Do this in a transaction that is rolled back."""
+    with suppress(Undone):
+        async with application.transaction() as tx:
+            await body(tx)
+            raise Undone
+
+
+def observed(scene: Scene) -> list[tuple[str, str | None]]:
+    return [(event.kind, event.chain_id or event.job_id) for event in scene.told]
+
+
+class Noted:
+    """The operations that a store performs, inside and outside of the application's transactions."""
+
+    def __init__(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.operations: list[Operation[Any]] = []
+        self.down = False
+        for name in ("perform", "perform_sync"):
+            monkeypatch.setattr(scene.store, name, self._noting(getattr(scene.store, name)))
+        for name in ("join", "join_sync"):
+            monkeypatch.setattr(scene.store, name, self._joining(getattr(scene.store, name)))
+
+    def of(self, kind: type[Operation[Any]]) -> list[Operation[Any]]:
+        return [operation for operation in self.operations if isinstance(operation, kind)]
+
+    def _noting(self, perform: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def noted(operation: Operation[Any]) -> Any:
+            self.operations.append(operation)
+            if self.down and isinstance(operation, FindMarks):
+                raise StoreUnavailable("the store", "it is down")
+            return perform(operation)
+
+        return noted
+
+    def _joining(self, join: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def joined(tx: Any) -> Any:
+            transaction = join(tx)
+            transaction.perform = self._noting(transaction.perform)
+            return transaction
+
+        return joined
+
+
+async def test_events_are_delivered_after_the_commit(scene: Scene, application: Application) -> None:
+    double = scene.jobs.job(value)
+
+    async with application.transaction() as tx:
+        chain = await scene.client.start(double.bind(1), tx=tx)
+        many = await scene.client.start_many([double.bind(number) for number in range(2)], tx=tx)
+        await scene.client.stats()
+        assert scene.told == []
+
+    await scene.client.stats()
+    assert observed(scene) == [("created", each.id) for each in (chain, *many)]
+
+    await scene.client.stats()
+    assert len(scene.told) == 3
+
+
+async def test_a_rollback_delivers_nothing(scene: Scene, application: Application) -> None:
+    double = scene.jobs.job(value)
+
+    async def body(tx: Any) -> None:
+        await scene.client.start(double.bind(1), tx=tx, id="order")
+
+    await undo(application, body)
+    assert (await scene.client.list_chains()).items == []
+    assert scene.told == []
+
+    await scene.client.start(double.bind(1), id="order")
+    assert observed(scene) == [("created", "order")]
+
+
+async def test_a_chain_that_was_deleted_by_the_transaction_that_rolled_back(
+    scene: Scene, application: Application
+) -> None:
+    """Neither the start nor the deletion happened, although the chain is not there."""
+    double = scene.jobs.job(value)
+
+    async def body(tx: Any) -> None:
+        chain = await scene.client.start(double.bind(1), tx=tx)
+        await scene.client.delete([chain], tx=tx)
+
+    await undo(application, body)
+    await scene.client.stats()
+    assert scene.told == []
+
+    async with application.transaction() as tx:
+        await body(tx)
+    await scene.client.stats()
+    assert [event.kind for event in scene.told] == ["created", "deleted"]
+
+
+async def test_a_savepoint_that_is_rolled_back_delivers_nothing(scene: Scene, application: Application) -> None:
+    double = scene.jobs.job(value)
+    later = await scene.client.start(double.bind(0), delay=100)
+    scene.told.clear()
+
+    async with application.transaction() as tx:
+        kept = await scene.client.start(double.bind(1), tx=tx)
+        await run(tx.execute("savepoint point"))
+        await scene.client.start(double.bind(2), tx=tx)
+        await scene.client.cancel(later, tx=tx)
+        await scene.client.cancel(kept, tx=tx)
+        await run(tx.execute("rollback to savepoint point"))
+        also = await scene.client.start(double.bind(3), tx=tx)
+
+    await scene.client.stats()
+    assert observed(scene) == [("created", kept.id), ("created", also.id)]
+
+
+async def test_every_operation_has_the_events_that_it_has_without_a_transaction(
+    scene: Scene, application: Application
+) -> None:
+    double = scene.jobs.job(value)
+
+    async def operate(name: str, **options: Any) -> None:
+        chain = await scene.client.start(double.bind(1), id=f"{name}-chain", key=name, delay=100, **options)
+        again = await scene.client.start(double.bind(1), key=name, **options)
+        assert again.deduplicated
+        waiting = await scene.client.start(double.bind(1), id=f"{name}-waiting", after=[chain], **options)
+        await scene.client.run_now(chain, **options)
+        await scene.client.cancel(chain, **options)
+        await scene.client.cancel(chain, **options)
+        await scene.client.retry(chain, **options)
+        async with scene.client.completing(chain, **options) as current:
+            await current.start(double.bind(2), id=f"{name}-side")
+            await current.continue_with(double.bind(3))
+            await current.output(4)
+        await scene.client.delete([waiting], **options)
+
+    await operate("alone")
+    alone = [_shape(event) for event in scene.told]
+    scene.told.clear()
+
+    async with application.transaction() as tx:
+        await operate("with", tx=tx)
+        assert scene.told == []
+    await scene.client.stats()
+
+    assert [_shape(event) for event in scene.told] == alone
+    kinds = [event[0] for event in alone]
+    assert {*kinds} == {
+        "created", "hurried", "cancelled", "retried", "continued", "completed", "unblocked", "deleted",
+    }  # fmt: skip
+
+
+def _shape(event: Any) -> tuple[Any, ...]:
+    """An event without the ids that differ between two runs."""
+    given = {name: value for name in event.__struct_fields__ if (value := getattr(event, name)) is not None}
+    ids = {"job_id", "chain_id", "key"}
+    named = {name: str(given[name]).partition("-")[2] for name in ids & {*given} if "-" in str(given[name])[:6]}
+    return event.kind, {name: value for name, value in given.items() if name not in ids}, {*given}, named
+
+
+async def test_a_wake_up_delivers_without_another_call(scene: Scene, application: Application) -> None:
+    double = scene.jobs.job(value)
+    loop, delivered = asyncio.get_running_loop(), asyncio.Event()
+    client = _client(scene, observers=[lambda _: loop.call_soon_threadsafe(delivered.set)])
+
+    async with application.transaction() as tx:
+        await client.start(double.bind(1), delay=100, tx=tx)
+
+    await asyncio.wait_for(delivered.wait(), PATIENCE)
+    await client.close()
+
+
+async def test_closing_a_client_looks_a_last_time(
+    scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    double = scene.jobs.job(value)
+    monkeypatch.setattr(scene.store.wakeups, "subscribe", lambda listener: lambda: None)  # pyright: ignore[reportUnknownLambdaType]
+
+    async with application.transaction() as tx:
+        await scene.client.start(double.bind(1), tx=tx)
+    assert scene.told == []
+
+    await scene.client.close()
+    assert [event.kind for event in scene.told] == ["created"]
+
+
+async def test_a_client_without_observers_sends_no_statement_for_events(
+    scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    double = scene.jobs.job(value)
+    noted = Noted(scene, monkeypatch)
+    client = _client(scene)
+
+    async with application.transaction() as tx:
+        await client.start(double.bind(1), tx=tx)
+    await client.stats()
+
+    assert noted.of(Mark) == noted.of(FindMarks) == []
+
+
+async def test_an_open_transaction_is_not_looked_for_by_the_calls_inside_it(
+    scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    double = scene.jobs.job(value)
+    monkeypatch.setattr(scene.store.wakeups, "subscribe", lambda listener: lambda: None)  # pyright: ignore[reportUnknownLambdaType]
+    noted = Noted(scene, monkeypatch)
+
+    async with application.transaction() as tx:
+        for number in range(3):
+            await scene.client.start(double.bind(number), tx=tx)
+
+    assert len(noted.of(Mark)) == 3
+    assert noted.of(FindMarks) == []
+
+
+async def test_a_transaction_that_was_rolled_back_is_looked_for_once(
+    scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    double = scene.jobs.job(value)
+    noted = Noted(scene, monkeypatch)
+
+    await undo(application, lambda tx: scene.client.start(double.bind(1), tx=tx))
+    await scene.client.stats()
+    looked = len(noted.of(FindMarks))
+    await scene.client.stats()
+
+    assert looked >= 1
+    assert len(noted.of(FindMarks)) == looked
+
+
+async def test_the_log_has_the_events_of_a_transaction_after_the_commit(
+    scene: Scene, application: Application, caplog: pytest.LogCaptureFixture
+) -> None:
+    double = scene.jobs.job(value)
+    client = _client(scene)
+
+    with caplog.at_level(logging.INFO, "holdfast"):
+        await undo(application, lambda tx: client.start(double.bind(1), tx=tx))
+        async with application.transaction() as tx:
+            chain = await client.start(double.bind(1), tx=tx)
+        await client.close()
+
+    created = [record for record in caplog.records if getattr(record, "holdfast_event", None) == "created"]
+    assert [record.holdfast_chain_id for record in created] == [chain.id]  # type: ignore[attr-defined]
+
+
+async def test_an_outage_while_looking_delays_the_events_and_fails_no_call(
+    scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    double = scene.jobs.job(value)
+    noted = Noted(scene, monkeypatch)
+    noted.down = True
+
+    async with application.transaction() as tx:
+        chain = await scene.client.start(double.bind(1), tx=tx)
+    assert (await scene.client.get(chain)).id == chain.id
+    assert scene.told == []
+
+    noted.down = False
+    await scene.client.get(chain)
+    assert observed(scene) == [("created", chain.id)]
+
+
+async def test_the_oldest_events_are_dropped_where_a_client_would_hold_too_many(
+    scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    double = scene.jobs.job(value)
+    monkeypatch.setattr(tx_events, "LIMIT", 3)
+
+    async with application.transaction() as tx:
+        await scene.client.start_many([double.bind(1), double.bind(2)], tx=tx)
+        kept = [await scene.client.start(double.bind(number), tx=tx) for number in range(3)]
+    await scene.client.stats()
+
+    assert observed(scene) == [("created", chain.id) for chain in kept]
+    assert "2 events" in caplog.text
+
+
+def _client(scene: Scene, **options: Any) -> ClientFace:
+    kind = Client if scene.mode is Mode.ASYNC else SyncClient
+    return ClientFace(kind(scene.store, scene.jobs, **options), scene.hands)

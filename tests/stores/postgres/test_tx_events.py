@@ -1,0 +1,156 @@
+"""Events of the application's own transaction, through each kind of connection that an application may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import sqlalchemy
+from sqlalchemy.orm import Session
+
+from holdfast import Client, Event, Jobs, SyncClient
+from holdfast.operations import FindMarks, Mark
+from holdfast.stores.postgres import PostgresStore
+from tests.servers.postgres import fresh_address
+from tests.stores.postgres.kinds import ASYNC, SYNC, url
+
+jobs = Jobs()
+
+ISOLATION = ("READ COMMITTED", "SERIALIZABLE")
+
+
+@jobs.job
+def double(number: int) -> int:
+    return 2 * number
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[PostgresStore]:
+    """One for all: every test looks at its own events."""
+    store = PostgresStore(fresh_address())
+    store.open_sync()
+    yield store
+    store.close_sync()
+
+
+class Undone(Exception):
+    """What the application goes back to its savepoint for."""
+
+
+@pytest.mark.parametrize("isolation", ISOLATION)
+@pytest.mark.parametrize("kind", SYNC, ids=lambda kind: kind.__name__)
+def test_a_blocking_transaction_delivers_what_it_committed(kind: Any, isolation: str, store: PostgresStore) -> None:
+    told: list[Event] = []
+    with SyncClient(store, jobs, observers=[told.append]) as client:
+        with kind(isolation) as application:
+            kept = client.start(double.bind(1), tx=application.tx)
+            with suppress(Undone), application.savepoint():
+                client.start(double.bind(2), tx=application.tx)
+                raise Undone
+            with application.savepoint():
+                also = client.start(double.bind(3), tx=application.tx)
+            assert told == []
+            application.commit()
+        with kind(isolation) as application:
+            client.cancel(kept, tx=application.tx)
+            application.rollback()
+
+    assert [(event.kind, event.chain_id) for event in told] == [("created", kept.id), ("created", also.id)]
+
+
+@pytest.mark.parametrize("isolation", ISOLATION)
+@pytest.mark.parametrize("kind", ASYNC, ids=lambda kind: kind.__name__)
+async def test_an_async_transaction_delivers_what_it_committed(kind: Any, isolation: str, store: PostgresStore) -> None:
+    told: list[Event] = []
+    async with Client(store, jobs, observers=[told.append]) as client:
+        async with kind(isolation) as application:
+            kept = await client.start(double.bind(1), tx=application.tx)
+            with suppress(Undone):
+                async with application.savepoint():
+                    await client.start(double.bind(2), tx=application.tx)
+                    raise Undone
+            async with application.savepoint():
+                also = await client.start(double.bind(3), tx=application.tx)
+            assert told == []
+            await application.commit()
+        async with kind(isolation) as application:
+            await client.cancel(kept, tx=application.tx)
+            await application.rollback()
+
+    assert [(event.kind, event.chain_id) for event in told] == [("created", kept.id), ("created", also.id)]
+
+
+class TestSession:
+    """SQLAlchemy's sessions have a commit hook, with cases of their own."""
+
+    @pytest.fixture
+    def engine(self) -> Iterator[sqlalchemy.Engine]:
+        engine = sqlalchemy.create_engine(url("psycopg"))
+        yield engine
+        engine.dispose()
+
+    def test_the_commit_itself_delivers(self, store: PostgresStore, engine: sqlalchemy.Engine) -> None:
+        told: list[Event] = []
+        client = SyncClient(store, jobs, observers=[told.append])
+
+        with Session(engine) as session, session.begin():
+            client.start(double.bind(1), tx=session)
+            assert told == []
+
+        assert [event.kind for event in told] == ["created"]
+
+    def test_a_session_that_was_closed_and_used_again(self, store: PostgresStore, engine: sqlalchemy.Engine) -> None:
+        told: list[Event] = []
+        client = SyncClient(store, jobs, observers=[told.append])
+        session = Session(engine)
+
+        client.start(double.bind(1), tx=session)
+        session.close()
+        kept = client.start(double.bind(2), tx=session)
+        session.commit()
+        session.close()
+
+        assert [event.chain_id for event in told] == [kept.id]
+
+    def test_a_savepoint_around_released_ones(self, store: PostgresStore, engine: sqlalchemy.Engine) -> None:
+        told: list[Event] = []
+        client = SyncClient(store, jobs, observers=[told.append])
+
+        with Session(engine) as session, session.begin():
+            outer = session.begin_nested()
+            with session.begin_nested():
+                client.start(double.bind(1), tx=session)
+            outer.rollback()
+
+        assert told == []
+
+    @pytest.mark.parametrize("mode", ["create_savepoint", "rollback_only"])
+    def test_a_session_inside_the_transaction_of_a_connection(
+        self, mode: Any, store: PostgresStore, engine: sqlalchemy.Engine
+    ) -> None:
+        """A commit of the session is no commit: the connection's transaction decides."""
+        told: list[Event] = []
+        with SyncClient(store, jobs, observers=[told.append]) as client:
+            for end in ("rollback", "commit"):
+                with engine.connect() as connection:
+                    outer = connection.begin()
+                    with Session(connection, join_transaction_mode=mode) as session:
+                        chain = client.start(double.bind(1), tx=session)
+                        session.commit()
+                    assert told == []
+                    getattr(outer, end)()
+
+        assert [event.chain_id for event in told] == [chain.id]
+
+
+def test_marks_that_were_found_are_deleted_by_the_next_look(store: PostgresStore) -> None:
+    for mark in ("one", "two"):
+        with SYNC[0]("READ COMMITTED") as application:
+            store.join_sync(application.tx).perform(Mark(mark))
+            application.commit()
+
+    assert store.perform_sync(FindMarks(("one", "two", "three"))) == ["one", "two"]
+    assert store.perform_sync(FindMarks(("two",), forget=("one",))) == ["two"]
+    assert store.perform_sync(FindMarks(("one", "two"))) == ["two"]

@@ -1,0 +1,152 @@
+"""Events of the application's own transaction, on every kind of connection that there is for SQLite."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import Client, Event, Jobs, SyncClient
+from holdfast.operations import FindMarks, Mark
+from holdfast.stores.sqlite import SqliteStore, marking
+from tests.stores.sqlite.test_joining import ASYNC, BLOCKING, manual, plain
+
+jobs = Jobs()
+
+
+@jobs.job
+def double(number: int) -> int:
+    return 2 * number
+
+
+@pytest.mark.parametrize("kind", BLOCKING)
+def test_a_blocking_transaction_delivers_what_it_committed(kind: Any, path: Path, store: SqliteStore) -> None:
+    told: list[Event] = []
+    with SyncClient(store, jobs, observers=[told.append]) as client:
+        with kind(path) as tx:
+            kept = client.start(double.bind(1), tx=tx)
+            _savepoint(tx)(lambda: client.start(double.bind(2), tx=tx))
+            assert told == []
+            tx.commit()
+        with kind(path) as tx:
+            client.cancel(kept, tx=tx)
+            tx.rollback()
+
+    assert [(event.kind, event.chain_id) for event in told] == [("created", kept.id)]
+
+
+def _savepoint(tx: Any) -> Any:
+    """Runs a function behind a savepoint that is rolled back."""
+
+    def undo(function: Any) -> None:
+        if hasattr(tx, "begin_nested"):
+            savepoint = tx.begin_nested()
+            function()
+            savepoint.rollback()
+        else:
+            tx.execute("savepoint point")
+            function()
+            tx.execute("rollback to point")
+
+    return undo
+
+
+@pytest.mark.parametrize("kind", ASYNC)
+async def test_an_async_transaction_delivers_what_it_committed(kind: Any, path: Path, open_store: SqliteStore) -> None:
+    told: list[Event] = []
+    async with Client(open_store, jobs, observers=[told.append]) as client:
+        async with kind(path) as tx:
+            kept = await client.start(double.bind(1), tx=tx)
+            if hasattr(tx, "begin_nested"):
+                savepoint = await tx.begin_nested()
+                await client.start(double.bind(2), tx=tx)
+                await savepoint.rollback()
+            else:
+                await tx.execute("savepoint point")
+                await client.start(double.bind(2), tx=tx)
+                await tx.execute("rollback to point")
+            assert told == []
+            await tx.commit()
+        async with kind(path) as tx:
+            await client.cancel(kept, tx=tx)
+            await tx.rollback()
+
+    assert [(event.kind, event.chain_id) for event in told] == [("created", kept.id)]
+
+
+def test_a_call_inside_an_open_transaction_waits_for_no_lock(path: Path, store: SqliteStore) -> None:
+    """The look for marks is a read: a write would wait for the transaction that is open in the same thread."""
+    told: list[Event] = []
+    with SyncClient(store, jobs, observers=[told.append]) as client:
+        with plain(path) as tx:
+            first = client.start(double.bind(1), tx=tx)
+            tx.commit()
+        with manual(path) as tx:
+            client.start(double.bind(2), tx=tx)
+            assert client.get(first) is not None
+            assert [event.chain_id for event in told] == [first.id]
+            tx.rollback()
+
+
+def test_old_marks_are_deleted(path: Path, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marking, "MARKS_KEPT", 2)
+    marks = tuple(f"mark-{number}" for number in range(5))
+    for mark in marks:
+        with plain(path) as tx:
+            store.join_sync(tx).perform(Mark(mark))
+            tx.commit()
+
+    assert store.perform_sync(FindMarks(marks)) == ["mark-3", "mark-4"]
+
+
+DJANGO = """
+import sys
+from django.conf import settings
+settings.configure(DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": sys.argv[1]}})
+import django
+django.setup()
+from django.db import connection, connections, transaction
+from holdfast import Jobs, SyncClient
+
+jobs, told = Jobs(), []
+
+@jobs.job
+def double(number: int) -> int:
+    return 2 * number
+
+def undone(block, body):
+    try:
+        with block:
+            body()
+            raise ZeroDivisionError
+    except ZeroDivisionError:
+        pass
+
+with SyncClient("sqlite:///" + sys.argv[1], jobs, observers=[told.append]) as client:
+    for tx in (connection, connections["default"], "default"):
+        undone(transaction.atomic(), lambda: client.start(double.bind(1), tx=tx))
+        with transaction.atomic():
+            chain = client.start(double.bind(2), tx=tx)
+            undone(transaction.atomic(), lambda: client.cancel(chain, tx=tx))
+            assert told == []
+        assert [(event.kind, event.chain_id) for event in told] == [("created", chain.id)]
+        told.clear()
+
+    transaction.set_autocommit(False)
+    undone_by_hand = client.start(double.bind(3), tx=connection)
+    transaction.rollback()
+    chain = client.start(double.bind(4), tx=connection)
+    transaction.commit()
+    transaction.set_autocommit(True)
+assert [(event.kind, event.chain_id) for event in told] == [("created", chain.id)]
+connections.close_all()
+"""
+
+
+def test_a_transaction_of_django_delivers_what_it_committed(path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", DJANGO, str(path)], capture_output=True, text=True, check=False)
+
+    assert (done.stderr, done.returncode) == ("", 0)
