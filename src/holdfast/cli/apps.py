@@ -31,7 +31,7 @@ def load_jobs(app: str, named: str | None = None) -> Jobs:
         if error.name is not None and (module_name == error.name or module_name.startswith(f"{error.name}.")):
             raise Mistake(f"{named}: there is no module {error.name!r} in {here}, nor is it installed") from None
         raise _broken(named, error) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a module may end the program, such as a script without a main guard
         raise _broken(named, error) from error
     for part in (name or "jobs").split("."):
         found = getattr(found, part, None)
@@ -43,7 +43,7 @@ def load_jobs(app: str, named: str | None = None) -> Jobs:
     return found
 
 
-def _broken(named: str, error: Exception) -> Mistake:
+def _broken(named: str, error: BaseException) -> Mistake:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
     if isinstance(error, SyntaxError):
         where = f" ({error.filename}, line {error.lineno})"

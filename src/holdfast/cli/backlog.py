@@ -25,7 +25,7 @@ def backlog(
 ) -> None:
     """Show how many jobs could run now, for how long the first has waited, and how many run.
 
-    With an app, of the types that it has a handler for, as its supervisor counts; the others are shown beside them.
+    With --app, of the types that the app has a handler for, as its supervisor counts; the others are shown beside them.
     """
     wanted = {name.strip() for each in types or () for name in each.split(",") if name.strip()}
     handled = wanted or _handled(run)
@@ -46,8 +46,8 @@ def backlog(
 
 
 def _handled(run: Invocation) -> set[str] | None:
-    """The types that processes of the app would run; None where nobody says which app."""
-    if run.settings.app is None:
+    """The types that processes of the app would run; None without --app, so that no other code is imported."""
+    if run.flags.app is None:
         return None
     return {job_type.name for job_type in jobs_to_run(run) if job_type.function is not None}
 

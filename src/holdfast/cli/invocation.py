@@ -61,18 +61,20 @@ class Invocation:
 
     @cached_property
     def declared_only(self) -> frozenset[str]:
-        """The types that the app declares without a handler: their jobs wait for somebody, not for a worker.
+        """The types that the app declares without a handler: their jobs wait for a completion, not for a worker.
 
-        Empty where there is no app, or it cannot be imported. Queues are left out: they have their handlers elsewhere.
+        Empty unless --app names the app on this command line: a command that only reads imports no code because of the
+        environment or a file. Queues are left out, since their handlers are elsewhere.
         """
-        if self.settings.app is None:
+        if self.flags.app is None:
             return frozenset()
         try:
             return frozenset(
                 job_type.name for job_type in self.jobs
                 if job_type.function is None and not job_type.name.startswith(PREFIX)
             )  # fmt: skip
-        except Mistake:
+        except Mistake as mistake:
+            self.warn(str(mistake))
             return frozenset()
 
     @contextmanager

@@ -94,13 +94,14 @@ def resume(run: Invocation, types: Names) -> None:
 
 
 def _check_known(run: Invocation, names: Sequence[str], *, stored: Mapping[str, TypeStats]) -> None:
-    """A slip in a name must not pass for a type that is paused. The store may know types that the app does not.
+    """Refuse a name that neither the app of --app nor the store has: it may be misspelt.
 
-    Refused where there is an app that could know it; where there is none to ask, the type may be yet to come.
+    Without --app no code is imported, and the type may be one that is started later: then there is a warning.
     """
     try:
-        declared = None if run.settings.app is None else {job_type.name for job_type in jobs_to_run(run)}
-    except Mistake:
+        declared = None if run.flags.app is None else {job_type.name for job_type in jobs_to_run(run)}
+    except Mistake as mistake:
+        run.warn(str(mistake))
         declared = None
     for name in names:
         if name in stored or (declared is not None and name in declared):

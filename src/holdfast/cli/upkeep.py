@@ -104,8 +104,9 @@ def _unhandled(run: Invocation, stats: Stats) -> list[Finding]:
     """Due jobs that no worker of this app can take. Queues have their handlers elsewhere, and other apps their own.
 
     Where the app declares the type, without a handler, nothing is wrong: somebody outside completes them.
+    Nothing is known of the app without --app.
     """
-    if run.settings.app is None:
+    if run.flags.app is None:
         return []
     try:
         handled = {job_type.name for job_type in run.jobs if job_type.function is not None}
@@ -133,6 +134,9 @@ def _settings(run: Invocation) -> list[Finding]:
         found.append(Finding("ok", "wake-ups", f"those from {settings.wakeups_from} are not used: {_own(settings)}"))
     if settings.app is None:
         return [*found, Finding("ok", "app", "none; only `start`, `worker` and `supervise` need one")]
+    if run.flags.app is None:
+        detail = f"{settings.app} from {settings.app_from}, not imported; `doctor --app {settings.app}` checks it"
+        return [*found, Finding("ok", "app", detail)]
     try:
         jobs = run.jobs
     except Mistake as mistake:

@@ -21,7 +21,7 @@ class Mark(Operation[None], frozen=True):
 
 
 class FindMarks(Operation[list[str]], frozen=True):
-    """The marks among `ids` that are committed. A mark is found for at least an hour after its commit.
+    """The marks among `ids` that are committed. Old marks may be deleted.
 
     `forget` lists marks that the caller found before and does not need any more: the store may delete them.
     """

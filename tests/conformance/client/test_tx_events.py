@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import Client, StoreUnavailable, SyncClient, tx_events
+from holdfast import Client, Event, StoreUnavailable, SyncClient, tx_events
 from holdfast.operations import FindMarks, Mark, Operation
+from holdfast.wakeups import Listener
 from tests.conformance.client.application import Application, run
 from tests.conformance.client.faces import ClientFace, Mode
 from tests.conformance.client.scene import PATIENCE, Scene, value
@@ -185,7 +186,11 @@ def _shape(event: Any) -> tuple[Any, ...]:
 async def test_a_wake_up_delivers_without_another_call(scene: Scene, application: Application) -> None:
     double = scene.jobs.job(value)
     loop, delivered = asyncio.get_running_loop(), asyncio.Event()
-    client = _client(scene, observers=[lambda _: loop.call_soon_threadsafe(delivered.set)])
+
+    def observe(event: Event) -> None:
+        loop.call_soon_threadsafe(delivered.set)
+
+    client = _client(scene, observers=[observe])
 
     async with application.transaction() as tx:
         await client.start(double.bind(1), delay=100, tx=tx)
@@ -198,7 +203,7 @@ async def test_closing_a_client_looks_a_last_time(
     scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     double = scene.jobs.job(value)
-    monkeypatch.setattr(scene.store.wakeups, "subscribe", lambda listener: lambda: None)  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(scene.store.wakeups, "subscribe", _deaf)
 
     async with application.transaction() as tx:
         await scene.client.start(double.bind(1), tx=tx)
@@ -226,7 +231,7 @@ async def test_an_open_transaction_is_not_looked_for_by_the_calls_inside_it(
     scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     double = scene.jobs.job(value)
-    monkeypatch.setattr(scene.store.wakeups, "subscribe", lambda listener: lambda: None)  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(scene.store.wakeups, "subscribe", _deaf)
     noted = Noted(scene, monkeypatch)
 
     async with application.transaction() as tx:
@@ -298,6 +303,11 @@ async def test_the_oldest_events_are_dropped_where_a_client_would_hold_too_many(
 
     assert observed(scene) == [("created", chain.id) for chain in kept]
     assert "2 events" in caplog.text
+
+
+def _deaf(listener: Listener) -> Callable[[], None]:
+    """Subscribes a listener to nothing."""
+    return lambda: None
 
 
 def _client(scene: Scene, **options: Any) -> ClientFace:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from holdfast import SyncClient
-from tests.edges.cli.conftest import CommandLine, working
+from tests.edges.cli.conftest import APP, CommandLine, working
 from tests.edges.cli.shop import add, approve
 
 
@@ -52,13 +52,13 @@ def test_what_waits_for_somebody_is_neither_due_nor_trouble(
     monkeypatch.setattr("holdfast.cli.status.WAITED_TOO_LONG", -1.0)
     client.start(approve.bind(order=7))
 
-    document = holdfast.json("status")
+    document = holdfast.json("status", "--app", APP)
     assert (document["health"], document["due"], document["findings"]) == ("ok", 0, [])
     assert document["types"][0]["waits_for_somebody"] is True
-    assert "waits for somebody" in holdfast("status").out
+    assert "waits for somebody" in holdfast("status", "--app", APP).out
 
     client.start(add.bind(a=1))
-    (finding,) = holdfast.json("status")["findings"]
+    (finding,) = holdfast.json("status", "--app", APP)["findings"]
     assert finding["subject"] == "add"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast import Jobs, Status, SyncClient
-from tests.edges.cli.conftest import CommandLine, working
+from tests.edges.cli.conftest import APP, CommandLine, working
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_paused_type_is_not_handed_out_until_it_is_resumed(holdfast: CommandLi
 def test_a_type_that_neither_the_app_nor_the_store_has_cannot_be_paused(
     holdfast: CommandLine, client: SyncClient
 ) -> None:
-    refused = holdfast("pause", "ad", exit=2).err
+    refused = holdfast("pause", "ad", "--app", APP, exit=2).err
 
     assert (
         "tests.edges.cli.shop:jobs has no job type 'ad', and the store has no job of it; did you mean add?" in refused
@@ -126,7 +126,7 @@ def test_a_type_that_only_the_store_has_can_be_paused(holdfast: CommandLine, cli
 
     client.start(stranger.bind())
 
-    assert holdfast("pause", "stranger").err == ""
+    assert holdfast("pause", "stranger", "--app", APP).err == ""
     assert holdfast("resume", "stranger").err == ""
     assert "warning: stranger was not paused" in holdfast("resume", "stranger").err
 

@@ -15,7 +15,7 @@ import pytest
 from holdfast import Jobs, SyncClient
 from holdfast.supervisor.backlog import Reading
 from holdfast.supervisor.metrics import backlog_document
-from tests.edges.cli.conftest import CommandLine
+from tests.edges.cli.conftest import APP, CommandLine
 from tests.edges.cli.shop import add, approve, burst, jobs
 
 
@@ -68,8 +68,8 @@ def test_the_backlog_is_that_of_the_app_s_supervisor(holdfast: CommandLine, clie
     handled = [job_type.name for job_type in jobs if job_type.function is not None]
     reading = Reading(client.stats().types)
 
-    document = holdfast.json("backlog")
-    shown = holdfast("backlog").out
+    document = holdfast.json("backlog", "--app", APP)
+    shown = holdfast("backlog", "--app", APP).out
 
     others = document.pop("others")
     assert document == {**backlog_document(reading, handled), "oldest_due_seconds": ANY, "types": ANY}

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast import Jobs, SyncClient
 from holdfast.stores.memory import MemoryStore
-from tests.edges.cli.conftest import CommandLine
+from tests.edges.cli.conftest import APP, CommandLine
 from tests.edges.cli.shop import approve
 from tests.servers.postgres import shared_postgres
 
@@ -47,7 +47,7 @@ def test_doctor_names_the_oldest_due_job_and_what_no_handler_takes(holdfast: Com
 
     client.start(nohandler.bind())
 
-    findings = {each["subject"]: each for each in holdfast.json("doctor")["findings"]}
+    findings = {each["subject"]: each for each in holdfast.json("doctor", "--app", APP)["findings"]}
 
     assert findings["nohandler"]["detail"] == "1 due, no handler in tests.edges.cli.shop:jobs"
     assert "'nohandler' has been due for" in findings["oldest due job"]["detail"]
@@ -59,7 +59,7 @@ def test_doctor_finds_nothing_wrong_with_what_waits_for_somebody(
     monkeypatch.setattr("holdfast.stores.lateness.LATE", -1)
     client.start(approve.bind(order=7))
 
-    findings = {each["subject"]: each for each in holdfast.json("doctor")["findings"]}
+    findings = {each["subject"]: each for each in holdfast.json("doctor", "--app", APP)["findings"]}
 
     assert findings["approve"]["level"] == "ok"
     assert findings["approve"]["detail"].startswith("1 waits for somebody")

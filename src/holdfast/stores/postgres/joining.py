@@ -114,7 +114,7 @@ class Joining:
         yield from _refuse_autocommit(connection)
         native = _native(connection)
         yield from Belonging.of(self._store).check(native)
-        if operation.verb == "start" and (yield from StartRights.of(self._store).only_by_functions(native)):
+        if operation.verb in ("start", "mark") and (yield from StartRights.of(self._store).only_by_functions(native)):
             self._render = self._render.with_calls()
         answer = yield from plan_of(turn, operation)
         if not self._store.notify:

@@ -163,6 +163,9 @@ FUNCTIONS: Final = (
         instead={"first.*, last.*": f"{_SHOWN.format('first')}, {_SHOWN.format('last')}"},
         columns="(called._1).*, (called._2).*",
     ),
+    # For the events of a start with `tx=`. A mark has a random id, so a caller can find and delete its own marks only.
+    StartFunction("mark"),
+    StartFunction("find_marks", ("text",)),
 )
 
 CALLS: Final[Mapping[str, str]] = {
