@@ -13,7 +13,7 @@ import pytest
 from psycopg.errors import InsufficientPrivilege, InvalidParameterValue, UndefinedFunction
 from typer.testing import CliRunner
 
-from holdfast import NotPermitted
+from holdfast import Event, Jobs, NotPermitted, SyncClient
 from holdfast.cli.app import app
 from holdfast.operations import (
     Cancel,
@@ -375,3 +375,27 @@ def test_its_own_search_path_changes_nothing(
 def test_it_has_no_function_with_other_parameters(starter: psycopg.Connection, store: PostgresStore) -> None:
     with pytest.raises(UndefinedFunction):
         call(starter, store, "insert_job", *alone("own"), "completed")
+
+
+def test_the_role_that_starts_observes_its_own_starts(
+    server: Postgres, store: PostgresStore, roles: dict[str, PostgresStore]
+) -> None:
+    jobs, told = Jobs(), list[Event]()
+
+    @jobs.job
+    def resize() -> None: ...
+
+    with (
+        SyncClient(roles["starts"], jobs, observers=[told.append]) as client,
+        server.connect(user=f"starts_{store.schema}") as connection,
+    ):
+        connection.autocommit = False
+        client.start(resize.bind(), tx=connection)
+        connection.rollback()
+        first = client.start(resize.bind(), tx=connection)
+        connection.commit()
+        client.get(first)
+        second = client.start(resize.bind(), tx=connection)
+        connection.commit()
+
+    assert [event.chain_id for event in told] == [first.id, second.id]
