@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from pathlib import Path
 from typing import Any
 
 from holdfast import Attempt, Jobs, Retry, SyncAttempt
+from holdfast.worker.process_child import Aborted
 from tests.process.gate import opened
 
 jobs = Jobs()
@@ -35,6 +38,46 @@ async def hold(attempt: Attempt, number: int, gate: str) -> str:
 async def poison() -> None:
     """Kill the worker."""
     os._exit(139)
+
+
+@jobs.job(retry=AT_ONCE)
+async def wait_for_abort(attempt: Attempt, reasons: str) -> str:
+    """Write down why an attempt is aborted. Only the first attempt waits for it."""
+    if attempt.job.attempt == 1:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            await asyncio.to_thread(_write_down, reasons, attempt.signal.reason)
+    return "done"
+
+
+@jobs.job(retry=AT_ONCE)
+def wait_for_abort_in_thread(attempt: SyncAttempt, reasons: str) -> str:
+    if attempt.job.attempt == 1:
+        _write_down(reasons, attempt.signal.wait_sync())
+    return "done"
+
+
+@jobs.job(retry=AT_ONCE, executor="process")
+def wait_for_abort_in_child(reasons: str) -> str:
+    """Only the first attempt waits: it leaves a file."""
+    begun = Path(f"{reasons}.begun")
+    if not begun.exists():
+        begun.touch()
+        try:
+            os.mkfifo(f"{reasons}.never")
+            Path(f"{reasons}.never").open().close()
+        except Aborted as abort:
+            _write_down(reasons, abort.reason)
+            raise
+    return "done"
+
+
+def _write_down(path: str, reason: str | None) -> None:
+    """The file appears with the reason in it."""
+    written = Path(f"{path}.written")
+    written.write_text(str(reason))
+    written.rename(path)
 
 
 ONCE_MORE = Retry(initial=0, jitter=0, max_attempts=2)

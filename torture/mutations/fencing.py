@@ -64,7 +64,7 @@ MUTANTS: dict[str, Mutant] = {
             "redis": (Edit("renew.lua", "lost(job, claim[2])", "lost(job, job and job.token)"),),
         },
         # An attempt that stops itself in time asks for no renewal any more.
-        everywhere=(Edit("holdfast.worker.fencer", 'holding.abort("error")', "pass"),),
+        everywhere=(Edit("holdfast.worker.fencer", 'holding.abort(reasons.get(holding.record.id, "error"))', "pass"),),
         favour=("start_slow",),
         faults=("freeze",),
     ),
@@ -74,7 +74,7 @@ MUTANTS: dict[str, Mutant] = {
         {"sqlite": (), "postgres": ()},
         everywhere=(
             # Attempts that know of their loss end themselves: that would hide what is missing.
-            Edit("holdfast.worker.fencer", 'holding.abort("error")', "pass"),
+            Edit("holdfast.worker.fencer", 'holding.abort(reasons.get(holding.record.id, "error"))', "pass"),
             Edit("holdfast.worker.renewer", "holding.abort(reason)", "pass"),
             Edit("holdfast.worker.attempt", "await tx.perform(Guard(self.claim))", "pass"),
             Edit(

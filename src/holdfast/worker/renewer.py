@@ -9,10 +9,10 @@ from holdfast.clock import duration
 from holdfast.errors import HoldfastError
 from holdfast.observer import Observers, log
 from holdfast.operations import GetJobs, LostReason, Renew
-from holdfast.record import Status
 from holdfast.store import Store
 from holdfast.wakeups import Hints
 from holdfast.worker.holdings import Holding, Holdings, ticks
+from holdfast.worker.losses import lost
 
 LOOK_EVERY = 0.25
 """Seconds between two looks whether claims still hold, however many wake-ups there are."""
@@ -102,9 +102,9 @@ class Renewer:
         due = [holding for holding in held if sent >= holding.renewed + holding.terms.renew_interval]
         if not due:
             return
-        lost = self._store.perform_sync(Renew(tuple((holding.claim, duration(holding.lease)) for holding in due)))
+        reasons = self._store.perform_sync(Renew(tuple((holding.claim, duration(holding.lease)) for holding in due)))
         for holding in due:
-            if reason := lost.get(holding.claim):
+            if reason := reasons.get(holding.claim):
                 self._lose(holding, reason)
             else:
                 holding.renewed = sent
@@ -115,14 +115,8 @@ class Renewer:
         holdings = self._holdings.all()
         records = self._store.perform_sync(GetJobs(tuple(holding.record.id for holding in holdings)))
         for holding, record in zip(holdings, records, strict=True):
-            if record is None:
-                self._lose(holding, "not_found")
-            elif record.status is Status.CANCELLED:
-                self._lose(holding, "cancelled")
-            elif record.status is Status.COMPLETED:
-                self._lose(holding, "already_completed")
-            elif record.token != holding.record.token:
-                self._lose(holding, "taken_by_another_worker")
+            if reason := lost(record, holding.claim):
+                self._lose(holding, reason)
 
     def _lose(self, holding: Holding, reason: LostReason) -> None:
         # No more renewals for it; its attempt says farewell by itself.

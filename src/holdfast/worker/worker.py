@@ -181,7 +181,7 @@ class Worker:
             interval=min(terms.renew_interval for terms in self._terms.values()),
         )  # fmt: skip
         watchdog = Watchdog(loop, self._holdings, patience=min(self._shortest_lease / 4, 5.0))
-        fencer = Fencer(self._holdings, shortest=self._shortest_lease)
+        fencer = Fencer(self._store, self._holdings, shortest=self._shortest_lease)
         pruner = Pruner(self._store, self._observers, self.id)
         with ExitStack() as subscriptions:
             subscriptions.callback(self._store.wakeups.subscribe(self._feeder.hear))

@@ -1,0 +1,17 @@
+"""Whether a claim still holds, by the job's record in the store."""
+
+from __future__ import annotations
+
+from holdfast.operations import LostReason
+from holdfast.record import Claim, Record, Status
+
+
+def lost(record: Record | None, claim: Claim) -> LostReason | None:
+    """Why the claim no longer holds; None while it does."""
+    if record is None:
+        return "not_found"
+    if record.status is Status.CANCELLED:
+        return "cancelled"
+    if record.status is Status.COMPLETED:
+        return "already_completed"
+    return None if record.token == claim.token else "taken_by_another_worker"
