@@ -24,8 +24,9 @@ HUGE = 2 << 20
 FEW = Retry(initial=0.05, jitter=0, max_attempts=3)
 
 Deed = Literal[
-    "return", "sleep", "block", "hog", "fail", "fail for ever", "reschedule", "refuse", "kill", "stop", "progress"
-]
+    "return", "sleep", "block", "hog", "fail", "fail for ever", "reschedule", "refuse", "kill", "stop", "progress",
+    "interrupt", "close",
+]  # fmt: skip
 
 HARSH: tuple[Deed, ...] = ("block", "hog", "kill", "stop")
 """Deeds that harm the worker."""
@@ -72,12 +73,15 @@ def toil(attempt: SyncAttempt, plan: Plan) -> str:
             time.sleep(plan.seconds)
         elif plan.deed == "fail":
             raise ValueError("as planned")
+        elif plan.deed == "interrupt":
+            raise KeyboardInterrupt
     token = f"token:{attempt.claim.token}"
     if not plan.inside:
         return token
     with attempt.complete() as done:
         if done.tx is not None:
             done.tx.execute(_insert(done.tx), _entry(attempt))
+        _close(attempt, plan)
         if plan.effect:
             done.start(effect.bind(), key=_effect_key(attempt))
         return done.output(token)
@@ -95,6 +99,7 @@ async def link(attempt: Attempt, plan: Plan, left: int) -> str | Bound[str]:
         return following
     async with attempt.complete() as done:
         await _enter(done.tx, attempt)
+        _close(attempt, plan)
         return done.continue_with(following)
 
 
@@ -195,13 +200,15 @@ async def _do(attempt: Attempt, plan: Plan) -> None:
         Stage.history.note("deed", kind=plan.deed, job=attempt.job.id)
     match plan.deed:
         case "sleep":
-            await asyncio.sleep(plan.seconds)
+            await _sleep(attempt, plan.seconds)
         case "block":
             time.sleep(plan.seconds)  # noqa: ASYNC251 - that is the fault
         case "hog":
             _hold_the_interpreter(plan.seconds)
         case "fail" | "fail for ever":
             raise ValueError("as planned")
+        case "interrupt":
+            raise KeyboardInterrupt
         case "reschedule":
             raise Reschedule(delay=plan.seconds)
         case "refuse":
@@ -213,8 +220,24 @@ async def _do(attempt: Attempt, plan: Plan) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         case "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
-        case "return":
+        case "return" | "close":
             pass
+
+
+async def _sleep(attempt: Attempt, seconds: float) -> None:
+    """Note the reason if the attempt is aborted meanwhile."""
+    try:
+        await asyncio.sleep(seconds)
+    finally:
+        if attempt.signal.aborted and Stage.history is not None:
+            facts = {"job": attempt.job.id, "token": attempt.claim.token, "reason": attempt.signal.reason}
+            Stage.history.note("aborted", **facts)
+
+
+def _close(attempt: Attempt | SyncAttempt, plan: Plan) -> None:
+    """Leave complete() by a GeneratorExit, if that is the plan."""
+    if plan.deed == "close" and attempt.job.attempt <= plan.times:
+        raise GeneratorExit
 
 
 async def _end(attempt: Attempt, plan: Plan) -> str:
@@ -223,6 +246,7 @@ async def _end(attempt: Attempt, plan: Plan) -> str:
         return token
     async with attempt.complete() as done:
         await _enter(done.tx, attempt)
+        _close(attempt, plan)
         if plan.effect:
             await done.start(effect.bind(), key=_effect_key(attempt))
         return done.output(token)

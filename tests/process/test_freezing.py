@@ -30,8 +30,7 @@ def test_a_worker_that_thaws_says_why_its_attempts_are_over(
     frozen = fleet.start(lease=2.0)
     chain = ground.client.start(job_type.bind(str(reasons)))
     frozen.wait_for("started", attempt=1)
-    if job_type is wait_for_abort_in_child:
-        wait_until(Path(f"{reasons}.begun").exists)
+    wait_until(Path(f"{reasons}.begun").exists)
     freeze_at_rest(frozen, ground)
     wait_until(lambda: is_expired(ground, chain.id))
 

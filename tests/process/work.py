@@ -45,6 +45,7 @@ async def wait_for_abort(attempt: Attempt, reasons: str) -> str:
     """Write down why an attempt is aborted. Only the first attempt waits for it."""
     if attempt.job.attempt == 1:
         try:
+            await asyncio.to_thread(Path(f"{reasons}.begun").touch)
             await asyncio.get_running_loop().create_future()
         finally:
             await asyncio.to_thread(_write_down, reasons, attempt.signal.reason)
@@ -54,6 +55,7 @@ async def wait_for_abort(attempt: Attempt, reasons: str) -> str:
 @jobs.job(retry=AT_ONCE)
 def wait_for_abort_in_thread(attempt: SyncAttempt, reasons: str) -> str:
     if attempt.job.attempt == 1:
+        Path(f"{reasons}.begun").touch()
         _write_down(reasons, attempt.signal.wait_sync())
     return "done"
 

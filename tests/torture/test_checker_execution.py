@@ -192,6 +192,47 @@ def test_a_worker_that_was_asked_to_stop_ends_within_its_grace(seconds: float, w
     assert verdicts(lambda story: (stopped(story, seconds=seconds), None)[1])[21] is word
 
 
+@pytest.mark.parametrize(("code", "word"), [(1, Word.VIOLATED), (-9, Word.VACUOUS), (139, Word.VACUOUS)])
+def test_a_worker_ends_by_itself_only_if_it_is_killed(code: int, word: Word) -> None:
+    assert verdicts(lambda story: story.note("exit", worker="w", code=code, asked=None))[21] is word
+
+
+@pytest.mark.parametrize(
+    ("reasons", "trouble", "word"),
+    [
+        (["error"] * 3, False, Word.VIOLATED),
+        (["error"] * 3, True, Word.VACUOUS),
+        (["error"] * 2, False, Word.VACUOUS),
+        (["error"] * 3 + ["already_completed"] * 3, False, Word.VACUOUS),
+    ],
+)
+def test_most_handlers_are_told_why_their_attempt_is_over(reasons: list[str], trouble: bool, word: Word) -> None:
+    def thawed(story: Story) -> None:
+        for number, reason in enumerate(reasons):
+            job_id = f"j{number}"
+            story.job(job_id)
+            story.claim(job_id, "t1")
+            story.reap(job_id)
+            story.claim(job_id, "t2")
+            story.end(job_id)
+            if trouble:
+                story.note("event", kind="store_error", job=None, attempt=None, detail="away")
+            story.note("aborted", job=job_id, token="t1", reason=reason)
+
+    assert verdicts(thawed)[7] is word
+
+
+def test_an_abort_before_the_claim_has_ended_needs_no_reason() -> None:
+    def fenced(story: Story) -> None:
+        for number in range(3):
+            story.job(f"j{number}")
+            story.claim(f"j{number}", "t1")
+            story.note("aborted", job=f"j{number}", token="t1", reason="error")
+            story.reap(f"j{number}")
+
+    assert verdicts(fenced)[7] is Word.VACUOUS
+
+
 def test_a_worker_that_no_store_answers_may_take_longer() -> None:
     def away(story: Story) -> None:
         asked = stopped(story, seconds=50)

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from itertools import pairwise
 
 from torture.audit import Change
+from torture.checker.reasons import check_reasons
 from torture.checker.telling import is_claim, is_outside, is_reap, parent_of, stood_by, story
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
@@ -97,6 +98,7 @@ def stale_cannot_write(evidence: Evidence) -> Tally:
     tally.opportunities += len(evidence.noted("stale"))
     _check_accepted(tally, evidence)
     _check_leases(tally, evidence)
+    check_reasons(tally, evidence)
     for row in evidence.facts.rows:
         output = row.output or ""
         if row.token is not None and output.startswith("token:") and output != f"token:{row.token}":

@@ -20,6 +20,8 @@ BLOCKED = 2
 """Leases for which a job of the workload may keep its worker's loop from turning, and so from hearing the order."""
 KILLED = (-9, 139)
 """Exits of a worker that was killed while it wound down, by a failpoint or by a job."""
+BROKE = 1
+"""Exit of a worker that an exception ended."""
 
 Claims = list[tuple[int, str]]
 
@@ -37,6 +39,9 @@ def check_stopping(tally: Tally, evidence: Evidence) -> list[float]:
     doubts: dict[str, list[int]] = defaultdict(list)
     for note in evidence.noted("failpoint"):
         doubts[note.process].append(note.at)
+    for note in evidence.noted("exit"):
+        if note.facts.get("asked") is None and note.facts["code"] == BROKE:
+            tally.broken(f"{note.facts['worker']} ended by itself, with an exception")
     orders = [note for note in evidence.noted("exit") if note.facts.get("asked") is not None]
     tally.counts["asked to stop"] = len(orders)
     ends: list[float] = []

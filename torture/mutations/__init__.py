@@ -12,6 +12,7 @@ from torture.mutations import (
     fencing,
     hearing,
     keeping,
+    raising,
     recovering,
     starting,
     stopping,
@@ -23,6 +24,18 @@ __all__ = ["MUTANTS", "Edit", "Mutant"]
 
 MUTANTS: dict[str, Mutant] = {
     name: mutant
-    for part in (starting, claiming, fencing, recovering, ending, hearing, keeping, stopping, bounding, supervising)
+    for part in (
+        starting,
+        claiming,
+        fencing,
+        recovering,
+        ending,
+        hearing,
+        keeping,
+        stopping,
+        bounding,
+        supervising,
+        raising,
+    )
     for name, mutant in part.MUTANTS.items()
 }

@@ -1,0 +1,40 @@
+"""Whether a handler is told the right reason when its worker finds, after a freeze, that another has its job."""
+
+from __future__ import annotations
+
+from torture.checker.verdict import Tally
+from torture.evidence import Evidence
+
+FEWEST = 3
+"""Attempts with the reason "error", although the job was taken, that a busy machine may explain."""
+AROUND = 2_000_000
+"""Microseconds before and after an abort in which trouble with the store explains the reason "error"."""
+
+
+def check_reasons(tally: Tally, evidence: Evidence) -> None:
+    """Most attempts that are aborted after their claim has ended are told so.
+
+    A single one may be told "error" where the store does not answer promptly.
+    """
+    ended: dict[tuple[str, str], int] = {}
+    for change in evidence.changes:
+        if change.token_before is not None and (change.after != "running" or change.token != change.token_before):
+            ended.setdefault((change.id, change.token_before), change.at)
+    troubles = [(note.process, note.at) for note in evidence.noted("event") if note.facts["kind"] == "store_error"]
+    told = 0
+    wrong: list[str] = []
+    for note in evidence.noted("aborted"):
+        job_id, token, reason = note.facts["job"], note.facts["token"], note.facts["reason"]
+        if ended.get((job_id, token), note.at) >= note.at or reason in ("shutdown", "timeout"):
+            continue
+        if reason != "error":
+            told += 1
+        elif not evidence.away(note.at - AROUND, note.at + AROUND) and not any(
+            process == note.process and abs(at - note.at) < AROUND for process, at in troubles
+        ):
+            wrong.append(f"{job_id}: the handler of {token[:6]} was aborted with 'error' after its claim had ended")
+    tally.counts["aborted with the reason"] = told
+    tally.counts["aborted without the reason"] = len(wrong)
+    if evidence.facts.timely and len(wrong) >= FEWEST and len(wrong) > told:
+        for each in wrong:
+            tally.broken(each)

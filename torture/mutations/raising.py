@@ -1,0 +1,49 @@
+"""Exceptions that leave a handler: its transaction ends, its worker goes on. And what a handler is told of its end."""
+
+from __future__ import annotations
+
+from torture.mutations.mutant import Edit, Mutant
+
+_CAUGHT = "        except BaseException as error:\n            # Of these"
+_GOES_ON = "            if task.cancelling():"
+
+MUTANTS: dict[str, Mutant] = {
+    "keep what is closed": Mutant(
+        "the end of the transaction of a handler that raises GeneratorExit",
+        (1, 10, 18, 30),
+        everywhere=(
+            Edit(
+                "holdfast.worker.runner",
+                _CAUGHT,
+                f"        except GeneratorExit:\n            raise\n{_CAUGHT}",
+            ),
+            Edit(
+                "holdfast.worker.slots",
+                f"                if ends_task(error, task):\n                    raise\n{_GOES_ON}",
+                f"                raise\n{_GOES_ON}",
+            ),
+        ),
+        # Elsewhere the transaction is in the worker's memory, or the server ends it once the lease has run out.
+        stores=("sqlite",),
+    ),
+    "stop at any interrupt": Mutant(
+        "the difference between a KeyboardInterrupt of a handler and a real Ctrl-C",
+        (21,),
+        everywhere=(
+            Edit(
+                "holdfast.interruption",
+                "\n        and signal.getsignal(signal.SIGINT) is signal.default_int_handler",
+                "",
+            ),
+        ),
+    ),
+    "any reason will do": Mutant(
+        "the question to the store, after a freeze, what became of the jobs",
+        (7,),
+        everywhere=(
+            Edit("holdfast.worker.fencer", "reasons = self._reasons(expired) if expired else {}", "reasons = {}"),
+        ),
+        favour=("start_slow",),
+        faults=("freeze",),
+    ),
+}
