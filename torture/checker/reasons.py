@@ -5,7 +5,7 @@ from __future__ import annotations
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 
-FEWEST = 3
+FEWEST = 2
 """Attempts with the reason "error", although the job was taken, that a busy machine may explain."""
 AROUND = 2_000_000
 """Microseconds before and after an abort in which trouble with the store explains the reason "error"."""
