@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import select
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any, Final, TypeGuard, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeGuard, TypeVar, cast
 
 import psycopg
 from psycopg import capabilities, pq
@@ -37,6 +37,12 @@ TOLD: Final[Row] = ("told",)
 """Behind the rows of a statement: what was sent behind it has told somebody something."""
 
 _EITHER = select.POLLIN | select.POLLOUT
+
+
+class Script(NamedTuple):
+    """Statements without parameters, sent in one message. The first error ends it."""
+
+    text: bytes
 
 
 class Session:
@@ -71,6 +77,12 @@ class Session:
             values = self._next(statement, left)
             rows += self._loaded((yield from self._answer()))
         return rows
+
+    def run_script(self, script: Script) -> Exchange[list[Row]]:
+        """Run a script; the rows of its last statement."""
+        self._server.send_query(script.text)
+        yield from self._flush()
+        return self._loaded((yield from self._answer()))
 
     def ask_and_tell(self, asked: Asked, told: Asked) -> Exchange[list[Row]]:
         """Run a statement, and another right behind its commit, without a wait in between; the rows of the first.

@@ -12,10 +12,11 @@ from typing import Final, TypeVar
 import psycopg
 from psycopg import pq
 
+from holdfast.sql.lending import ended
 from holdfast.sql.plan import Many, Plan, Row, Statement, run, run_async, sets_of
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.deadline import deadlines
-from holdfast.stores.postgres.exchange import Exchange, Session, drive, drive_async
+from holdfast.stores.postgres.exchange import Exchange, Script, Session, drive, drive_async
 from holdfast.stores.postgres.outage import ABORTED, DeadlinePassed
 from holdfast.stores.postgres.readiness import Readiness
 from holdfast.stores.postgres.rendering import Renderer
@@ -24,6 +25,11 @@ from holdfast.stores.postgres.turn import BEGIN, COMMIT, HELD, LET_GO, TRY
 R = TypeVar("R")
 
 _ROLLBACK: Final = Statement("rollback")
+
+_BEGIN_LENT: Final = Script(f"{BEGIN.sql}; select txid_current()".encode())
+"""Its operations lock rows, which takes a transaction id anyway."""
+_COMMIT_LENT: Final = "select 1 / coalesce(txid_current_if_assigned() = {id}, false)::int; commit"
+"""Commits the transaction of this id. In another one it fails with a division by zero."""
 
 
 class _State:
@@ -38,6 +44,8 @@ class _State:
         self.session = Session(connection)
         self._connection = connection
         self.in_transaction = False
+        self.transaction_id: int | None = None
+        """Of a transaction that the application may use."""
         self.idle_since = 0.0
         """When it was last given back to its pool."""
         self._deadline = address.deadline
@@ -58,12 +66,23 @@ class _State:
         if self._connection.pgconn.transaction_status == pq.TransactionStatus.INERROR:
             raise RuntimeError(ABORTED)
 
+    def committing(self, *, checks: bool) -> Statement | Script:
+        """What commits the transaction; where it `checks`, only if it is the one that was begun here."""
+        return Script(_COMMIT_LENT.format(id=self.transaction_id).encode()) if checks else COMMIT
+
+    def explain(self, error: psycopg.errors.DivisionByZero) -> Exception:
+        """What a failed commit means: a failed check, or a deferred constraint that divides by zero."""
+        failed_check = self._connection.pgconn.transaction_status == pq.TransactionStatus.INERROR
+        return ended() if failed_check else error
+
     def check_time(self) -> None:
         """DeadlinePassed for a plan that has begun anew, since others were busy, for as long as it has altogether."""
         if time.monotonic() > self._until:
             raise DeadlinePassed(self._late)
 
-    def _exchange(self, step: Statement | Many) -> Exchange[list[Row]]:
+    def _exchange(self, step: Statement | Many | Script) -> Exchange[list[Row]]:
+        if isinstance(step, Script):
+            return self.session.run_script(step)
         asked = self._render(step.sql)
         if isinstance(step, Statement) and (behind := step.behind) is not None:
             return self.session.ask_and_tell((asked, step.parameters), (self._render(behind.sql), behind.parameters))
@@ -98,7 +117,7 @@ class Link(_State):
             return []
         return [] if step is TRY or step is HELD else self.send(step)
 
-    def send(self, step: Statement | Many, /) -> list[Row]:
+    def send(self, step: Statement | Many | Script, /) -> list[Row]:
         """Run a statement as it stands."""
         descriptor = self.connection.pgconn.socket
         with self.connection.lock:
@@ -117,10 +136,18 @@ class Link(_State):
             self.send(BEGIN)
             self.in_transaction = True
 
-    def commit(self) -> None:
+    def begin_lent(self) -> None:
+        """Begin a transaction that the application may use."""
+        ((self.transaction_id,),) = self.send(_BEGIN_LENT)
+        self.in_transaction = True
+
+    def commit(self, *, checks: bool = False) -> None:
         if self.in_transaction:
             self.check_intact()
-            self.send(COMMIT)
+            try:
+                self.send(self.committing(checks=checks))
+            except psycopg.errors.DivisionByZero as error:
+                raise self.explain(error) from error
             self.in_transaction = False
 
     def rollback(self) -> None:
@@ -168,7 +195,7 @@ class AsyncLink(_State):
             return []
         return [] if step is TRY or step is HELD else await self.send(step)
 
-    async def send(self, step: Statement | Many, /) -> list[Row]:
+    async def send(self, step: Statement | Many | Script, /) -> list[Row]:
         """The same, async."""
         descriptor = self.connection.pgconn.socket
         async with self.connection.lock:
@@ -187,10 +214,18 @@ class AsyncLink(_State):
             await self.send(BEGIN)
             self.in_transaction = True
 
-    async def commit(self) -> None:
+    async def begin_lent(self) -> None:
+        """Begin a transaction that the application may use."""
+        ((self.transaction_id,),) = await self.send(_BEGIN_LENT)
+        self.in_transaction = True
+
+    async def commit(self, *, checks: bool = False) -> None:
         if self.in_transaction:
             self.check_intact()
-            await self.send(COMMIT)
+            try:
+                await self.send(self.committing(checks=checks))
+            except psycopg.errors.DivisionByZero as error:
+                raise self.explain(error) from error
             self.in_transaction = False
 
     async def rollback(self) -> None:

@@ -137,7 +137,7 @@ class PostgresStore(Store):
         try:
             link = await pool.take()
             try:
-                await link.begin()
+                await link.begin_lent()
             except BaseException:
                 pool.discard(link)
                 raise
@@ -150,7 +150,7 @@ class PostgresStore(Store):
         try:
             link = pool.take()
             try:
-                link.begin()
+                link.begin_lent()
             except BaseException:
                 pool.discard(link)
                 raise

@@ -11,6 +11,7 @@ import psycopg
 from holdfast.operations import Operation
 from holdfast.sql.plan import Many, Row, Statement, gather, run, run_async
 from holdfast.stores.postgres.deadline import shut_down
+from holdfast.stores.postgres.lent import AsyncLentConnection, LentConnection, lend, lend_async
 from holdfast.stores.postgres.link import AsyncLink, Link
 from holdfast.stores.postgres.outage import is_outage, translated
 from holdfast.stores.postgres.pool import AsyncPool, Pool
@@ -36,13 +37,14 @@ class PostgresTransaction:
     """A transaction for async code. `native` is its psycopg connection."""
 
     def __init__(self, pool: AsyncPool, link: AsyncLink, telling: Telling) -> None:
-        self.native: psycopg.AsyncConnection = link.connection
+        self.native: AsyncLentConnection = lend_async(link.connection)
         self._pool = pool
         self._link: AsyncLink | None = link
         self._telling = telling
 
     async def perform(self, operation: Operation[R], /) -> R:
         link, telling = self._open(), self._telling
+        self.native.lending.check()
         link.check_intact()
         turn = telling.turn()
         try:
@@ -56,8 +58,10 @@ class PostgresTransaction:
 
     async def commit(self) -> None:
         link, self._link = self._open(), None
+        self.native.lending.over = True
         try:
-            await link.commit()
+            self.native.lending.check()
+            await link.commit(checks=self.native.lending.used)
         except BaseException as error:
             self._pool.discard(link)
             self._telling.send(self._telling.hints)  # it may have committed all the same
@@ -71,6 +75,7 @@ class PostgresTransaction:
         if self._link is None:
             return
         link, self._link = self._link, None
+        self.native.lending.over = True
         # What happened to the session meanwhile nobody knows; a new one costs a few milliseconds.
         if link.connection.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS:
             self._pool.discard(link)
@@ -90,7 +95,7 @@ class SyncPostgresTransaction:
     """A transaction for blocking code. `native` is its psycopg connection."""
 
     def __init__(self, pool: Pool, link: Link, telling: Telling) -> None:
-        self.native: psycopg.Connection = link.connection
+        self.native: LentConnection = lend(link.connection)
         self._pool = pool
         self._link: Link | None = link
         self._telling = telling
@@ -99,6 +104,7 @@ class SyncPostgresTransaction:
 
     def perform(self, operation: Operation[R], /) -> R:
         link, telling = self._open(), self._telling
+        self.native.lending.check()
         link.check_intact()
         turn = telling.turn()
         try:
@@ -113,8 +119,10 @@ class SyncPostgresTransaction:
     def commit(self) -> None:
         with self._ending:
             link, self._link = self._open(), None
+        self.native.lending.over = True
         try:
-            link.commit()
+            self.native.lending.check()
+            link.commit(checks=self.native.lending.used)
         except BaseException as error:
             self._pool.discard(link)
             self._telling.send(self._telling.hints)  # it may have committed all the same
@@ -129,6 +137,7 @@ class SyncPostgresTransaction:
             link, self._link = self._link, None
         if link is None:
             return
+        self.native.lending.over = True
         if self._cut or link.connection.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS:
             self._pool.discard(link)
             return

@@ -10,6 +10,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from weakref import ref
 
+from holdfast.sql.lending import OVER, Lending, ended
+
 if TYPE_CHECKING:
     import aiosqlite
 
@@ -18,26 +20,39 @@ if TYPE_CHECKING:
 Opened = TypeVar("Opened", sqlite3.Cursor, sqlite3.Blob)
 R = TypeVar("R")
 
-REFUSAL = (
-    "this transaction is Holdfast's: it commits when the handler has returned and rolls back when it raises; "
-    "leave commit(), rollback() and close() to it"
-)
-OVER = "this transaction is over"
-_SCRIPT = "executescript() would commit Holdfast's transaction before it begins; use execute() for each statement"
+_SCRIPT = "executescript()"
+"""It commits the open transaction before it begins."""
+
+_TRANSACTION = 22
+"""SQLITE_TRANSACTION, which Python 3.11 does not name: a statement that begins or ends a transaction."""
 
 _FEW = 64
 """Cursors noted before those that are gone are forgotten."""
 
 
 class HeldCursor(sqlite3.Cursor):
+    connection: HeldConnection
+
+    def execute(self, sql: str, /, *args: Any) -> HeldCursor:
+        self.connection.check_statement(sql)
+        super().execute(sql, *args)
+        return self
+
+    def executemany(self, sql: str, *args: Any) -> HeldCursor:
+        self.connection.check_statement(sql)
+        super().executemany(sql, *args)
+        return self
+
     def executescript(self, sql_script: str, /) -> NoReturn:
-        raise RuntimeError(_SCRIPT)
+        self.connection.lending.refuse(_SCRIPT)
 
 
 class HeldConnection(sqlite3.Connection):
     """A connection on which only we end transactions. We do it by statement; the methods are refused."""
 
     lent = False
+    lending: Lending
+    """The state of the current transaction, or of the last one."""
     dropped: Callable[[], object] | None = None
     """Called once nobody is left who could end the transaction."""
 
@@ -45,15 +60,53 @@ class HeldConnection(sqlite3.Connection):
         super().__init__(*args, **options)
         self._reading: list[ref[sqlite3.Cursor | sqlite3.Blob]] = []
         self._tidied = _FEW
+        self._authorizes = False
+        self.lending = Lending()
+
+    def lend(self) -> None:
+        """A transaction has begun, and the application may use it from now on."""
+        self.lending = Lending()
+        self.lent = True
+
+    def take_back(self) -> None:
+        """The application uses it no more; the transaction may end."""
+        self.lent = False
+        if self._authorizes:
+            self._authorizes = False
+            self.set_authorizer(None)
+
+    def roll_back(self) -> None:
+        """Undo the transaction while it is lent."""
+        if self._authorizes:
+            self.set_authorizer(None)
+        super().execute("rollback")
+
+    def check_open(self) -> None:
+        """RuntimeError if the application ended the transaction, or tried to: each statement would commit by itself."""
+        self.lending.check()
+        if not self.in_transaction:
+            raise ended()
+
+    def check_statement(self, sql: str) -> None:
+        """RuntimeError for a statement of the application that would begin or end a transaction."""
+        if self.lent:
+            self.lending.refuse_statement(sql)
 
     def cursor(self, factory: Callable[[sqlite3.Connection], sqlite3.Cursor] | None = None) -> Any:
-        return self._note(super().cursor(HeldCursor if factory is None else factory))
+        made = super().cursor(HeldCursor if factory is None else factory)
+        if not isinstance(made, HeldCursor) and self.lent:
+            # SQLite itself rejects the statements then. It would prepare every statement again, so not always.
+            self._authorizes = True
+            self.set_authorizer(self._authorize)
+        return self._note(made)
 
-    def execute(self, *args: Any) -> sqlite3.Cursor:
-        return self._note(super().execute(*args))
+    def execute(self, sql: str, /, *args: Any) -> sqlite3.Cursor:
+        self.check_statement(sql)
+        return self._note(super().execute(sql, *args))
 
-    def executemany(self, *args: Any) -> sqlite3.Cursor:
-        return self._note(super().executemany(*args))
+    def executemany(self, sql: str, /, *args: Any) -> sqlite3.Cursor:
+        self.check_statement(sql)
+        return self._note(super().executemany(sql, *args))
 
     def blobopen(self, *args: Any, **options: Any) -> sqlite3.Blob:
         return self._note(super().blobopen(*args, **options))
@@ -90,21 +143,34 @@ class HeldConnection(sqlite3.Connection):
         self.row_factory, self.text_factory = None, str
 
     def commit(self) -> NoReturn:
-        raise RuntimeError(REFUSAL)
+        self.lending.refuse("commit()")
 
     def rollback(self) -> NoReturn:
-        raise RuntimeError(REFUSAL)
+        self.lending.refuse("rollback()")
 
     def executescript(self, sql_script: str, /) -> NoReturn:
-        raise RuntimeError(_SCRIPT)
+        self.lending.refuse(_SCRIPT)
 
     def __enter__(self) -> NoReturn:
-        raise RuntimeError(REFUSAL)
+        self.lending.refuse("`with connection`")
 
     def close(self) -> None:
         if self.lent:
-            raise RuntimeError(REFUSAL)
+            self.lending.refuse("close()")
         super().close()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Python's sqlite3 commits when one of these is set."""
+        if self.lent and name in ("isolation_level", "autocommit"):
+            self.lending.refuse(f"setting {name}")
+        super().__setattr__(name, value)
+
+    def _authorize(self, action: int, command: str | None, *_: str | None) -> int:
+        if action != _TRANSACTION:
+            return sqlite3.SQLITE_OK
+        with suppress(RuntimeError):
+            self.lending.refuse(command or "a statement that ends the transaction")
+        return sqlite3.SQLITE_DENY
 
     def __del__(self) -> None:
         """Also while the collector works, in any thread and any place: here nothing may wait for a lock."""
@@ -170,13 +236,14 @@ def _facade_class() -> type[Any]:
             super().__init__(lambda: connection, 64)
             self._connection = connection
             self._tx: Any = line
+            self._lending = connection.lending
 
         def __await__(self) -> NoReturn:
             """Also what `async with` begins with: it would start a thread, and end the transaction."""
-            raise RuntimeError(REFUSAL)
+            self._lending.refuse("`async with connection`")
 
         async def close(self) -> NoReturn:
-            raise RuntimeError(REFUSAL)
+            self._lending.refuse("close()")
 
         def stop(self) -> None:
             """There is no thread to stop."""

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from holdfast.clock import Micros
 from holdfast.operations import Guard, Operation, Settle
+from holdfast.sql.lending import OVER
 from holdfast.sql.plan import Plan, Turn, gather, run
 from holdfast.stores.sqlite.executing import executor
 from holdfast.stores.sqlite.file import File
-from holdfast.stores.sqlite.held import OVER, HeldConnection, Line, facade
+from holdfast.stores.sqlite.held import HeldConnection, Line, facade
 from holdfast.stores.sqlite.log import Log
 from holdfast.stores.sqlite.threads import Threads
 from holdfast.stores.sqlite.translating import translated
@@ -36,8 +37,6 @@ _NONE = Hints()
 _BRIEF = frozenset({Guard.verb, Settle.verb})
 """Done in the loop's own thread: they wait for nothing, since the lock is ours, nor for the disk, since the job was
 claimed a moment ago and the commit is yet to come; and to ask a thread takes as long."""
-
-_ENDED = "the transaction was ended by a statement of the application; nothing is known of what it wrote"
 
 
 class Lender:
@@ -97,8 +96,9 @@ class Lender:
         """Commit or roll back, and let the next one in, whatever happens."""
         try:
             with translated(self.file.name):
-                if not connection.in_transaction and how == "commit":
-                    raise RuntimeError(_ENDED)
+                if how == "commit":
+                    connection.check_open()
+                connection.take_back()
                 # Before the commit, which SQLite refuses while a statement that writes has rows left to give.
                 connection.end_reading()
                 if connection.in_transaction:
@@ -106,14 +106,14 @@ class Lender:
                     connection.execute(how)
             if not self._closed and self._log.wants_care(connection):
                 self._log.care(connection)
-            connection.lent, connection.dropped = False, None
+            connection.dropped = None
             if self._closed:
                 connection.close()
             else:
                 connection.make_plain()
                 self._idle.append(connection)
         except BaseException:
-            connection.lent = False
+            connection.take_back()
             connection.close()
             raise
         finally:
@@ -127,8 +127,8 @@ class Lender:
         """
         with contextlib.suppress(sqlite3.Error):  # a statement of the application ended it already
             connection.execute("pragma query_only = on")
-            connection.execute("rollback")
-        connection.lent = False
+            connection.roll_back()
+        connection.take_back()
         self.file.turnstile.leave()
 
     def close(self) -> None:
@@ -183,7 +183,7 @@ class Lender:
                 except BaseException:
                     connection.close()
                     raise
-            connection.lent = True
+            connection.lend()
             self.file.turnstile.in_transaction = True
             return connection
         except BaseException:
@@ -204,8 +204,7 @@ class _Open:
         connection = self._connection
         if connection is None:
             raise RuntimeError(OVER)
-        if not connection.in_transaction:  # each statement would commit by itself
-            raise RuntimeError(_ENDED)
+        connection.check_open()
         turn = Turn(self._lender.clock())
         with translated(self._lender.file.name), connection.plain():
             answer = run(plan(operation, turn), executor(connection))

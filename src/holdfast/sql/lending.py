@@ -1,0 +1,90 @@
+"""A transaction of ours whose connection is lent to the application: the application must not end it.
+
+`commit()`, `rollback()`, `close()` and `begin()` are rejected before they take effect, and so are their SQL commands.
+A rejected call fails the transaction even where the application catches the error: after a rejected `rollback()`,
+a commit would write what the application wanted undone. What gets past the rejection is detected at the next operation.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+_REFUSED = (
+    "{call} is not allowed here: this transaction is Holdfast's. It commits when the block or the handler that it "
+    "belongs to has ended, and rolls back when an exception leaves it. To commit, leave the block; to roll back, raise. "
+    "For statements that may fail use a savepoint: SAVEPOINT, connection.transaction() or session.begin_nested()"
+)
+_ENDED = (
+    "the transaction was ended by a statement of the application, inside the block that Holdfast commits. "
+    "Nothing of the job was written. If that statement was a COMMIT, the rows written before it are committed, and "
+    "another attempt may write them again. Remove the statement; to commit, leave the block"
+)
+_ENDED_BORROWED = (
+    "the transaction of tx was ended inside the block: completing(tx=...) needs one transaction from its beginning to "
+    "its end. The chain was not completed. If it was a commit, the rows written before it are committed. "
+    "Commit after the block; for statements that may fail use a savepoint"
+)
+
+OVER = "this transaction is over"
+
+
+class Lending:
+    """The state of one lent transaction."""
+
+    def __init__(self) -> None:
+        self.over = False
+        """Whether we ended the transaction: its connection may be in another one now."""
+        self.used = False
+        """Whether the application ran statements in it."""
+        self.ended = False
+        """Whether the application ended the transaction."""
+        self._refused: str | None = None
+
+    def refuse(self, call: str) -> NoReturn:
+        """RuntimeError for a call that would end the transaction."""
+        if self._refused is None:
+            self._refused = call
+        raise RuntimeError(_REFUSED.format(call=call))
+
+    def refuse_statement(self, sql: str) -> None:
+        """RuntimeError for SQL that would begin or end a transaction."""
+        if (command := transaction_command(sql)) is not None:
+            self.refuse(command)
+
+    def check(self) -> None:
+        """RuntimeError if the application ended the transaction, or tried to."""
+        if self._refused is not None:
+            raise RuntimeError(_REFUSED.format(call=self._refused))
+        if self.ended:
+            raise ended()
+
+
+def ended(*, borrowed: bool = False) -> RuntimeError:
+    """The error for a transaction that the application ended; `borrowed` for one of the application's own."""
+    return RuntimeError(_ENDED_BORROWED if borrowed else _ENDED)
+
+
+_COMMAND = re.compile(
+    r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
+    r"(begin|start\s+transaction|commit|end|rollback|abort|prepare\s+transaction)\b"
+    r"(?!\s+(?:(?:work|transaction)\s+)?to\b)",  # back to a savepoint
+    re.IGNORECASE | re.DOTALL,
+)
+_OPAQUE = re.compile(
+    r"[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(\$\w*\$).*?\1|--[^\n]*|/\*.*?\*/", re.DOTALL
+)
+"""Text and comments, in which a semicolon ends no statement."""
+_HAS_BODY = re.compile(r"\s*create\b", re.IGNORECASE)
+"""Triggers and functions have statements inside, up to an END of their own."""
+
+
+def transaction_command(sql: str) -> str | None:
+    """The command that begins or ends a transaction, if there is one in this SQL. Savepoints are none."""
+    if (found := _COMMAND.match(sql)) is None and ";" in sql:
+        for statement in _OPAQUE.sub(" ", sql).split(";"):
+            if _HAS_BODY.match(statement):
+                return None
+            if (found := _COMMAND.match(statement)) is not None:
+                break
+    return None if found is None else " ".join(found[1].upper().split())

@@ -1,0 +1,357 @@
+"""Only Holdfast ends the transactions it lends. What would end one is rejected, or detected. SQL stores only."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from holdfast.job import Job
+from tests.conformance.client.application import Application, run
+from tests.conformance.client.faces import AttemptFace
+from tests.conformance.client.scene import Scene, value
+from tests.conformance.client.transactional import application as application
+from tests.conformance.client.transactional import place as place
+
+REJECTED = "is not allowed here"
+
+METHODS = ["commit", "rollback", "close"]
+TEXTS = ["COMMIT", "rollback", "Begin", "end", " /* done */ commit -- now"]
+POSTGRES_TEXTS = ["start transaction", "ABORT", "prepare transaction 'x'", "select ';'; commit; begin"]
+CALLS = [*METHODS, "with", *TEXTS]
+SESSION_CALLS = [
+    *METHODS, "begin", "reset", "invalidate", "connection.commit", "connection.rollback", "connection.close", *TEXTS,
+]  # fmt: skip
+
+
+async def end(tx: Any, call: str) -> None:
+    """End a transaction the way the application may try to."""
+    if call in METHODS:
+        await run(getattr(tx, call)())
+    elif call == "with" and hasattr(tx, "__aenter__"):
+        async with tx:
+            pass
+    elif call == "with":
+        with tx:
+            pass
+    else:
+        await run(tx.execute(call))
+
+
+async def end_session(session: Any, call: str) -> None:
+    if call.startswith("connection."):
+        await run(getattr(await run(session.connection()), call.partition(".")[2])())
+    elif call.isidentifier() and hasattr(session, call):
+        await run(getattr(session, call)())
+    else:
+        await run(session.execute(text(call)))
+
+
+async def outcome(scene: Scene, chain: Any) -> tuple[Job, Any]:
+    """The job after its first attempt, and the output after the second."""
+    await scene.drain()
+    first = await scene.now(chain)
+    await scene.client.run_now(chain)
+    await scene.drain()
+    return first, await scene.client.wait(chain, timeout=1)
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("swallowed", [False, True])
+async def test_complete_rejects_what_would_end_its_transaction(
+    scene: Scene, application: Application, call: str, swallowed: bool
+) -> None:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        async with attempt.complete() as done:
+            await application.note(done.tx, "charged")
+            if attempt.job.attempt == 1:
+                with suppress(*([RuntimeError] if swallowed else [])):
+                    await end(done.tx, call)
+            return done.output(attempt.job.attempt)
+
+    first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+
+    assert (first.status, REJECTED in str(first.error)) == ("pending", True)
+    assert output == 2
+    assert await application.notes() == ["charged"]
+
+
+@pytest.mark.parametrize("call", POSTGRES_TEXTS)
+async def test_complete_rejects_the_commands_of_postgresql(scene: Scene, application: Application, call: str) -> None:
+    if scene.store.name.startswith("sqlite"):
+        return  # SQLite runs one statement at a time, and has no such commands
+
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        async with attempt.complete() as done:
+            await application.note(done.tx, "charged")
+            if attempt.job.attempt == 1:
+                await end(done.tx, call)
+            return done.output(attempt.job.attempt)
+
+    first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+
+    assert (REJECTED in str(first.error), output) == (True, 2)
+    assert await application.notes() == ["charged"]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("mode", ["staged", "atomic"])
+@pytest.mark.parametrize("swallowed", [False, True])
+async def test_prepare_rejects_what_would_end_its_transaction(
+    scene: Scene, application: Application, call: str, mode: str, swallowed: bool
+) -> None:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        async with attempt.prepare(mode) as tx:
+            await application.note(tx, f"prepared {attempt.job.attempt}")
+            if attempt.job.attempt == 1:
+                with suppress(*([RuntimeError] if swallowed else [])):
+                    await end(tx, call)
+        async with attempt.complete() as done:
+            return done.output(attempt.job.attempt)
+
+    first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+
+    assert (first.status, REJECTED in str(first.error)) == ("pending", True)
+    assert output == 2
+    assert await application.notes() == ["prepared 2"]
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("swallowed", [False, True])
+async def test_completing_rejects_what_would_end_its_transaction(
+    scene: Scene, application: Application, call: str, swallowed: bool
+) -> None:
+    chain = await scene.client.start(scene.jobs.job(value).bind(1))
+
+    async def complete() -> None:
+        async with scene.client.completing(chain) as current:
+            await application.note(current.tx, "approved")
+            await current.output(2)
+            with suppress(*([RuntimeError] if swallowed else [])):
+                await end(current.tx, call)
+
+    with pytest.raises(RuntimeError, match=REJECTED):
+        await complete()
+
+    assert (await scene.now(chain)).status == "pending"
+    assert await application.notes() == []
+
+
+@pytest.mark.parametrize("call", SESSION_CALLS)
+@pytest.mark.parametrize("swallowed", [False, True])
+async def test_a_session_rejects_what_would_end_its_transaction(
+    scene: Scene, application: Application, call: str, swallowed: bool
+) -> None:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        async with attempt.complete(session=sessions) as done:
+            await run(done.tx.execute(application.insert("charged")))
+            if attempt.job.attempt == 1:
+                with suppress(*([RuntimeError] if swallowed else [])):
+                    await end_session(done.tx, call)
+            return done.output(attempt.job.attempt)
+
+    async with application.sessions() as sessions:
+        first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+
+    assert (first.status, REJECTED in str(first.error)) == ("pending", True)
+    assert output == 2
+    assert await application.notes() == ["charged"]
+
+
+@pytest.mark.parametrize("mode", ["staged", "atomic"])
+@pytest.mark.parametrize("call", ["commit", "rollback", "COMMIT"])
+async def test_a_session_in_prepare_rejects_what_would_end_its_transaction(
+    scene: Scene, application: Application, mode: str, call: str
+) -> None:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        async with attempt.prepare(mode, session=sessions) as session:
+            await run(session.execute(application.insert(f"prepared {attempt.job.attempt}")))
+            if attempt.job.attempt == 1:
+                with suppress(RuntimeError):
+                    await end_session(session, call)
+        async with attempt.complete(session=sessions) as done:
+            return done.output(attempt.job.attempt)
+
+    async with application.sessions() as sessions:
+        first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+
+    assert (REJECTED in str(first.error), output) == (True, 2)
+    assert await application.notes() == ["prepared 2"]
+
+
+async def test_a_session_used_as_a_context_manager_is_not_closed_by_it(scene: Scene, application: Application) -> None:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        async with attempt.complete(session=sessions) as done:
+            await run(done.tx.execute(application.insert("charged")))
+            if attempt.job.attempt == 1:
+                await end(done.tx, "with")
+            return done.output(attempt.job.attempt)
+
+    async with application.sessions() as sessions:
+        first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+
+    assert (REJECTED in str(first.error), output) == (True, 2)
+    assert await application.notes() == ["charged"]
+
+
+async def test_savepoints_are_allowed(scene: Scene, application: Application) -> None:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        async with attempt.complete() as done:
+            await run(done.tx.execute("savepoint here"))
+            await application.note(done.tx, "undone")
+            await run(done.tx.execute("rollback to savepoint here"))
+            await application.note(done.tx, "kept")
+            await run(done.tx.execute("release savepoint here"))
+            if isinstance(done.tx, psycopg.AsyncConnection):
+                with suppress(ValueError):
+                    async with done.tx.transaction():
+                        await application.note(done.tx, "undone too")
+                        raise ValueError
+                async with done.tx.transaction():
+                    await application.note(done.tx, "kept too")
+            elif isinstance(done.tx, psycopg.Connection):
+                with suppress(ValueError), done.tx.transaction():
+                    await application.note(done.tx, "undone too")
+                    raise ValueError
+                with done.tx.transaction():
+                    await application.note(done.tx, "kept too")
+            return done.output(1)
+
+    chain = await scene.client.start(scene.job(charge).bind())
+    await scene.drain()
+
+    assert await scene.client.wait(chain, timeout=1) == 1
+    expected = ["kept"] if scene.store.name.startswith("sqlite") else ["kept", "kept too"]
+    assert await application.notes() == expected
+
+
+async def test_savepoints_of_a_session_are_allowed(scene: Scene, application: Application) -> None:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        async with attempt.complete(session=sessions) as done:
+            for words in ("undone", "kept"):
+                savepoint = await run(done.tx.begin_nested())
+                await run(done.tx.execute(application.insert(words)))
+                await run(savepoint.commit() if words == "kept" else savepoint.rollback())
+            return done.output(1)
+
+    async with application.sessions() as sessions:
+        chain = await scene.client.start(scene.job(charge).bind())
+        await scene.drain()
+
+    assert await scene.client.wait(chain, timeout=1) == 1
+    assert await application.notes() == ["kept"]
+
+
+@pytest.mark.parametrize("block", ["complete", "completing"])
+@pytest.mark.parametrize("begins", [False, True])
+async def test_a_commit_that_is_not_rejected_is_detected(
+    scene: Scene, application: Application, block: str, begins: bool
+) -> None:
+    """By a cursor that the application makes itself, where the driver has no means to reject a statement."""
+    chain = await scene.client.start(scene.job(value if block == "completing" else _charge(application, begins)).bind())
+
+    async def complete() -> None:
+        async with scene.client.completing(chain) as current:
+            await commit_unseen(current.tx, begins)
+            await current.output(2)
+
+    if block == "completing":
+        with pytest.raises(RuntimeError, match="ended by a statement of the application"):
+            await complete()
+        assert (await scene.now(chain)).status == "pending"
+        return
+    first, output = await outcome(scene, chain)
+    assert (first.status, "the rows written before it are committed" in str(first.error)) == ("pending", True)
+    assert output == 2
+    assert await application.notes() == ["charged", "charged"]  # the error of the first attempt says so
+
+
+def _charge(application: Application, begins: bool) -> Any:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        async with attempt.complete() as done:
+            await application.note(done.tx, "charged")
+            if attempt.job.attempt == 1:
+                await commit_unseen(done.tx, begins)
+            return done.output(attempt.job.attempt)
+
+    return charge
+
+
+async def commit_unseen(tx: Any, begins: bool) -> None:
+    if isinstance(tx, psycopg.AsyncConnection):
+        await psycopg.AsyncClientCursor(tx).execute("commit; begin" if begins else "commit")
+    elif isinstance(tx, psycopg.Connection):
+        psycopg.ClientCursor(tx).execute("commit; begin" if begins else "commit")
+    else:
+        connection = tx if isinstance(tx, sqlite3.Connection) else tx._conn
+        cursor = sqlite3.Cursor(connection)
+        cursor.execute("commit")
+        if begins:
+            cursor.execute("begin")
+
+
+@pytest.mark.parametrize("call", ["commit", "rollback", "COMMIT", "ROLLBACK"])
+@pytest.mark.parametrize("goes_on", [False, True])
+async def test_completing_detects_that_the_applications_transaction_ended(
+    scene: Scene, application: Application, call: str, goes_on: bool
+) -> None:
+    chain = await scene.client.start(scene.jobs.job(value).bind(1))
+
+    async def complete(tx: Any) -> None:
+        async with scene.client.completing(chain, tx=tx) as current:
+            await current.output(2)
+            await end(tx, call)
+            if goes_on:
+                if scene.store.name.startswith("sqlite"):
+                    await run(tx.execute("begin immediate"))
+                await application.note(tx, "later")
+
+    async with application.transaction() as tx:
+        with pytest.raises(RuntimeError, match="ended inside the block"):
+            await complete(tx)
+        await run(tx.rollback())
+
+    assert (await scene.now(chain)).status == "pending"
+
+
+async def test_completing_detects_that_the_applications_session_committed(
+    scene: Scene, application: Application
+) -> None:
+    chain = await scene.client.start(scene.jobs.job(value).bind(1))
+
+    async def complete(session: Any) -> None:
+        async with scene.client.completing(chain, tx=session) as current:
+            await current.output(2)
+            await run(session.commit())
+
+    async with application.sessions() as sessions:
+        session = sessions()
+        with pytest.raises(RuntimeError, match="ended inside the block"):
+            await complete(session)
+        await run(session.rollback())
+        await run(session.close())
+
+    assert (await scene.now(chain)).status == "pending"
+
+
+async def test_savepoints_inside_completing_with_tx_are_allowed(scene: Scene, application: Application) -> None:
+    chain = await scene.client.start(scene.jobs.job(value).bind(1))
+
+    async with application.transaction() as tx:
+        await run(tx.execute("savepoint outer"))
+        async with scene.client.completing(chain, tx=tx) as current:
+            await run(tx.execute("savepoint inner"))
+            await application.note(tx, "undone")
+            await run(tx.execute("rollback to savepoint inner"))
+            await application.note(tx, "kept")
+            await current.output(2)
+        await run(tx.execute("release savepoint outer"))
+
+    assert await scene.client.wait(chain, timeout=1) == 2
+    assert await application.notes() == ["kept"]
+
+
