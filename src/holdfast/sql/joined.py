@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from holdfast.operations import Operation
 from holdfast.sql.driver import AsyncDriver, Driver
+from holdfast.sql.lending import Mark
 from holdfast.sql.plan import Plan, Turn, run, run_async
 from holdfast.wakeups import Hints
 
@@ -23,10 +24,11 @@ class Joins(Protocol):
         """A new turn, now."""
         ...
 
-    def plan_joined(self, operation: Operation[R], turn: Turn, connection: Any, /) -> Plan[R]:
+    def plan_joined(self, operation: Operation[R], turn: Turn, connection: Any, mark: Mark, /) -> Plan[R]:
         """The plan of an operation, preceded by whatever a connection of the application's needs.
 
-        Raises ValueError where the connection is not one to this store, or commits each statement by itself.
+        Raises ValueError where the connection is not one to this store, or commits each statement by itself, and
+        RuntimeError where the transaction that an earlier operation marked has ended.
         """
         ...
 
@@ -63,12 +65,13 @@ class JoinedSyncTransaction:
         self.native = native
         self._store = store
         self._driver = driver
+        self._mark = Mark()
         self._telling = _Telling(store, driver.after_commit)
 
     def perform(self, operation: Operation[R], /) -> R:
         turn = self._store.turn()
         with self._store.translated():
-            plan = self._store.plan_joined(operation, turn, self._driver.connection())
+            plan = self._store.plan_joined(operation, turn, self._driver.connection(), self._mark)
             answer = run(plan, self._driver.execute)
         self._telling.gather(turn.hints)
         return answer
@@ -99,12 +102,13 @@ class JoinedTransaction:
         self.native = native
         self._store = store
         self._driver = driver
+        self._mark = Mark()
         self._telling = _Telling(store, driver.after_commit)
 
     async def perform(self, operation: Operation[R], /) -> R:
         turn = self._store.turn()
         with self._store.translated():
-            plan = self._store.plan_joined(operation, turn, await self._driver.connection())
+            plan = self._store.plan_joined(operation, turn, await self._driver.connection(), self._mark)
             answer = await run_async(plan, self._driver.execute)
         self._telling.gather(turn.hints)
         return answer

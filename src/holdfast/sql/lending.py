@@ -12,8 +12,8 @@ from typing import NoReturn
 
 _REFUSED = (
     "{call} is not allowed here: this transaction is Holdfast's. It commits when the block or the handler that it "
-    "belongs to has ended, and rolls back when an exception leaves it. To commit, leave the block; to roll back, raise. "
-    "For statements that may fail use a savepoint: SAVEPOINT, connection.transaction() or session.begin_nested()"
+    "belongs to has ended, and rolls back when an exception leaves it. To commit, leave the block; to roll back, "
+    "raise. For statements that may fail use a savepoint: SAVEPOINT, connection.transaction() or session.begin_nested()"
 )
 _ENDED = (
     "the transaction was ended by a statement of the application, inside the block that Holdfast commits. "
@@ -58,6 +58,21 @@ class Lending:
             raise RuntimeError(_REFUSED.format(call=self._refused))
         if self.ended:
             raise ended()
+
+
+class Mark:
+    """What identifies a transaction of the application's own, from its first operation to its last."""
+
+    def __init__(self) -> None:
+        self.held = False
+        """Whether an earlier operation holds locks in it, which are gone if it has ended."""
+        self.id: int | None = None
+        """The transaction's id, for a store that can tell one transaction from the next."""
+
+    def check(self, *, is_open: bool) -> None:
+        """RuntimeError if the transaction is no longer open."""
+        if self.held and not is_open:
+            raise ended(borrowed=self.id is not None)
 
 
 def ended(*, borrowed: bool = False) -> RuntimeError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from holdfast.drivers.session_guard import SessionGuard
 from holdfast.operations import Operation
 from holdfast.store import Store, SyncTransaction, Transaction
 
@@ -17,17 +18,23 @@ class SessionTransaction:
     def __init__(self, store: Store, factory: Callable[[], Any]) -> None:
         self.native = factory()
         self._joined: Transaction = store.join(self.native)
+        self._guard = SessionGuard(self.native)
 
     async def perform(self, operation: Operation[R], /) -> R:
+        self._guard.check()
         return await self._joined.perform(operation)
 
     async def commit(self) -> None:
         try:
+            self._guard.check()
+            self._guard.take_back()
             await self.native.commit()
         finally:
+            self._guard.take_back()
             await self.native.close()
 
     async def rollback(self) -> None:
+        self._guard.take_back()
         try:
             await self.native.rollback()
         finally:
@@ -40,17 +47,23 @@ class SyncSessionTransaction:
     def __init__(self, store: Store, factory: Callable[[], Any]) -> None:
         self.native = factory()
         self._joined: SyncTransaction = store.join_sync(self.native)
+        self._guard = SessionGuard(self.native)
 
     def perform(self, operation: Operation[R], /) -> R:
+        self._guard.check()
         return self._joined.perform(operation)
 
     def commit(self) -> None:
         try:
+            self._guard.check()
+            self._guard.take_back()
             self.native.commit()
         finally:
+            self._guard.take_back()
             self.native.close()
 
     def rollback(self) -> None:
+        self._guard.take_back()
         try:
             self.native.rollback()
         finally:

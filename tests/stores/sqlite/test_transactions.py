@@ -106,8 +106,21 @@ def test_the_application_cannot_end_the_transaction(store: SqliteStore, method: 
     with pytest.raises(RuntimeError, match="Holdfast's"):
         getattr(tx.native, method)(*arguments)
 
-    tx.commit()
-    assert store.perform_sync(GetChains((started.chain.first.id,))) == [started.chain]
+    with pytest.raises(RuntimeError, match="Holdfast's"):
+        tx.commit()
+    assert store.perform_sync(GetChains((started.chain.first.id,))) == []
+
+
+@pytest.mark.parametrize("name", ["isolation_level", "autocommit"])
+def test_nor_by_a_setting_that_commits(store: SqliteStore, name: str) -> None:
+    tx = store.begin_sync()
+    tx.perform(Start((new_job(),)))
+
+    with pytest.raises(RuntimeError, match="Holdfast's"):
+        setattr(tx.native, name, None)
+
+    tx.rollback()
+    assert store.perform_sync(GetStats()) == []
 
 
 @pytest.mark.parametrize("method", ["commit", "rollback", "close", "__aenter__", "executescript"])
@@ -119,8 +132,9 @@ async def test_nor_can_async_code(open_store: SqliteStore, method: str) -> None:
     with pytest.raises(RuntimeError, match="Holdfast's"):
         await getattr(tx.native, method)(*arguments)
 
-    await tx.commit()
-    assert await open_store.perform(GetChains((started.chain.first.id,))) == [started.chain]
+    with pytest.raises(RuntimeError, match="Holdfast's"):
+        await tx.commit()
+    assert await open_store.perform(GetChains((started.chain.first.id,))) == []
 
 
 async def test_a_statement_that_was_left_behind_by_a_cancelled_task_is_undone_too(open_store: SqliteStore) -> None:
@@ -285,21 +299,26 @@ async def test_what_the_application_makes_of_rows_is_its_own_business(open_store
     await after.rollback()
 
 
-def test_one_ended_by_a_statement_is_noticed(store: SqliteStore) -> None:
+def test_a_statement_that_ends_it_is_rejected(store: SqliteStore) -> None:
     tx = store.begin_sync()
-    tx.native.execute("commit")
+    with pytest.raises(RuntimeError, match="COMMIT is not allowed"):
+        tx.native.execute("commit")
+    assert tx.native.in_transaction
 
-    with pytest.raises(RuntimeError, match="ended by a statement of the application"):
+    with pytest.raises(RuntimeError, match="COMMIT is not allowed"):
         tx.commit()
 
     store.begin_sync().rollback()
 
 
-def test_nothing_is_performed_after_one_was_ended_by_a_statement(store: SqliteStore) -> None:
+def test_sqlite_rejects_the_statement_of_any_cursor(store: SqliteStore) -> None:
+    store.begin_sync().commit()  # on the same connection: a statement that Python has kept is not asked about again
     tx = store.begin_sync()
-    tx.native.execute("commit")
+    with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
+        sqlite3.Cursor(tx.native).execute("commit")
+    assert tx.native.in_transaction
 
-    with pytest.raises(RuntimeError, match="ended by a statement of the application"):
+    with pytest.raises(RuntimeError, match="COMMIT is not allowed"):
         tx.perform(Start((new_job("late"),)))
     tx.rollback()
 

@@ -7,9 +7,10 @@ from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeVar
 
-from holdfast.operations import Operation
+from holdfast.operations import Complete, Guard, LockChain, Operation
 from holdfast.sql import plan
 from holdfast.sql.driver import AsyncDriver, Driver
+from holdfast.sql.lending import Mark, ended
 from holdfast.sql.plan import Plan, Row, Statement, sets_of
 from holdfast.sql.redaction import redact
 from holdfast.stores.postgres.address import PostgresAddress
@@ -31,6 +32,7 @@ _ASYNC = "a psycopg AsyncConnection, an asyncpg Connection, or a SQLAlchemy Asyn
 
 _NOTIFY = "select pg_notify(:channel::text, :payload::text)"
 _LOOK = Statement("select 1")
+_TRANSACTION = Statement("select txid_current_if_assigned()")
 
 
 class Joined(Protocol):
@@ -102,21 +104,31 @@ class Joining:
     def turn(self) -> Turn:
         return self._store.turn()
 
-    def plan_joined(self, operation: Operation[R], turn: plan.Turn, connection: Any, /) -> Plan[R]:
+    def plan_joined(self, operation: Operation[R], turn: plan.Turn, connection: Any, mark: Mark, /) -> Plan[R]:
         """An operation as part of the application's transaction, in the words of its driver."""
         assert isinstance(turn, Turn)
         self._verb = operation.verb
         style = Style.NUMBERED if _comes_from(connection, "asyncpg") else Style.NAMED
         self._render = Renderer.of(self._store.schema, style)
-        return self._rendered(self._whole(operation, turn, connection), style)
+        return self._rendered(self._whole(operation, turn, connection, mark), style)
 
-    def _whole(self, operation: Operation[R], turn: Turn, connection: Any) -> Plan[R]:
+    def _whole(self, operation: Operation[R], turn: Turn, connection: Any, mark: Mark) -> Plan[R]:
+        mark.check(is_open=_is_in_transaction(connection))
         yield from _refuse_autocommit(connection)
         native = _native(connection)
         yield from Belonging.of(self._store).check(native)
         if operation.verb in ("start", "mark") and (yield from StartRights.of(self._store).only_by_functions(native)):
             self._render = self._render.with_calls()
+        if isinstance(operation, Complete) and mark.id is not None:
+            # Before it writes: what is written in another transaction could be committed all the same.
+            ((id,),) = yield _TRANSACTION
+            if id != mark.id:
+                raise ended(borrowed=True)
         answer = yield from plan_of(turn, operation)
+        if isinstance(operation, LockChain | Guard):
+            mark.held = True
+        if isinstance(operation, LockChain):
+            ((mark.id,),) = yield _TRANSACTION
         if not self._store.notify:
             return answer  # the transaction tells of what is left in the turn
         hints, turn.hints = turn.hints, Hints()
@@ -184,6 +196,13 @@ def _refuse_autocommit(connection: Any) -> Plan[None]:
         raise ValueError(f"tx leads to {_kind(connection)}, which is not a connection to a PostgreSQL database")
     if alone:
         raise ValueError("tx would commit each statement by itself: open a transaction on it first, or leave tx out")
+
+
+def _is_in_transaction(connection: Any) -> bool:
+    native = _native(connection)
+    if _comes_from(native, "asyncpg"):
+        return bool(native.is_in_transaction())
+    return not hasattr(native, "info") or native.info.transaction_status != 0
 
 
 def _native(connection: Any) -> Any:

@@ -60,8 +60,9 @@ class HeldConnection(sqlite3.Connection):
         super().__init__(*args, **options)
         self._reading: list[ref[sqlite3.Cursor | sqlite3.Blob]] = []
         self._tidied = _FEW
-        self._authorizes = False
+        self._ending = False
         self.lending = Lending()
+        self.set_authorizer(_authorizer(self))
 
     def lend(self) -> None:
         """A transaction has begun, and the application may use it from now on."""
@@ -71,15 +72,15 @@ class HeldConnection(sqlite3.Connection):
     def take_back(self) -> None:
         """The application uses it no more; the transaction may end."""
         self.lent = False
-        if self._authorizes:
-            self._authorizes = False
-            self.set_authorizer(None)
 
-    def roll_back(self) -> None:
-        """Undo the transaction while it is lent."""
-        if self._authorizes:
-            self.set_authorizer(None)
-        super().execute("rollback")
+    def end(self, how: str) -> None:
+        """Commit or roll back."""
+        self._ending = True
+        try:
+            # As the application would not write it: a statement that Python has kept is not authorized again.
+            super().execute(f"{how} /* Holdfast */")
+        finally:
+            self._ending = False
 
     def check_open(self) -> None:
         """RuntimeError if the application ended the transaction, or tried to: each statement would commit by itself."""
@@ -93,12 +94,7 @@ class HeldConnection(sqlite3.Connection):
             self.lending.refuse_statement(sql)
 
     def cursor(self, factory: Callable[[sqlite3.Connection], sqlite3.Cursor] | None = None) -> Any:
-        made = super().cursor(HeldCursor if factory is None else factory)
-        if not isinstance(made, HeldCursor) and self.lent:
-            # SQLite itself rejects the statements then. It would prepare every statement again, so not always.
-            self._authorizes = True
-            self.set_authorizer(self._authorize)
-        return self._note(made)
+        return self._note(super().cursor(HeldCursor if factory is None else factory))
 
     def execute(self, sql: str, /, *args: Any) -> sqlite3.Cursor:
         self.check_statement(sql)
@@ -165,11 +161,12 @@ class HeldConnection(sqlite3.Connection):
             self.lending.refuse(f"setting {name}")
         super().__setattr__(name, value)
 
-    def _authorize(self, action: int, command: str | None, *_: str | None) -> int:
-        if action != _TRANSACTION:
+    def authorize(self, action: int, command: str | None) -> int:
+        """What SQLite asks when it prepares a statement: also one of a cursor that is not ours."""
+        if action != _TRANSACTION or not self.lent or self._ending:
             return sqlite3.SQLITE_OK
         with suppress(RuntimeError):
-            self.lending.refuse(command or "a statement that ends the transaction")
+            self.lending.refuse(command or "this statement")
         return sqlite3.SQLITE_DENY
 
     def __del__(self) -> None:
@@ -178,6 +175,17 @@ class HeldConnection(sqlite3.Connection):
             self.lent = False
             super().close()
             self.dropped()
+
+
+def _authorizer(connection: HeldConnection) -> Callable[..., int]:
+    # It must not keep the connection: what a dropped one holds is given back at once.
+    held = ref(connection)
+
+    def authorize(action: int, command: str | None, *_: str | None) -> int:
+        connection = held()
+        return sqlite3.SQLITE_OK if connection is None else connection.authorize(action, command)
+
+    return authorize
 
 
 class Line:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from holdfast.operations import Operation
+from holdfast.operations import Complete, Guard, LockChain, Operation
 from holdfast.sql.driver import AsyncDriver, Driver
+from holdfast.sql.lending import Mark, ended
 from holdfast.sql.plan import Plan, Statement, Turn
+from holdfast.stores.sqlite import translating
 from holdfast.stores.sqlite.connecting import SAFE_WAL
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import plan
@@ -20,6 +24,9 @@ _TAKE_WRITE_LOCK = SQL["take_write_lock"]
 
 _BLOCKING = "a sqlite3.Connection, a SQLAlchemy Session or Connection, or Django's connection or alias"
 _ASYNC = "an aiosqlite.Connection, or a SQLAlchemy AsyncSession or AsyncConnection"
+
+MARK = "holdfast_completing"
+"""A savepoint, which is gone once the application has ended its transaction: SQLite numbers no transactions."""
 
 _LEGACY = -1
 """sqlite3.LEGACY_TRANSACTION_CONTROL, which Python 3.11 has not."""
@@ -66,9 +73,10 @@ def async_driver(tx: Any) -> AsyncDriver:
     raise TypeError(f"tx is {_kind(tx)}; this store takes {_ASYNC}")
 
 
-def joined(operation: Operation[R], turn: Turn, connection: Any, path: Path) -> Plan[R]:
+def joined(operation: Operation[R], turn: Turn, connection: Any, *, path: Path, mark: Mark) -> Plan[R]:
     """An operation as part of the application's transaction."""
     _refuse_foreign(connection)
+    mark.check(is_open=connection.in_transaction)
     # Before the question whether it is in a transaction: SQLAlchemy begins one with the first statement.
     yield from _check_file(path)
     _refuse_autocommit(connection)
@@ -79,7 +87,27 @@ def joined(operation: Operation[R], turn: Turn, connection: Any, path: Path) -> 
         yield Statement(_TAKE_WRITE_LOCK)
         if not connection.in_transaction:
             raise _autocommits()
-    return (yield from plan(operation, turn))
+    if isinstance(operation, Complete) and mark.id is not None:
+        yield Statement(f"release {MARK}")
+    answer = yield from plan(operation, turn)
+    if isinstance(operation, LockChain | Guard):
+        mark.held = True
+    if isinstance(operation, LockChain):
+        yield Statement(f"savepoint {MARK}")
+        mark.id = 0
+    return answer
+
+
+@contextmanager
+def translated(store: str) -> Generator[None]:
+    """Raise SQLite's errors as ours, and a mark that is gone as what it means."""
+    try:
+        with translating.translated(store):
+            yield
+    except Exception as error:
+        if f"no such savepoint: {MARK}" in str(error):
+            raise ended(borrowed=True) from error
+        raise
 
 
 def _check_file(path: Path) -> Plan[None]:

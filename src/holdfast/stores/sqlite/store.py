@@ -14,6 +14,7 @@ from holdfast.clock import Clock, Micros, system_clock
 from holdfast.operations import GetChains, Operation
 from holdfast.sql.echo import Echo
 from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
+from holdfast.sql.lending import Mark
 from holdfast.sql.plan import Plan, Turn
 from holdfast.store import Store, SyncTransaction, Transaction
 from holdfast.stores.sqlite import address, hinting, joining
@@ -174,15 +175,16 @@ class SqliteStore(Store):
         if self.wakeups is self._files:
             yield from hinting.write(self._files.source, hints)
 
-    def plan_joined(self, operation: Operation[R], turn: Turn, connection: Any, /) -> Plan[R]:
-        answer = yield from joining.joined(operation, turn, connection, self._open_parts().file.path)
+    def plan_joined(self, operation: Operation[R], turn: Turn, connection: Any, mark: Mark, /) -> Plan[R]:
+        path = self._open_parts().file.path
+        answer = yield from joining.joined(operation, turn, connection, path=path, mark=mark)
         # Under nobody's name: we ourselves may hear of this commit by the file alone.
         if self.wakeups is self._files:
             yield from hinting.write("", turn.hints)
         return answer
 
     def translated(self) -> AbstractContextManager[None]:
-        return translated(self.name)
+        return joining.translated(self.name)
 
     def _open_parts(self) -> _Parts:
         parts = self._parts

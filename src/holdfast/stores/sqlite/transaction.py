@@ -103,7 +103,7 @@ class Lender:
                 connection.end_reading()
                 if connection.in_transaction:
                     run(self.tell(hints), executor(connection))
-                    connection.execute(how)
+                    connection.end(how)
             if not self._closed and self._log.wants_care(connection):
                 self._log.care(connection)
             connection.dropped = None
@@ -127,7 +127,7 @@ class Lender:
         """
         with contextlib.suppress(sqlite3.Error):  # a statement of the application ended it already
             connection.execute("pragma query_only = on")
-            connection.roll_back()
+            connection.end("rollback")
         connection.take_back()
         self.file.turnstile.leave()
 
