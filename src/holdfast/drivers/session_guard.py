@@ -56,7 +56,7 @@ class SessionGuard:
         """Allow everything again, for our own commit or rollback."""
         self._lent = False
         for subject, name in self._guarded:
-            vars(subject).pop(name, None)
+            subject.__dict__.pop(name, None)
         self._guarded.clear()
 
     def _reject(self, subject: Any, names: tuple[str, ...]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -12,7 +13,7 @@ from sqlalchemy import text
 
 from holdfast.job import Job
 from tests.conformance.client.application import Application, run
-from tests.conformance.client.faces import AttemptFace
+from tests.conformance.client.faces import AttemptFace, Mode
 from tests.conformance.client.scene import Scene, value
 from tests.conformance.client.transactional import application as application
 from tests.conformance.client.transactional import place as place
@@ -207,18 +208,12 @@ async def test_savepoints_are_allowed(scene: Scene, application: Application) ->
             await run(done.tx.execute("rollback to savepoint here"))
             await application.note(done.tx, "kept")
             await run(done.tx.execute("release savepoint here"))
-            if isinstance(done.tx, psycopg.AsyncConnection):
+            if hasattr(done.tx, "transaction"):
                 with suppress(ValueError):
-                    async with done.tx.transaction():
+                    async with psycopg_savepoint(scene, done.tx):
                         await application.note(done.tx, "undone too")
                         raise ValueError
-                async with done.tx.transaction():
-                    await application.note(done.tx, "kept too")
-            elif isinstance(done.tx, psycopg.Connection):
-                with suppress(ValueError), done.tx.transaction():
-                    await application.note(done.tx, "undone too")
-                    raise ValueError
-                with done.tx.transaction():
+                async with psycopg_savepoint(scene, done.tx):
                     await application.note(done.tx, "kept too")
             return done.output(1)
 
@@ -228,6 +223,16 @@ async def test_savepoints_are_allowed(scene: Scene, application: Application) ->
     assert await scene.client.wait(chain, timeout=1) == 1
     expected = ["kept"] if scene.store.name.startswith("sqlite") else ["kept", "kept too"]
     assert await application.notes() == expected
+
+
+@asynccontextmanager
+async def psycopg_savepoint(scene: Scene, tx: Any) -> AsyncGenerator[None]:
+    if scene.mode is Mode.ASYNC:
+        async with tx.transaction():
+            yield
+    else:
+        with tx.transaction():
+            yield
 
 
 async def test_savepoints_of_a_session_are_allowed(scene: Scene, application: Application) -> None:
@@ -288,10 +293,9 @@ async def test_completing_detects_a_commit_by_a_cursor_of_the_applications_own(
 
 
 async def commit_unseen(tx: Any, begins: bool) -> None:
-    if isinstance(tx, psycopg.AsyncConnection):
-        await psycopg.AsyncClientCursor(tx).execute("commit; begin" if begins else "commit")
-    elif isinstance(tx, psycopg.Connection):
-        psycopg.ClientCursor(tx).execute("commit; begin" if begins else "commit")
+    if hasattr(tx, "transaction"):
+        cursor: Any = (psycopg.AsyncClientCursor if hasattr(tx, "__aenter__") else psycopg.ClientCursor)(tx)
+        await run(cursor.execute("commit; begin" if begins else "commit"))
     else:
         connection = tx if isinstance(tx, sqlite3.Connection) else tx._conn
         cursor = sqlite3.Cursor(connection)

@@ -119,15 +119,15 @@ class Joining:
         yield from Belonging.of(self._store).check(native)
         if operation.verb in ("start", "mark") and (yield from StartRights.of(self._store).only_by_functions(native)):
             self._render = self._render.with_calls()
-        if isinstance(operation, Complete) and mark.id is not None:
+        if operation.verb == Complete.verb and mark.id is not None:
             # Before it writes: what is written in another transaction could be committed all the same.
             ((id,),) = yield _TRANSACTION
             if id != mark.id:
                 raise ended(borrowed=True)
         answer = yield from plan_of(turn, operation)
-        if isinstance(operation, LockChain | Guard):
+        if operation.verb in (LockChain.verb, Guard.verb):
             mark.held = True
-        if isinstance(operation, LockChain):
+        if operation.verb == LockChain.verb:
             ((mark.id,),) = yield _TRANSACTION
         if not self._store.notify:
             return answer  # the transaction tells of what is left in the turn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, NoReturn, TypeVar, cast
 
 import psycopg
 from psycopg import pq, sql
@@ -32,8 +32,11 @@ class _Refusing:
             raise RuntimeError(OVER)
         self.lending.used = True
 
-    def __del__(self) -> None:
+    def __del__(self, __warn: Any = None) -> None:
         """The link closes the connection."""
+
+
+L = TypeVar("L", bound=_Refusing)
 
 
 class LentCursor(psycopg.Cursor[Any]):
@@ -129,8 +132,8 @@ def lend_async(connection: psycopg.AsyncConnection) -> AsyncLentConnection:
     return lent
 
 
-def _copied(connection: Any, kind: type[Any]) -> Any:
-    lent = kind.__new__(kind)
+def _copied(connection: Any, kind: type[L]) -> L:
+    lent = object.__new__(kind)
     lent.__dict__.update(connection.__dict__)
     lent.lending = Lending()
     return lent

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 from weakref import ref
 
 from holdfast.sql.lending import OVER, Lending, ended
@@ -31,20 +31,22 @@ _FEW = 64
 
 
 class HeldCursor(sqlite3.Cursor):
-    connection: HeldConnection
-
     def execute(self, sql: str, /, *args: Any) -> HeldCursor:
-        self.connection.check_statement(sql)
+        self._held.check_statement(sql)
         super().execute(sql, *args)
         return self
 
     def executemany(self, sql: str, *args: Any) -> HeldCursor:
-        self.connection.check_statement(sql)
+        self._held.check_statement(sql)
         super().executemany(sql, *args)
         return self
 
     def executescript(self, sql_script: str, /) -> NoReturn:
-        self.connection.lending.refuse(_SCRIPT)
+        self._held.lending.refuse(_SCRIPT)
+
+    @property
+    def _held(self) -> HeldConnection:
+        return cast("HeldConnection", self.connection)
 
 
 class HeldConnection(sqlite3.Connection):

@@ -87,12 +87,12 @@ def joined(operation: Operation[R], turn: Turn, connection: Any, *, path: Path, 
         yield Statement(_TAKE_WRITE_LOCK)
         if not connection.in_transaction:
             raise _autocommits()
-    if isinstance(operation, Complete) and mark.id is not None:
+    if operation.verb == Complete.verb and mark.id is not None:
         yield Statement(f"release {MARK}")
     answer = yield from plan(operation, turn)
-    if isinstance(operation, LockChain | Guard):
+    if operation.verb in (LockChain.verb, Guard.verb):
         mark.held = True
-    if isinstance(operation, LockChain):
+    if operation.verb == LockChain.verb:
         yield Statement(f"savepoint {MARK}")
         mark.id = 0
     return answer
