@@ -121,6 +121,22 @@ async def keyed(attempt: Attempt, plan: Plan) -> str:
     return await _end(attempt, plan)
 
 
+@jobs.job(retry=QUICK)
+async def mutual(attempt: Attempt, other: str) -> str | Bound[str]:
+    """Continues after the other chain, which continues after this one. The store refuses one of the two."""
+    _began(attempt, Plan(inside=False))
+    if attempt.job.attempt > 1:
+        return f"token:{attempt.claim.token}"
+    return parting.bind().options(after=[other])
+
+
+@jobs.job(retry=QUICK, on_blocker_failure="fail")
+async def parting(attempt: Attempt) -> str:
+    """The step of one of two such chains that waits for the other."""
+    _began(attempt, Plan(inside=False))
+    return f"token:{attempt.claim.token}"
+
+
 @jobs.declare
 async def approval(number: int) -> str:
     """Never run: completed from outside."""

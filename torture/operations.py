@@ -20,6 +20,7 @@ from torture.jobs import (
     hostile,
     keyed,
     link,
+    mutual,
     poison,
     vague,
     work,
@@ -99,6 +100,16 @@ async def _start_gather(actor: Actor, ids: list[str]) -> None:
     async with actor.noting("start", ids=[id], type="gather", after={id: ids}, policy=policy) as facts:
         chain = await actor.client.start(bound, id=id, after=ids, on_blocker_failure=policy)  # type: ignore[arg-type]
         facts["found"], facts["deduplicated"] = [chain.id], [chain.deduplicated]
+
+
+async def start_mutual(actor: Actor) -> None:
+    """Two chains, each of which continues after the other. They are not offered to be cancelled or deleted."""
+    ids = [new_id(), new_id()]
+    bounds = [mutual.bind(other).options(id=id) for id, other in zip(ids, reversed(ids), strict=True)]
+    async with actor.noting("start", ids=ids, type="mutual") as facts:
+        chains = await actor.client.start_many(bounds)
+        facts["found"] = [chain.id for chain in chains]
+        facts["deduplicated"] = [chain.deduplicated for chain in chains]
 
 
 async def start_keyed(actor: Actor) -> None:
@@ -248,12 +259,13 @@ async def start_poison(actor: Actor) -> None:
 
 
 OPERATIONS: dict[Operation, int] = {
-    start_one: 130,
+    start_one: 110,
     start_slow: 20,
     start_with_business: 200,
     start_batch: 60,
     start_chain: 150,
     start_fan_in: 80,
+    start_mutual: 20,
     start_keyed: 80,
     request: 60,
     complete: 50,

@@ -9,6 +9,7 @@ from holdfast.errors import (
     ChainNotFound,
     ClaimLost,
     Conflict,
+    DependencyCycle,
     DuplicateJobType,
     HoldfastError,
     JobCancelled,
@@ -23,6 +24,7 @@ from holdfast.errors import (
     UnknownJobType,
     WaitTimeout,
     WrongArguments,
+    WrongJobType,
 )
 from holdfast.events import Event
 from holdfast.failure import ErrorText
@@ -65,6 +67,7 @@ __all__ = [
     "Completed",
     "Conflict",
     "ConnectedWakeups",
+    "DependencyCycle",
     "Duplicate",
     "DuplicateJobType",
     "ErrorText",
@@ -107,5 +110,6 @@ __all__ = [
     "Wakeups",
     "Worker",
     "WrongArguments",
+    "WrongJobType",
     "content_id",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.dependencies import check_batch
 from holdfast.events import Event
 from holdfast.failure import read_error
 from holdfast.failure import write as write_error
@@ -65,7 +66,9 @@ class Calls:
         return Job(record, self.jobs)
 
     def start(self, bounds: Sequence[Bound[Any]], trace: str | None) -> Steps[list[Chain[Any]]]:
-        started = yield Start(tuple(new_chain(described(bound, {}), trace) for bound in bounds))
+        new = tuple(new_chain(described(bound, {}), trace) for bound in bounds)
+        check_batch(new)
+        started = yield Start(new)
         jobs = self.jobs
         if self._has_registry:
             for bound in bounds:

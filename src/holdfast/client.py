@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Never, Self, TypeVar, Unpack, overload
@@ -10,12 +10,13 @@ from typing import Any, Never, Self, TypeVar, Unpack, overload
 from holdfast import calls, steps, waiting
 from holdfast.calls import Calls, Stats, no_trace, patience, refuse_start_options
 from holdfast.completing import Completing
+from holdfast.cycles import QUESTION, cycle_findings
 from holdfast.events import Event
 from holdfast.following import follow
 from holdfast.hearing import hearing
 from holdfast.job import Chain, Job, Page, Report
-from holdfast.jobs import Bound, Jobs
-from holdfast.naming import Names, Statuses, chain_id, job_id, type_names, wanted
+from holdfast.jobs import AnyJobType, Bound, Jobs, JobType
+from holdfast.naming import Names, Statuses, Target, chain_id, job_id, type_names, wanted
 from holdfast.observer import Observer, Observers
 from holdfast.operations import Examine, Finding, Pause, Resume
 from holdfast.options import StartKeywords
@@ -188,7 +189,9 @@ class Client:
 
     async def examine(self) -> Sequence[Finding]:
         """What is wrong with the store, if anything: what `holdfast doctor` shows."""
-        return [*await self.store.perform(Examine()), *hearing(self.store.wakeups)]
+        findings = await self.store.perform(Examine())
+        waiting = await self.store.perform(QUESTION)
+        return [*findings, *cycle_findings(waiting), *hearing(self.store.wakeups)]
 
     # Operating
 
@@ -227,18 +230,39 @@ class Client:
         return await self._run(self._calls.prune(limit), None)
 
     @overload
-    def completing(self, chain: Chain[T], *, tx: Any = None) -> Completing[T]: ...
+    def completing(self, chain: Chain[T], *, type: str | AnyJobType | None = None, tx: Any = None) -> Completing[T]: ...
 
     @overload
-    def completing(self, chain: Job | str, *, tx: Any = None) -> Completing[Any]: ...
+    def completing(
+        self, chain: Job | str, *, type: JobType[..., ..., Coroutine[Any, Any, Bound[T]]], tx: Any = None
+    ) -> Completing[T]: ...
 
-    def completing(self, chain: Chain[Any] | Job | str, *, tx: Any = None) -> Completing[Any]:
+    @overload
+    def completing(
+        self, chain: Job | str, *, type: JobType[..., ..., Coroutine[Any, Any, T | Bound[T]]], tx: Any = None
+    ) -> Completing[T]: ...
+
+    @overload
+    def completing(self, chain: Job | str, *, type: JobType[..., ..., Bound[T]], tx: Any = None) -> Completing[T]: ...
+
+    @overload
+    def completing(
+        self, chain: Job | str, *, type: JobType[..., ..., T | Bound[T]], tx: Any = None
+    ) -> Completing[T]: ...
+
+    @overload
+    def completing(self, chain: Job | str, *, type: str | None = None, tx: Any = None) -> Completing[Any]: ...
+
+    def completing(
+        self, chain: Chain[Any] | Job | str, *, type: str | AnyJobType | None = None, tx: Any = None
+    ) -> Completing[Any]:
         """Complete a chain's current job from outside: ``async with client.completing(chain) as current``.
 
-        With a chain, `output` and `continue_with` take what it gives; an id tells nothing of that to type checkers.
+        With a chain, `output` and `continue_with` take what it gives; with an id they take what `type` gives. `type` is
+        the type that the current job must have: WrongJobType if it has another one.
         """
         return Completing(
-            self.store, self.jobs, chain_id(chain), tx=tx, observers=self.observers, tx_events=self.tx_events
+            self.store, self.jobs, Target.of(chain, type), tx=tx, observers=self.observers, tx_events=self.tx_events
         )
 
     # Performing

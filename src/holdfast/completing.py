@@ -9,11 +9,13 @@ from typing import Any, Generic, TypeVar, Unpack
 from holdfast.awaiting import Awaiting
 from holdfast.calls import created
 from holdfast.clock import Clock, system_clock
+from holdfast.dependencies import check_batch
 from holdfast.errors import AlreadyCompleted
 from holdfast.events import Event
 from holdfast.job import Chain, Job
 from holdfast.jobs import Bound, Jobs
 from holdfast.lifecycle import create
+from holdfast.naming import Target
 from holdfast.observer import Observers, event_about
 from holdfast.operations import Complete, LockChain, Settled, Start, Started, Step
 from holdfast.options import ContinueKeywords, StartKeywords
@@ -30,8 +32,12 @@ S = TypeVar("S")
 class _Steps:
     """The steps taken so far. They are written as one, when the body ends."""
 
-    def __init__(self, jobs: Jobs, record: Record, clock: Clock | None) -> None:
+    def __init__(self, jobs: Jobs, record: Record, clock: Clock | None, chain_type: str | None) -> None:
         self._jobs = jobs
+        self._type = jobs.get(record.type)
+        """Of the current job, where this client knows it."""
+        # A chain gives what the type of its first job says, so that type stands in for an unknown one.
+        self._gives = self._type or (None if chain_type is None else jobs.get(chain_type))
         self._now = clock or system_clock
         self._first = record
         self._record = record
@@ -47,23 +53,27 @@ class _Steps:
 
     def _output(self, value: Any) -> None:
         self._check_open()
-        declared = self._jobs.get(self._record.type)
-        encoded = self._jobs.plain(value) if declared is None else declared.encode_output(value)
+        encoded = self._jobs.plain(value) if self._type is None else self._type.encode_output(value)
         self._take(Step(output=encoded))
         self._ended = True
 
     def _continue_with(self, bound: Bound[Any]) -> None:
         self._check_open()
+        if self._gives is not None:
+            self._gives.check_next(bound)
         next_job = continuation(bound, self._record)
         self._take(Step(continuation=next_job))
         self._record = create(next_job, self._now())
+        self._type = self._gives = bound.type
 
     def _take(self, step: Step) -> None:
         self._steps.append(step)
         self._ends.append(self._record)
 
     def _start_of(self, bound: Bound[Any], options: StartKeywords) -> Start:
-        return Start((new_chain(described(bound, options, call="current.start"), self._first.trace),))
+        new = new_chain(described(bound, options, call="current.start"), self._first.trace)
+        check_batch([new])
+        return Start((new,))
 
     def _note(self, started: Started) -> Chain[Any]:
         chain: Chain[Any] = Chain(started.chain, self._jobs, deduplicated=started.deduplicated)
@@ -98,8 +108,10 @@ class _Steps:
 class Current(_Steps, Generic[T]):
     """The current job of a chain whose output is T, held for completion."""
 
-    def __init__(self, jobs: Jobs, record: Record, tx: Transaction, *, clock: Clock | None) -> None:
-        super().__init__(jobs, record, clock)
+    def __init__(
+        self, jobs: Jobs, record: Record, tx: Transaction, *, clock: Clock | None, chain_type: str | None
+    ) -> None:
+        super().__init__(jobs, record, clock, chain_type)
         self._tx = tx
         self._awaiting = Awaiting()
 
@@ -113,7 +125,10 @@ class Current(_Steps, Generic[T]):
         return self._awaiting.note("current.output(...)", self._output_async(value))
 
     def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Coroutine[Any, Any, Job]:
-        """Complete the current job by handing over to the next one, which becomes current."""
+        """Complete the current job by handing over to the next one, which becomes current.
+
+        TypeError if the next one gives an output of another type than the current one.
+        """
         call = self._continue_with_async(continued(bound, options))
         return self._awaiting.note("current.continue_with(...)", call)
 
@@ -141,8 +156,10 @@ class Current(_Steps, Generic[T]):
 class SyncCurrent(_Steps, Generic[T]):
     """The same for blocking code."""
 
-    def __init__(self, jobs: Jobs, record: Record, tx: SyncTransaction, *, clock: Clock | None) -> None:
-        super().__init__(jobs, record, clock)
+    def __init__(
+        self, jobs: Jobs, record: Record, tx: SyncTransaction, *, clock: Clock | None, chain_type: str | None
+    ) -> None:
+        super().__init__(jobs, record, clock, chain_type)
         self._tx = tx
 
     @property
@@ -155,7 +172,10 @@ class SyncCurrent(_Steps, Generic[T]):
         self._output(value)
 
     def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Job:
-        """Complete the current job by handing over to the next one, which becomes current."""
+        """Complete the current job by handing over to the next one, which becomes current.
+
+        TypeError if the next one gives an output of another type than the current one.
+        """
         self._continue_with(continued(bound, options))
         return self.job
 
@@ -172,13 +192,13 @@ class Completing(Generic[T]):
     """
 
     def __init__(
-        self, store: Store, jobs: Jobs, chain_id: str, *, tx: Any, observers: Observers, tx_events: TxEvents
+        self, store: Store, jobs: Jobs, target: Target, *, tx: Any, observers: Observers, tx_events: TxEvents
     ) -> None:
         self._store = store
         self._jobs = jobs
         self._observers = observers
         self._tx_events = tx_events
-        self._chain_id = chain_id
+        self._target = target
         self._native = tx
         self._joined: AppTransaction | None = None
 
@@ -187,12 +207,15 @@ class Completing(Generic[T]):
         self._joined = None if self._native is None else self._store.join(self._native)
         self._tx: Transaction = self._joined or await self._store.begin()
         try:
-            record = await self._tx.perform(LockChain(self._chain_id))
+            record = await self._tx.perform(LockChain(self._target.chain_id))
+            self._target.check(record)
         except BaseException as error:
             if self._joined is None:
                 await roll_back(self._tx, error)
             raise
-        self._current: Current[T] = Current(self._jobs, record, self._tx, clock=self._store.clock)
+        self._current: Current[T] = Current(
+            self._jobs, record, self._tx, clock=self._store.clock, chain_type=self._target.chain_type
+        )
         return self._current
 
     async def __aexit__(
@@ -222,13 +245,13 @@ class SyncCompleting(Generic[T]):
     """The same for blocking code."""
 
     def __init__(
-        self, store: Store, jobs: Jobs, chain_id: str, *, tx: Any, observers: Observers, tx_events: SyncTxEvents
+        self, store: Store, jobs: Jobs, target: Target, *, tx: Any, observers: Observers, tx_events: SyncTxEvents
     ) -> None:
         self._store = store
         self._jobs = jobs
         self._observers = observers
         self._tx_events = tx_events
-        self._chain_id = chain_id
+        self._target = target
         self._native = tx
         self._joined: SyncAppTransaction | None = None
 
@@ -237,12 +260,15 @@ class SyncCompleting(Generic[T]):
         self._joined = None if self._native is None else self._store.join_sync(self._native)
         self._tx: SyncTransaction = self._joined or self._store.begin_sync()
         try:
-            record = self._tx.perform(LockChain(self._chain_id))
+            record = self._tx.perform(LockChain(self._target.chain_id))
+            self._target.check(record)
         except BaseException:
             if self._joined is None:
                 self._tx.rollback()
             raise
-        self._current: SyncCurrent[T] = SyncCurrent(self._jobs, record, self._tx, clock=self._store.clock)
+        self._current: SyncCurrent[T] = SyncCurrent(
+            self._jobs, record, self._tx, clock=self._store.clock, chain_type=self._target.chain_type
+        )
         return self._current
 
     def __exit__(

@@ -9,10 +9,12 @@
     ├── UnknownJobType            no such name in the registry                (also a LookupError)
     ├── DuplicateJobType          a name declared twice                       (also a ValueError)
     ├── ChainNotFound, JobNotFound                                            (also LookupErrors)
+    ├── WrongJobType              the chain's current job has another type than the caller named  (also a TypeError)
     ├── AlreadyCompleted          the chain's current job was finished by someone else
     ├── NotPending                the job is not in a status that allows what was asked
     ├── StillReferenced           deleting would strand an unfinished job
     ├── ClaimLost                 this worker no longer holds the job; `reason` says why
+    ├── DependencyCycle           chains would wait for each other for ever   (also a ValueError)
     ├── Conflict                  what a buffered transaction had read changed before it committed
     ├── WaitTimeout               the caller's patience ended; the chain goes on   (also a TimeoutError)
     ├── ChainFailed, ChainCancelled
@@ -112,6 +114,16 @@ class AlreadyCompleted(HoldfastError):
         super().__init__(f"the current job of chain {chain_id!r} was already finished")
 
 
+class WrongJobType(HoldfastError, TypeError):
+    """The chain's current job has another type than the caller named: the chain is at another step."""
+
+    def __init__(self, chain_id: str, type: str, wanted: str) -> None:
+        self.chain_id = chain_id
+        self.type = type
+        self.wanted = wanted
+        super().__init__(f"the current job of chain {chain_id!r} is of type {type!r}, not {wanted!r}")
+
+
 class NotPending(HoldfastError):
     """The job's status does not allow what was asked: not even "pending" does, where it is asked to begin anew."""
 
@@ -140,6 +152,29 @@ class StillReferenced(HoldfastError):
         shown = "; ".join(f"job {job} waits for chain {chain}" for chain, job in self.references[:5])
         more = f" and {len(self.references) - 5} more" if len(self.references) > 5 else ""
         super().__init__(f"cannot delete: {shown}{more}. Delete or finish the waiting jobs first")
+
+
+class DependencyCycle(HoldfastError, ValueError):
+    """A job would wait for a chain that waits for the job's own chain. Nothing was written.
+
+    `chain_ids` are the chains of the cycle: each waits for the next one, and the last for the first.
+    """
+
+    def __init__(self, chain_ids: Sequence[str]) -> None:
+        self.chain_ids = list(chain_ids)
+        super().__init__(f"{waits_in_cycle(self.chain_ids)}, so none of them would ever start")
+
+
+def waits_in_cycle(chain_ids: Sequence[str]) -> str:
+    """The chains of a cycle in words; of a long one only the first and the last."""
+    first, *others = chain_ids
+    if not others:
+        return f"chain {first!r} waits for itself"
+    more = len(others) - 5
+    names = [repr(chain) for chain in (others if more <= 1 else others[:4])]
+    if more > 1:
+        names += [f"... ({more} more)", repr(others[-1])]
+    return f"chain {first!r} waits for " + "".join(f"{name}, which waits for " for name in names) + repr(first)
 
 
 class ClaimLost(HoldfastError):

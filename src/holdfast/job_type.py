@@ -186,17 +186,26 @@ class JobType(Generic[P, Q, T_co]):
 
     def check_continuation(self, bound: Bound[Any]) -> None:
         """TypeError if what the function is annotated to return does not let a job of this type continue there."""
-        gives = bound.type.signature.returns
         if self._continues is None:
             wanted = name_of(self.signature.returns)
             raise TypeError(
                 f"{self.name} is declared to return {wanted}, and returned {bound.type.name}.bind(...); "
                 f"one that may continue is annotated `{wanted} | Bound[{wanted}]`"
             )
-        if not assignable(gives, self._continues):
+        self._check_output(bound, self._continues)
+
+    def check_next(self, bound: Bound[Any]) -> None:
+        """TypeError if a chain whose current job has this type would end with an output of another type.
+
+        Unlike a handler, a caller from outside may continue the chain of a function that only returns a value.
+        """
+        self._check_output(bound, self.signature.returns)
+
+    def _check_output(self, bound: Bound[Any], wanted: Any) -> None:
+        gives = bound.type.signature.returns
+        if not assignable(gives, wanted):
             raise TypeError(
-                f"{self.name} continues to what gives {name_of(self._continues)}; "
-                f"{bound.type.name} gives {name_of(gives)}"
+                f"{self.name} continues to what gives {name_of(wanted)}; {bound.type.name} gives {name_of(gives)}"
             )
 
     @overload

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.clock import to_micros
+from holdfast.errors import WrongJobType
 from holdfast.job import Chain, Job
 from holdfast.jobs import AnyJobType, JobType
 from holdfast.operations import Filter
 from holdfast.options import check_text
-from holdfast.record import Status
+from holdfast.record import Record, Status
 
 Names = str | AnyJobType | Iterable[str | AnyJobType]
 Statuses = str | Iterable[str]
@@ -54,6 +55,27 @@ def type_names(names: Names | None) -> tuple[str, ...]:
     if isinstance(names, str | JobType):
         names = [names]
     return tuple(_named("type", name) if isinstance(name, str) else name.name for name in names)
+
+
+class Target(NamedTuple):
+    """A chain to complete."""
+
+    chain_id: str
+    chain_type: str | None
+    """The type of its first job, where the caller knows it."""
+    wanted: str | None
+    """The type that its current job must have."""
+
+    @classmethod
+    def of(cls, chain: Chain[Any] | Job | str, type: str | AnyJobType | None) -> Target:
+        """What the caller named."""
+        (wanted,) = (None,) if type is None else type_names(type)
+        return cls(chain_id(chain), chain.type if isinstance(chain, Chain) else None, wanted)
+
+    def check(self, current: Record) -> None:
+        """WrongJobType if the chain's current job has another type than the caller named."""
+        if self.wanted is not None and current.type != self.wanted:
+            raise WrongJobType(self.chain_id, current.type, self.wanted)
 
 
 def wanted(

@@ -90,7 +90,7 @@ def next_jobs(draw: st.DrawFn, job: Record | NewJob, id: str, chains: Sequence[s
         priority=draw(st.sampled_from((0, 1))),
         delay=draw(st.sampled_from((0, 0, 0, *MOMENTS))),
         keep=draw(keeps),
-        after=draw(blockers([chain for chain in chains if chain != job.chain_id], unknown)),
+        after=draw(blockers(chains, unknown)),
         on_blocker_failure=draw(st.sampled_from(("wait", "fail"))),
     )
 

@@ -19,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from holdfast import operations
 from holdfast.clock import SECOND
+from holdfast.dependencies import cycles
 from holdfast.lifecycle import NewJob, Settlement
 from holdfast.operations import (
     Cancel,
@@ -32,6 +33,7 @@ from holdfast.operations import (
     GetHistory,
     GetJobs,
     GetStats,
+    GetWaiting,
     Guard,
     Keep,
     Listen,
@@ -275,6 +277,9 @@ class Agreement(RuleBasedStateMachine):
         self.pair.perform(ListJobs(Filter(), 1000))
         self.pair.perform(GetChains(tuple(self.ids)))
         self.pair.perform(GetStats())
+        waiting = self.pair.perform(GetWaiting(1000))
+        assert isinstance(waiting, list)
+        assert cycles(dict(waiting), 1) == []
         for types in (*((type,) for type in drawing.TYPES), drawing.TYPES):
             self.pair.perform(NextDue(types))
         told, other = [

@@ -77,6 +77,15 @@ def not_at_rest(story: Story) -> None:
     story.wait(5)
 
 
+def waiting_for_each_other(story: Story) -> None:
+    for one, other in (("a", "b"), ("b", "a")):
+        story.job(one, type="mutual")
+        story.claim(one)
+        story.job(f"after-{other}", chain=one, index=1, type="parting", after="blocked")
+        story.end(one)
+    story.wait(5)
+
+
 def neighbour_touched(story: Story) -> None:
     story.facts.neighbour = {"started": 2, "all": 2, "pending": 1, "ids": ["n1", "n2"]}
 
@@ -94,5 +103,6 @@ NEGLECTED: list[tuple[int, Telling]] = [
     (30, calls_that_never_end),
     (30, leaked),
     (30, not_at_rest),
+    (30, waiting_for_each_other),
     (32, neighbour_touched),
 ]

@@ -22,6 +22,7 @@ from holdfast import (
     SyncAttempt,
     SyncClient,
 )
+from holdfast.completing import Current, SyncCurrent
 
 jobs = Jobs()
 
@@ -200,6 +201,20 @@ async def completing_an_id_takes_anything(client: Client, sync_client: SyncClien
         await current.output(1)
         await current.continue_with(resize.bind(1))
     with sync_client.completing("id") as here:
+        here.output("one")
+
+
+async def completing_an_id_with_a_type_takes_what_that_gives(client: Client, sync_client: SyncClient) -> None:
+    async with client.completing("id", type=charge) as current:
+        assert_type(current, Current[Receipt])
+        await current.output(Receipt("a"))
+        await current.continue_with(ship.bind(1))
+    async with client.completing(await client.start(charge.bind(1)), type=ship) as current:
+        await current.output(Receipt("a"))
+    async with client.completing("id", type="charge") as anything:
+        await anything.output(1)
+    with sync_client.completing("id", type=resize) as here:
+        assert_type(here, SyncCurrent[str])
         here.output("one")
 
 

@@ -146,13 +146,16 @@ def conservation(evidence: Evidence) -> Tally:
 
 
 def clean_at_rest(evidence: Evidence) -> Tally:
-    """30. Afterwards nothing runs, nothing is stuck, nobody waits, and nothing was leaked."""
+    """30. Afterwards nothing runs, nothing is stuck, no chains wait for each other, and nothing was leaked."""
     tally = Tally()
     tally.expect(evidence.facts.quiet, "the store did not come to rest within the bound")
     for row in evidence.facts.rows:
         tally.expect(row.status != "running", f"{row.id} ({row.type}): {row.status} at rest")
         if row.status == "pending" and row.type != "approval" and row.scheduled_at < evidence.facts.ended:
             tally.broken(f"{row.id} ({row.type}): due and pending at rest: {story(evidence.by_job.get(row.id, []))}")
+        if row.type == "parting":
+            waits = f"{row.id} (parting): blocked at rest: its chain and another one wait for each other"
+            tally.expect(row.status != "blocked", waits)
     for name, count in evidence.facts.leaks.items():
         if name.startswith("left: "):
             tally.expect(not count, f"{name.removeprefix('left: ')}: {count}")

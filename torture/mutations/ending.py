@@ -11,14 +11,16 @@ _NAIVE_LOOK = (
 
 _LOOK_FIRST = Edit(
     "holdfast.completing",
-    "        self._tx = self._store.join(self._native) if self._borrowed else await self._store.begin()\n"
+    "        self._tx: Transaction = self._joined or await self._store.begin()\n"
     "        try:\n"
-    "            record = await self._tx.perform(LockChain(self._chain_id))\n",
-    "        record = await self._store.perform(LockChain(self._chain_id))\n"
+    "            record = await self._tx.perform(LockChain(self._target.chain_id))\n",
+    "        record = await self._store.perform(LockChain(self._target.chain_id))\n"
     "        self._tx = await self._store.begin()\n"
     "        try:\n"
     "            pass\n",
 )
+
+_ACCEPT_CYCLES = Edit("holdfast.dependencies", "if blocker == chain_id:", "if False:")
 
 MUTANTS: dict[str, Mutant] = {
     "continuation apart": Mutant(
@@ -111,6 +113,17 @@ MUTANTS: dict[str, Mutant] = {
             )
         },
         favour=("start_fan_in",),
+    ),
+    "cycles accepted": Mutant(
+        "the refusal of a job that would wait for a chain which waits for its own",
+        (30,),
+        {
+            "memory": (_ACCEPT_CYCLES,),
+            "sqlite": (_ACCEPT_CYCLES,),
+            "postgres": (_ACCEPT_CYCLES,),
+            "redis": (Edit("shared/cycle.lua", "if blocker == own then", "if false then"),),
+        },
+        favour=("start_mutual",),
     ),
     "complete twice": Mutant(
         "the lock on a chain while it is completed from outside, and the check that it is unfinished",

@@ -29,11 +29,13 @@ from holdfast.operations.reading import (
     GetHistory,
     GetJobs,
     GetStats,
+    GetWaiting,
     ListChains,
     ListJobs,
     NextDue,
     PastAttempt,
     TypeStats,
+    Waiting,
 )
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "GetHistory",
     "GetJobs",
     "GetStats",
+    "GetWaiting",
     "Guard",
     "Keep",
     "ListChains",
@@ -81,4 +84,5 @@ __all__ = [
     "TypeStats",
     "TypeTerms",
     "Unlisten",
+    "Waiting",
 ]

@@ -37,7 +37,8 @@ class Complete(Operation[Settled], frozen=True):
     """Finish the chain's current job from outside, and the steps that follow from it, whoever runs it.
 
     Written only if `job_id` is still the chain's current job and unfinished, else AlreadyCompleted is raised;
-    a chain that is gone raises ChainNotFound. Of any number of callers exactly one wins.
+    a chain that is gone raises ChainNotFound. A continuation that would wait for its own chain, directly or through
+    other chains, raises DependencyCycle. Of any number of callers exactly one wins.
     """
 
     verb: ClassVar = "complete"

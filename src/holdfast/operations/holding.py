@@ -51,7 +51,7 @@ class Settled(NamedTuple):
 
     lost: LostReason | None = None
     refused: HoldfastError | None = None
-    """It cannot be written as asked: an unknown blocker, a Conflict. Nothing of it was."""
+    """It cannot be written as asked: an unknown blocker, a DependencyCycle, a Conflict. Nothing of it was written."""
     unblocked: tuple[tuple[str, str], ...] = ()
     """(id, type) of jobs that stopped being blocked."""
 
@@ -67,6 +67,8 @@ class Settle(Operation[list[Settled]], frozen=True):
     sending a settlement again is safe: one that stands written is answered like the first time.
     Completing the last job of a chain unblocks the jobs that waited for it alone; whichever of two blockers finishes
     last does it, however they overlap. A failed or cancelled chain fails the dependents that asked for that.
+    A continuation that names a chain which waits for the continuation's own chain is refused with DependencyCycle. Of
+    any number of settlements that close a cycle together, at the same moment too, at least one is refused.
     A released attempt gives its number back. `again`: this was asked before and not answered; a store that remembers
     may answer like the first time even where somebody has taken the job since.
     """

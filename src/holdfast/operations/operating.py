@@ -27,7 +27,8 @@ class RetryJobs(Operation[list[Record]], frozen=True):
     """Make failed or cancelled jobs pending again (blocked where blockers are still open), attempts granted anew.
 
     All or none: raises JobNotFound, or NotPending for a job in another status or no longer the
-    last of its chain, or that still waits for a chain that was deleted.
+    last of its chain, or that still waits for a chain that was deleted. DependencyCycle for a job that would wait for
+    a chain which waits for the job's own.
     """
 
     verb: ClassVar = "retry"

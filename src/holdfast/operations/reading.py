@@ -39,6 +39,21 @@ class GetBlockers(Operation[list[ChainRecord]], frozen=True):
     job_id: str
 
 
+class Waiting(NamedTuple):
+    """A chain whose current job is blocked, and the chains that this job names as blockers, completed ones too."""
+
+    chain_id: str
+    after: tuple[str, ...]
+
+
+class GetWaiting(Operation[list[Waiting]], frozen=True):
+    """The chains whose current job is blocked, up to `limit` of them, the oldest job first."""
+
+    verb: ClassVar = "get_waiting"
+    writes: ClassVar = False
+    limit: int
+
+
 class Filter(msgspec.Struct, frozen=True):
     """Which rows a listing shows. Empty tuples and None mean any."""
 

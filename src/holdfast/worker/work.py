@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
 from holdfast.clock import Micros
+from holdfast.dependencies import check_batch
 from holdfast.errors import PayloadRefused
 from holdfast.job import Chain
 from holdfast.jobs import AnyJobType, Bound, Jobs, JobType
@@ -196,7 +197,9 @@ class Ending:
         return bound
 
     def _start_of(self, bound: Bound[Any], options: StartKeywords) -> Start:
-        return Start((new_chain(described(bound, options, call="done.start"), self._work.record.trace),))
+        new = new_chain(described(bound, options, call="done.start"), self._work.record.trace)
+        check_batch([new])
+        return Start((new,))
 
     def _note(self, started: Started) -> Chain[Any]:
         chain: Chain[Any] = Chain(started.chain, self._jobs, deduplicated=started.deduplicated)

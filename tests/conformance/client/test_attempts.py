@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from holdfast import ClaimLost, SyncClient
-from tests.conformance.client.faces import AttemptFace
-from tests.conformance.client.scene import Scene, value
+from tests.conformance.client.faces import AttemptFace, Mode
+from tests.conformance.client.scene import PATIENCE, Scene, soon, value
 
 
 async def _end(scene: Scene, body: Any, number: int = 0) -> Any:
@@ -322,3 +322,65 @@ async def test_two_attempts_that_start_one_key_make_one_side_chain(scene: Scene)
 
     (side,) = await _sides(scene)
     assert {await scene.client.wait(chain, timeout=1) for chain in chains} == {side.id}
+
+
+async def test_a_continuation_that_would_close_a_cycle_fails_the_attempt(scene: Scene) -> None:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        async with attempt.complete() as done:
+            side = await done.start(scene.jobs["value"].bind(1), after=[attempt.job.chain_id])
+            return done.continue_with(scene.jobs["value"].bind(2), after=[side])
+
+    scene.jobs.job(value)
+    job = await _end(scene, charge)
+
+    assert (job.status, job.error.type) == ("failed", "DependencyCycle")
+    assert f"{job.id}' waits for" in job.error.message
+    assert await _sides(scene) == []
+
+
+async def test_a_refused_cycle_is_retried_like_any_error(scene: Scene) -> None:
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        after = [attempt.job.chain_id] if attempt.job.attempt == 1 else []
+        return scene.jobs["value"].bind(7).options(after=after)
+
+    scene.jobs.job(value)
+    job_type = scene.job(charge)
+    chain = await scene.client.start(job_type.bind(1), max_attempts=2)
+    await scene.drain(advance=True)
+
+    assert await scene.client.wait(chain, timeout=1) == 7
+    assert [each.outcome for each in (await scene.client.report(chain.id)).attempts] == ["failed", "completed"]
+
+
+async def test_of_two_attempts_that_continue_after_each_other_one_is_refused_and_none_is_lost(scene: Scene) -> None:
+    both = threading.Barrier(2) if scene.mode is Mode.SYNC else asyncio.Barrier(2)
+
+    async def charge(attempt: AttemptFace, number: int) -> Any:
+        if attempt.job.attempt == 1:
+            await _meet(both)
+        async with attempt.complete() as done:
+            if attempt.job.attempt == 1:
+                return done.continue_with(scene.jobs["value"].bind(number), after=[f"chain-{1 - number}"])
+            return done.output(number)
+
+    scene.jobs.job(value)
+    job_type = scene.job(charge)
+    await scene.client.start_many([job_type.bind(n).options(id=f"chain-{n}", max_attempts=2) for n in (0, 1)])
+    await scene.drain(advance=True)
+
+    outputs = [await scene.client.wait(f"chain-{n}", timeout=1) for n in (0, 1)]
+    errors = [
+        each.error.type
+        for n in (0, 1)
+        for each in (await scene.client.report(f"chain-{n}")).attempts
+        if each.error is not None
+    ]
+    assert (outputs, errors) == ([0, 1], ["DependencyCycle"])
+
+
+async def _meet(both: threading.Barrier | asyncio.Barrier) -> None:
+    """Wait until both attempts run."""
+    if isinstance(both, threading.Barrier):
+        both.wait(PATIENCE)
+    else:
+        await soon(both.wait())

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from holdfast import AlreadyCompleted, Attempt, ChainNotFound, PayloadRefused, Status
+from holdfast import (
+    AlreadyCompleted,
+    Attempt,
+    ChainNotFound,
+    DependencyCycle,
+    Jobs,
+    PayloadRefused,
+    Status,
+    WrongJobType,
+)
 from tests.conformance.client.scene import Scene, soon, value
 
 
@@ -253,3 +262,107 @@ async def test_an_approval_with_a_deadline(scene: Scene) -> None:
 
     assert [await scene.client.wait(chain, timeout=1) for chain in (slow, quick)] == [0, 1]
     assert (await scene.client.stats()).counts[Status.COMPLETED] == 2
+
+
+async def text(number: int) -> str:
+    return str(number)
+
+
+async def test_a_continuation_with_an_output_of_another_type_is_refused(scene: Scene) -> None:
+    first, other = scene.jobs.job(value), scene.jobs.job(text)
+    chain = await scene.client.start(first.bind(1))
+
+    with pytest.raises(TypeError, match=r"value continues to what gives int; text gives str"):
+        async with scene.client.completing(chain.id) as current:
+            await current.continue_with(other.bind(2))
+
+    assert (await scene.now(chain)).status == "pending"
+    await scene.drain()
+    assert await scene.client.wait(chain, timeout=1) == 1
+
+
+async def test_a_declared_type_without_a_function_is_checked_too(scene: Scene) -> None:
+    first, other = scene.jobs.declare(value), scene.jobs.job(text)
+    chain = await scene.client.start(first.bind(1))
+
+    with pytest.raises(TypeError, match="text gives str"):
+        async with scene.client.completing(chain.id) as current:
+            await current.continue_with(other.bind(2))
+
+    assert (await scene.now(chain)).type == "value"
+
+
+async def test_each_of_several_steps_is_checked(scene: Scene) -> None:
+    first, other = scene.jobs.job(value), scene.jobs.job(text)
+    elsewhere = Jobs().job(name="elsewhere")(value)
+    chain = await scene.client.start(first.bind(1))
+
+    async with scene.client.completing(chain.id) as current:
+        await current.continue_with(elsewhere.bind(2))
+        with pytest.raises(TypeError, match="elsewhere continues to what gives int"):
+            await current.continue_with(other.bind(3))
+
+    assert (await scene.now(chain)).type == "elsewhere"
+
+
+async def test_where_the_current_type_is_unknown_the_type_of_the_chain_counts(scene: Scene) -> None:
+    first, other = scene.jobs.job(value), scene.jobs.job(text)
+    elsewhere = Jobs().job(name="elsewhere")(value)
+    chain = await scene.client.start(first.bind(1))
+    async with scene.client.completing(chain) as current:
+        await current.continue_with(elsewhere.bind(2))
+
+    with pytest.raises(TypeError, match="value continues to what gives int; text gives str"):
+        async with scene.client.completing(chain) as current:
+            await current.continue_with(other.bind(3))
+
+    assert (await scene.now(chain)).type == "elsewhere"
+
+
+async def test_a_chain_whose_current_job_has_another_type_than_named_is_refused(scene: Scene) -> None:
+    first, second = scene.jobs.job(value), scene.jobs.job(name="second")(value)
+    chain = await scene.client.start(first.bind(1))
+
+    with pytest.raises(WrongJobType, match="is of type 'value', not 'second'") as refused:
+        async with scene.client.completing(chain, type=second):
+            raise AssertionError("it was let in")
+
+    assert (refused.value.chain_id, refused.value.type, refused.value.wanted) == (chain.id, "value", "second")
+    async with scene.client.completing(chain, type=first) as current:
+        await current.continue_with(second.bind(2))
+    with pytest.raises(WrongJobType):
+        async with scene.client.completing(chain.id, type="value"):
+            raise AssertionError("it was let in")
+    async with scene.client.completing(chain.id, type="second") as current:
+        await current.output(5)
+    assert await scene.client.wait(chain, timeout=1) == 5
+
+
+async def test_a_named_type_is_compared_where_this_client_does_not_know_the_current_one(scene: Scene) -> None:
+    first, elsewhere = scene.jobs.job(value), Jobs().job(name="elsewhere")(value)
+    chain = await scene.client.start(elsewhere.bind(1))
+
+    with pytest.raises(WrongJobType, match="is of type 'elsewhere', not 'value'"):
+        async with scene.client.completing(chain.id, type=first):
+            raise AssertionError("it was let in")
+
+    async with scene.client.completing(chain.id, type=elsewhere) as current:
+        await current.output(3)
+    assert (await scene.now(chain)).output == 3
+
+
+async def test_a_continuation_that_would_close_a_cycle_is_refused(scene: Scene) -> None:
+    approve = scene.jobs.job(value)
+    chain = await scene.client.start(approve.bind(1))
+    waiting = await scene.client.start(approve.bind(2), after=[chain])
+
+    async def continue_after(other: Any) -> None:
+        async with scene.client.completing(chain) as current:
+            side = await current.start(approve.bind(3))
+            await current.continue_with(approve.bind(4), after=[side, other])
+
+    with pytest.raises(DependencyCycle, match=f"{chain.id}' waits for '{waiting.id}', which waits for '{chain.id}'"):
+        await continue_after(waiting)
+
+    assert (await scene.now(chain)).status == "pending"
+    assert len((await scene.client.list_jobs()).items) == 2

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import Bound, Fail, Reschedule, Status
+from holdfast.dependencies import MOST_CHAINS
 from tests.conformance.client.faces import AttemptFace
 from tests.conformance.client.scene import Scene, soon, value
 
@@ -257,6 +258,25 @@ async def test_examining_a_store_names_what_it_found(scene: Scene) -> None:
 
     assert {finding.level for finding in findings} <= {"ok", "warning", "error"}
     assert all(finding.subject and finding.detail for finding in findings)
+
+
+async def test_a_cycle_that_was_too_long_to_be_refused_is_found_by_an_examination(scene: Scene) -> None:
+    step = scene.jobs.job(value)
+    chain = await scene.client.start(step.bind(0), id="chain-0")
+    others = [step.bind(n).options(id=f"chain-{n}", after=[f"chain-{n - 1}"]) for n in range(1, MOST_CHAINS + 3)]
+    await scene.client.start_many(others)
+    assert _cycles(await scene.client.examine()) == [("ok", "none")]
+
+    async with scene.client.completing(chain) as current:
+        await current.continue_with(step.bind(1), after=[f"chain-{MOST_CHAINS + 2}"])
+
+    ((level, detail),) = _cycles(await scene.client.examine())
+    assert level == "error"
+    assert f"({MOST_CHAINS - 3} more)" in detail
+
+
+def _cycles(findings: Any) -> list[tuple[str, str]]:
+    return [(finding.level, finding.detail) for finding in findings if finding.subject == "dependency cycles"]
 
 
 async def test_progress_is_seen(scene: Scene) -> None:

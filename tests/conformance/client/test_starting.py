@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from holdfast import ChainFailed, ChainNotFound, Fail, Jobs, PayloadRefused, Retry, Status, WrongArguments
+from holdfast import (
+    ChainFailed,
+    ChainNotFound,
+    DependencyCycle,
+    Fail,
+    Jobs,
+    PayloadRefused,
+    Retry,
+    Status,
+    WrongArguments,
+)
 from tests.conformance.client.faces import AttemptFace
 from tests.conformance.client.scene import Scene, soon, value
 
@@ -264,3 +274,16 @@ async def test_the_trace_context_goes_along_the_chain(scene: Scene) -> None:
     await scene.drain()
 
     assert seen == ["00-abc-def-01"] * 3
+
+
+async def test_chains_that_would_wait_for_themselves_or_each_other_are_refused(scene: Scene) -> None:
+    resize = scene.jobs.job(value)
+    one = resize.bind(1).options(id="one", after=["two"])
+    two = resize.bind(2).options(id="two", after=["one"])
+
+    with pytest.raises(DependencyCycle, match="chain 'own' waits for itself"):
+        await scene.client.start(resize.bind(1), id="own", after=["own"])
+    with pytest.raises(DependencyCycle, match="waits for"):
+        await scene.client.start_many([one, two])
+
+    assert (await scene.client.list_jobs()).items == []

@@ -61,9 +61,9 @@ def test_what_was_waited_for_is_kept_when_a_job_is_only_new() -> None:
     jobs, held, busy = {1}, set[int](), {1}
     steps: list[Statement] = []
 
-    def look() -> Plan[tuple[None, set[int]]]:
+    def look() -> Plan[tuple[None, locks.Wanted]]:
         yield Statement("look")
-        return None, set(jobs)
+        return None, locks.Wanted(set(jobs))
 
     def execute(step: Statement | Many) -> list[Row]:
         assert isinstance(step, Statement)
@@ -79,7 +79,7 @@ def test_what_was_waited_for_is_kept_when_a_job_is_only_new() -> None:
                 jobs.add(max(jobs) + 1)
             got = set(step.parameters["seqs"]) - busy
             held.update(got)
-            return [(seq,) for seq in got]
+            return [(seq, True) for seq in got]
         return []
 
     run(locks.hold(Turn(), look), execute)

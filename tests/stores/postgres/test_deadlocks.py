@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from holdfast.errors import DependencyCycle
 from holdfast.operations import (
     Cancel,
     ClaimJobs,
@@ -221,3 +222,30 @@ def test_who_settles_several_jobs_holds_none_while_waiting_for_another(
     (job,) = store.perform_sync(GetJobs((follows.id,)))
     assert job is not None
     assert job.status is Status.PENDING
+
+
+def test_two_attempts_that_continue_after_each_others_chain_do_not_wait_for_each_other(
+    store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    store.perform_sync(Start((new_job("one"), new_job("two"))))
+    one, two = [
+        store.perform_sync(ClaimJobs((TypeTerms(type, 60_000_000, 25),), 1, "worker", f"token-{type}"))[0]
+        for type in ("one", "two")
+    ]
+    first, second = store.begin_sync(), store.begin_sync()
+    first.perform(Guard(one.claim))
+    second.perform(Guard(two.claim))
+    with ThreadPoolExecutor(1) as pool:
+        (written,) = first.perform(Settle((continued(one, next_job(one, after=(two.id,))),)))
+        step = pool.submit(second.perform, Settle((continued(two, next_job(two, after=(one.id,))),)))
+        wait_until_blocked(connection, step.done)
+        first.commit()
+        (refused,) = step.result(30)
+        second.rollback()
+
+    assert written.written
+    assert isinstance(refused.refused, DependencyCycle)
+    assert refused.refused.chain_ids == [two.id, one.id]
+    (job,) = store.perform_sync(GetJobs((two.id,)))
+    assert job is not None
+    assert job.status is Status.RUNNING

@@ -20,7 +20,7 @@ def complete(state: State, op: Complete) -> Settled:
     refused = creating.check_starts(state, op.starts, op.expected)
     for step in op.steps:
         if refused is None and step.continuation is not None:
-            refused = creating.missing_blocker(state, step.continuation, op.expected)
+            refused = creating.check_continuation(state, step.continuation, op.starts, op.expected)
     if refused is not None:
         raise refused
     creating.start(state, Start(op.starts))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import msgspec
 
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
 from holdfast.lifecycle import DedupScope, NewJob, create
 from holdfast.operations import Preview, Start, Started
 from holdfast.record import ChainRecord, Status
+from holdfast.stores.memory import waiting
 from holdfast.stores.memory.state import State
 
 
@@ -78,10 +77,17 @@ def add(state: State, job: NewJob) -> None:
         state.chain_broken(job.chain_id, now)
 
 
-def missing_blocker(state: State, job: NewJob, made: Collection[str]) -> ChainNotFound | None:
-    """The first of a job's blockers that does not exist, nor is made in the same step."""
-    unknown = (chain for chain in job.after if chain not in state.chains and chain not in made)
-    return next((ChainNotFound(chain) for chain in unknown), None)
+def check_continuation(
+    state: State, job: NewJob, starts: tuple[NewJob, ...], expected: tuple[str, ...]
+) -> HoldfastError | None:
+    """Why a job cannot continue its chain beside these starts: an unknown blocker, or a cycle; None if it can."""
+    if not job.after:
+        return None
+    unknown = (chain for chain in job.after if chain not in state.chains and chain not in expected)
+    if (missing := next(unknown, None)) is not None:
+        return ChainNotFound(missing)
+    new = {start.id: start.after for start, told in zip(starts, expected, strict=True) if told == start.id}
+    return waiting.cycle(state, job.chain_id, job.after, {id: new[id] for id in new.keys() - state.jobs.keys()})
 
 
 def _by_id(state: State, made: dict[str, NewJob], job: NewJob) -> ChainRecord | None:

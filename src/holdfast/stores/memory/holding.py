@@ -139,7 +139,7 @@ def _settle(state: State, settlement: Settlement, now: Micros) -> Settled:
     next_job = settlement.continuation
     refused = creating.check_starts(state, settlement.starts, settlement.expected) if settlement.starts else None
     if refused is None and next_job is not None:
-        refused = creating.missing_blocker(state, next_job, settlement.expected)
+        refused = creating.check_continuation(state, next_job, settlement.starts, settlement.expected)
     if refused is not None:
         return Settled(refused=refused)
     if settlement.starts:

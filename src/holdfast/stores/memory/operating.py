@@ -10,6 +10,7 @@ from holdfast.clock import Micros
 from holdfast.errors import JobNotFound, NotPending, StillReferenced
 from holdfast.operations import Cancel, Delete, Keep, Pause, Prune, Resume, RetryJobs, RunNow
 from holdfast.record import ChainRecord, Record, Status
+from holdfast.stores.memory import waiting
 from holdfast.stores.memory.state import State
 
 
@@ -47,6 +48,7 @@ def retry(state: State, op: RetryJobs) -> list[Record]:
         if job.open_blockers > _open_blockers(state, job):
             raise NotPending.blocker_deleted(job.id, job.status)
     _check_keys(state, jobs)
+    waiting.check_retried(state, jobs)
     now = state.now()
     for job in jobs:
         if state.jobs[job.id].status not in wanted:

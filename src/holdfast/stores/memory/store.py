@@ -10,7 +10,7 @@ from holdfast.clock import Clock
 from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
 from holdfast.operations import Operation
 from holdfast.store import Store
-from holdfast.stores.memory import completing, creating, holding, operating, reading
+from holdfast.stores.memory import completing, creating, holding, operating, reading, waiting
 from holdfast.stores.memory.state import State
 from holdfast.wakeups import Hints, LocalWakeups, Wakeups
 
@@ -29,6 +29,7 @@ VERBS: dict[str, Verb] = {
             "get_chains", "get_jobs", "get_blockers", "list_chains", "list_jobs", "get_history", "get_stats",
             "next_due", "listen", "unlisten", "read_events", "examine",
         ),
+        waiting: ("get_waiting",),
     }.items()
     for verb in verbs
 }  # fmt: skip

@@ -55,20 +55,24 @@ def hold(
     endings: Collection[Ending] = (),
     beside: Collection[str] = (),
     keys: Callable[[], Plan[None]] | None = None,
+    keeping: Callable[[dict[str, Tail]], Plan[set[int]]] | None = None,
 ) -> Plan[dict[str, Tail]]:
     """The last jobs of these chains, locked until the transaction ends; so the chains cannot grow, end or go.
 
-    Where the chains may end, the jobs that this touches are locked along with them: nobody can begin to wait for them
-    after that. `beside` are chains of which only the last jobs are.
+    Where the chains may end, the jobs that this touches are locked along with them: no job can begin to wait for them
+    after that. The last jobs of the chains `beside`, and the jobs that `keeping` names, are kept.
     """
     named = list(dict.fromkeys([*ids, *beside]))
 
-    def look() -> Plan[tuple[dict[str, Tail], set[int]]]:
+    def look() -> Plan[tuple[dict[str, Tail], locks.Wanted]]:
         found = yield from tails(named)
-        wanted = {tail.seq for tail in found.values()}
+        changed = {found[id].seq for id in ids if id in found}
         for ending in endings:
-            wanted |= yield from reach([id for id in ids if id in found and found[id].awaited], ending)
-        return found, wanted
+            changed |= yield from reach([id for id in ids if id in found and found[id].awaited], ending)
+        kept = {found[id].seq for id in beside if id in found}
+        if keeping is not None:
+            kept |= yield from keeping(found)
+        return found, locks.Wanted(changed, kept)
 
     return (yield from locks.hold(turn, look, keys=keys))
 
@@ -80,9 +84,10 @@ def hold_all(
     endings: Collection[Ending] = (),
     beside: Collection[str] = (),
     keys: Callable[[], Plan[None]] | None = None,
+    keeping: Callable[[dict[str, Tail]], Plan[set[int]]] | None = None,
 ) -> Plan[dict[str, Tail]]:
     """The same; the first that is missing raises ChainNotFound."""
-    found = yield from hold(turn, ids, endings=endings, beside=beside, keys=keys)
+    found = yield from hold(turn, ids, endings=endings, beside=beside, keys=keys, keeping=keeping)
     _check(ids, found)
     return found
 

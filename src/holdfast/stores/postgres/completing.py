@@ -6,7 +6,7 @@ from holdfast.errors import AlreadyCompleted
 from holdfast.operations import Complete, LockChain, Settled
 from holdfast.record import FINISHED, Record
 from holdfast.sql.plan import Plan, Statement
-from holdfast.stores.postgres import blockers, chains, creating, finding
+from holdfast.stores.postgres import blockers, chains, creating, finding, waiting
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.turn import BEGIN, Turn
 
@@ -24,6 +24,7 @@ def lock(turn: Turn, op: LockChain) -> Plan[Record]:
 def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     yield from turn.begin()
     following = [step.continuation for step in op.steps if step.continuation is not None]
+    chain = waiting.Following(following, op.starts)
     endings = blockers.endings_of(following)
     if len(following) < len(op.steps):
         endings.append("completed")
@@ -33,6 +34,7 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
         endings=endings,
         beside=blockers.named([*op.starts, *following]),
         keys=finding.keys_of(turn, op.starts),
+        keeping=lambda tails: chain.look(awaited=op.chain_id in tails and tails[op.chain_id].awaited),
     )
     tail = tails[op.chain_id]
     if tail.id != op.job_id or tail.status in FINISHED:
@@ -41,6 +43,7 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     for step in op.steps:
         if refused is None and step.continuation is not None:
             refused = yield from blockers.missing(step.continuation, op.expected)
+            refused = refused or chain.cycles.get(step.continuation.id)
     if refused is not None:
         raise refused
     if op.starts:

@@ -62,7 +62,7 @@ def prune(turn: Turn, op: Prune) -> Plan[list[str]]:
     return expired
 
 
-def _look(chain_ids: Sequence[str], cascade: bool) -> Plan[tuple[_Doomed, set[int]]]:
+def _look(chain_ids: Sequence[str], cascade: bool) -> Plan[tuple[_Doomed, locks.Wanted]]:
     """Those of these chains that there are, with their blockers on request, and what must be held to delete them.
 
     That is every job of theirs: nobody can begin to wait for them then. And the finished ones that name them, since
@@ -71,7 +71,7 @@ def _look(chain_ids: Sequence[str], cascade: bool) -> Plan[tuple[_Doomed, set[in
     known = yield from chains.tails(chain_ids)
     doomed = [chain_id for chain_id in chain_ids if chain_id in known]
     if not doomed:
-        return _Doomed([], [], []), set()
+        return _Doomed([], [], []), locks.Wanted([])
     if cascade:
         doomed = yield from _with_blockers(doomed)
     seqs = sorted(seq for seq, _ in (yield Statement(_CHAIN_JOBS, {"chain_ids": doomed})))
@@ -79,7 +79,8 @@ def _look(chain_ids: Sequence[str], cascade: bool) -> Plan[tuple[_Doomed, set[in
     inside = set(doomed)
     strange = [job for chain_id in doomed for job in naming.get(chain_id, ()) if job.chain_id not in inside]
     stranded = [(job.blocker, job.id) for job in strange if not job.finished]
-    return _Doomed(doomed, seqs, stranded), {*seqs, *(job.seq for job in strange if job.finished)}
+    changed = {*seqs, *(job.seq for job in strange if job.finished)}
+    return _Doomed(doomed, seqs, stranded), locks.Wanted(changed)
 
 
 def _hold_free(chain_ids: Sequence[str]) -> Plan[tuple[list[str], list[int]]]:

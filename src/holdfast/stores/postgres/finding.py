@@ -43,18 +43,18 @@ def find(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
 
 
 def hold(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
-    """What each job finds, under its key, with the last jobs of the blockers of those that find nothing held."""
+    """What each job finds, under its key, with the last jobs of the blockers of those that find nothing kept."""
     keys = keys_of(turn, jobs)
     if not any(job.after for job in jobs):
         if keys is not None:
             yield from keys()
         return (yield from find(turn, jobs))
 
-    def look() -> Plan[tuple[list[str | None], list[int]]]:
+    def look() -> Plan[tuple[list[str | None], locks.Wanted]]:
         found = yield from find(turn, jobs)
         new = [job for job, chain_id in zip(jobs, found, strict=True) if chain_id is None]
         tails = yield from chains.tails(blockers.named(new))
-        return found, [tail.seq for tail in tails.values()]
+        return found, locks.Wanted([], [tail.seq for tail in tails.values()])
 
     return (yield from locks.hold(turn, look, keys=keys))
 

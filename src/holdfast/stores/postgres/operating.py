@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from holdfast.clock import Micros
-from holdfast.errors import JobNotFound, NotPending
+from holdfast.errors import DependencyCycle, JobNotFound, NotPending
 from holdfast.operations import Cancel, Keep, Pause, Resume, RetryJobs, RunNow
 from holdfast.record import FINISHED, ChainRecord, Record
 from holdfast.sql.plan import Plan, Statement
-from holdfast.stores.postgres import chains, locks
+from holdfast.stores.postgres import chains, locks, waiting
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.turn import Turn
 
@@ -64,7 +64,7 @@ def retry(turn: Turn, op: RetryJobs) -> Plan[list[Record]]:
     yield from turn.begin()
     keyed = yield from _keyed(op.job_ids)
     keys = (lambda: _hold_keys(turn, keyed)) if keyed else None
-    jobs = yield from _hold(
+    jobs, cycles = yield from _hold(
         turn, op.job_ids, ("failed", "cancelled"), wanted="failed or cancelled", blockers=True, keys=keys
     )
     waiting = [job.id for job in jobs.values() if job.open_blockers]
@@ -73,6 +73,8 @@ def retry(turn: Turn, op: RetryJobs) -> Plan[list[Record]]:
         if job.open_blockers > counted.get(job.id, 0):
             raise NotPending.blocker_deleted(job.id, job.status)
     yield from _check_keys(turn, op.job_ids, jobs, keyed)
+    for cycle in (cycles[job_id] for job_id in op.job_ids if job_id in cycles):
+        raise cycle
     yield Statement(_RETRY, {"seqs": [job.seq for job in jobs.values()], "now": turn.now})
     for job in jobs.values():
         turn.record("retried", job.id, job.chain_id, job.type, 0, job.worker)
@@ -116,7 +118,7 @@ def _check_keys(
 def run_now(turn: Turn, op: RunNow, *, since: Micros | None = None) -> Plan[list[Record]]:
     """With `since`, the time of a try whose answer was lost, a job that began to run after it has been hurried."""
     yield from turn.begin()
-    jobs = yield from _hold(turn, op.job_ids, ("pending",), wanted="pending", blockers=False, since=since)
+    jobs, _ = yield from _hold(turn, op.job_ids, ("pending",), wanted="pending", blockers=False, since=since)
     pending = [job for job in jobs.values() if job.status == "pending"]
     yield Statement(_RUN_NOW, {"seqs": [job.seq for job in pending], "now": turn.now})
     for job in pending:
@@ -162,16 +164,23 @@ def _hold(
     blockers: bool,
     keys: Callable[[], Plan[None]] | None = None,
     since: Micros | None = None,
-) -> Plan[dict[str, _Held]]:
-    """The jobs with these ids, locked. All must exist, and stand in one of these statuses.
+) -> Plan[tuple[dict[str, _Held], dict[str, DependencyCycle]]]:
+    """The jobs with these ids, locked, and the cycles that they would close if they were blocked again.
 
-    With their `blockers`, nobody deletes those meanwhile, nor later without seeing that these jobs wait for them.
-    Those that began to run `since` may stand in any.
+    All must exist, and stand in one of these statuses. With their `blockers`, no transaction deletes those meanwhile,
+    nor later without seeing that these jobs wait for them. Those that began to run `since` may stand in any.
     """
+    cycles: dict[str, DependencyCycle] = {}
 
-    def look() -> Plan[tuple[list[_Held], list[int]]]:
+    def look() -> Plan[tuple[list[_Held], locks.Wanted]]:
+        nonlocal cycles
         jobs = [_Held(*row) for row in (yield Statement(_FIND, {"ids": list(ids), "blockers": blockers}))]
-        return jobs, [job.seq for job in jobs]
+        kept = {job.seq for job in jobs if job.id not in ids}
+        waiting_again = {job.id: job.chain_id for job in jobs if job.id in ids and job.open_blockers}
+        if blockers and waiting_again:
+            cycles, reached = yield from waiting.retried(waiting_again)
+            kept |= reached
+        return jobs, locks.Wanted({job.seq for job in jobs if job.id in ids}, kept)
 
     rows = yield from locks.hold(turn, look, keys=keys)
     if named := [job.seq for job in rows if job.id not in ids]:
@@ -185,7 +194,7 @@ def _hold(
         begun = since is not None and job.started_at is not None and job.started_at >= since
         if job.status not in statuses and not begun:
             raise NotPending(job_id, job.status, wanted)
-    return found
+    return found, cycles
 
 
 def _ended(turn: Turn, ids: Sequence[str], jobs: dict[str, _Held]) -> Plan[list[Record]]:

@@ -51,7 +51,7 @@ _REPEATABLE: Final = frozenset(
     {
         "start", "preview", "claim", "renew", "settle", "guard", "progress", "reap", "cancel", "run_now", "pause",
         "resume", "keep", "prune", "get_chains", "get_jobs", "get_blockers", "list_chains", "list_jobs", "get_history",
-        "get_stats", "next_due", "listen", "unlisten", "read_events", "examine", "find_marks",
+        "get_stats", "get_waiting", "next_due", "listen", "unlisten", "read_events", "examine", "find_marks",
     }
 )  # fmt: skip
 """Verbs that may be sent again when nobody knows whether they were written."""

@@ -12,7 +12,7 @@ from holdfast.lifecycle import Settlement
 from holdfast.operations import Settle, Settled
 from holdfast.record import Status
 from holdfast.sql.plan import Plan, Statement
-from holdfast.stores.postgres import blockers, chains, creating, finding, locks
+from holdfast.stores.postgres import blockers, chains, creating, finding, locks, waiting
 from holdfast.stores.postgres.outcomes import Stood, Write, completed, continued, ended
 from holdfast.stores.postgres.rows import SQL, lost
 from holdfast.stores.postgres.turn import BEGIN, COMMIT, Turn
@@ -59,8 +59,8 @@ def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settle
                 (awaited if write is completed else wide)[place] = settlement
     if awaited:
         yield from _complete_awaited(turn, awaited, answers)
-    for place, settlement in wide.items():
-        answers[place] = yield from _settle_widely(turn, settlement)
+    for place in sorted(wide):
+        answers[place] = yield from _settle_widely(turn, wide[place])
 
 
 def _write(turn: Turn, write: Write, settlements: Collection[Settlement]) -> Plan[dict[str, Stood | None]]:
@@ -140,10 +140,12 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
         endings = ["completed" if settlement.status is Status.COMPLETED else "failing"]
     else:
         endings = []
+    chain = waiting.Following([] if following is None else [following], settlement.starts)
     stood = yield from _hold(
         turn,
         [settlement.claim.job_id],
         endings,
+        chain=chain,
         beside=blockers.named([*settlement.starts, *([] if following is None else [following])]),
         keys=finding.keys_of(turn, settlement.starts),
     )
@@ -154,7 +156,7 @@ def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
     assert found is not None
     starts, refused = yield from creating.check_starts(turn, settlement.starts, settlement.expected)
     if refused is None and following is not None:
-        refused = yield from blockers.missing(following, settlement.expected)
+        refused = (yield from blockers.missing(following, settlement.expected)) or chain.cycles.get(following.id)
     if refused is not None:
         yield COMMIT
         return Settled(refused=refused)
@@ -187,15 +189,22 @@ def _hold(
     *,
     beside: Sequence[str] = (),
     keys: Callable[[], Plan[None]] | None = None,
+    chain: waiting.Following | None = None,
 ) -> Plan[dict[str, Stood]]:
-    """How claimed jobs stand, locked with what the end of their chains touches, and with the last jobs of others."""
+    """How claimed jobs stand, locked with what the end of their chains touches.
+
+    The last jobs of the chains `beside` are kept, and those that the continuation of the chain leads to.
+    """
     parameters = {"ids": list(ids), "completing": "completed" in endings, "failing": "failing" in endings}
 
-    def look() -> Plan[tuple[dict[str, Stood], set[int]]]:
+    def look() -> Plan[tuple[dict[str, Stood], locks.Wanted]]:
         rows = yield Statement(_SETTLING, parameters)
         tails = yield from chains.tails(beside)
         stood = {row[1]: Stood(*row[2:]) for row in rows}
-        return stood, {row[0] for row in rows} | {tail.seq for tail in tails.values()}
+        kept = {tail.seq for tail in tails.values()}
+        if chain is not None:
+            kept |= yield from chain.look(awaited=any(id in stood and stood[id].awaited for id in ids))
+        return stood, locks.Wanted({row[0] for row in rows}, kept)
 
     return (yield from locks.hold(turn, look, keys=keys))
 

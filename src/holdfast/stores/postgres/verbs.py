@@ -18,6 +18,7 @@ from holdfast.stores.postgres import (
     operating,
     reading,
     settling,
+    waiting,
 )
 from holdfast.stores.postgres.turn import Turn
 
@@ -41,6 +42,7 @@ VERBS: dict[str, Verb] = {
         listing: ("list_chains", "list_jobs"),
         examining: ("examine",),
         marking: ("mark", "find_marks"),
+        waiting: ("get_waiting",),
     }.items()
     for verb in verbs
 }  # fmt: skip

@@ -9,6 +9,7 @@ from holdfast.errors import (
     AlreadyCompleted,
     ChainNotFound,
     Conflict,
+    DependencyCycle,
     HoldfastError,
     JobNotFound,
     NotPending,
@@ -44,6 +45,8 @@ def refusal(reply: list[Any], *, wanted: str = "") -> HoldfastError:
             return NotPending.blocker_deleted(values[0], wire.STATUSES[values[1]])
         case "KeyTaken":
             return NotPending.key_taken(values[0], wire.STATUSES[values[1]], values[2])
+        case "DependencyCycle":
+            return DependencyCycle(values)
         case "StillReferenced":
             return StillReferenced(list(zip(values[::2], values[1::2], strict=True)))
         case _:

@@ -140,6 +140,19 @@ def get_stats(op: ops.GetStats) -> Asking[list[TypeStats]]:
     return sorted(stats)
 
 
+def get_waiting(op: ops.GetWaiting) -> Asking[list[ops.Waiting]]:
+    waiting: list[ops.Waiting] = []
+    last = 0
+    while len(waiting) < op.limit:
+        (rows,) = yield [Call("get_waiting", (last, min(STEP, op.limit - len(waiting))))]
+        if not rows:
+            break
+        for number, chain_id, *after in rows:
+            waiting.append(ops.Waiting(chain_id.decode(), tuple(each.decode() for each in after)))
+            last = int(number)
+    return waiting
+
+
 def next_due(op: ops.NextDue) -> Asking[int | None]:
     (reply,) = yield [Call("next_due", op.types)]
     return None if reply is None else int(reply)

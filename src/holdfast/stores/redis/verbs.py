@@ -34,6 +34,7 @@ VERBS: dict[str, Callable[[Any], Asking[Any]]] = {
     "list_jobs": reading.list_jobs,
     "list_chains": reading.list_chains,
     "get_stats": reading.get_stats,
+    "get_waiting": reading.get_waiting,
     "next_due": reading.next_due,
     "listen": reading.listen,
     "unlisten": reading.unlisten,

@@ -47,6 +47,6 @@ def _check(turn: Turn, op: Complete) -> Plan[None]:
     refused = yield from creating.check_starts(turn, op.starts, op.expected)
     for step in op.steps:
         if refused is None and step.continuation is not None:
-            refused = yield from creating.missing_blocker(step.continuation, op.expected)
+            refused = yield from creating.check_continuation(step.continuation, op.starts, op.expected)
     if refused is not None:
         raise refused

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
@@ -11,7 +11,7 @@ from holdfast.lifecycle import NewJob, create
 from holdfast.operations import Preview, Start, Started
 from holdfast.record import FINISHED, ChainRecord, Record, Status
 from holdfast.sql.plan import Many, Plan, Row, Statement, Turn
-from holdfast.stores.sqlite import chains, events
+from holdfast.stores.sqlite import chains, events, waiting
 from holdfast.stores.sqlite.rows import SQL, as_json
 
 _PLACE = SQL["place"]
@@ -63,12 +63,19 @@ def check_starts(turn: Turn, jobs: Sequence[NewJob], expected: Sequence[str]) ->
     return None
 
 
-def missing_blocker(job: NewJob, made: Collection[str]) -> Plan[ChainNotFound | None]:
-    """The first of a job's blockers that does not exist, nor is made in the same step."""
+def check_continuation(job: NewJob, starts: Sequence[NewJob], expected: Sequence[str]) -> Plan[HoldfastError | None]:
+    """Why a job cannot continue its chain beside these starts: an unknown blocker, or a cycle; None if it can."""
     if not job.after:
         return None
-    known = (yield from _statuses(job.after)).keys() | set(made)
-    return next((ChainNotFound(chain_id) for chain_id in job.after if chain_id not in known), None)
+    known = (yield from _statuses(job.after)).keys() | set(expected)
+    for chain_id in job.after:
+        if chain_id not in known:
+            return ChainNotFound(chain_id)
+    beside: dict[str, tuple[str, ...]] = {}
+    if any(start.after for start in starts):
+        stored: dict[str, str] = dict((yield Statement(_FIND_IDS, {"ids": as_json(expected)})))
+        beside = {start.id: start.after for start in starts if start.id in expected and start.id not in stored}
+    return (yield from waiting.cycle(job.chain_id, job.after, beside))
 
 
 def add(turn: Turn, job: NewJob) -> Plan[None]:

@@ -9,7 +9,7 @@ from holdfast.errors import JobNotFound, NotPending
 from holdfast.operations import Cancel, Keep, Pause, Resume, RetryJobs, RunNow
 from holdfast.record import ChainRecord, Record, Status
 from holdfast.sql.plan import Many, Plan, Statement, Turn
-from holdfast.stores.sqlite import chains
+from holdfast.stores.sqlite import chains, waiting
 from holdfast.stores.sqlite.creating import EARLIEST
 from holdfast.stores.sqlite.rows import SQL, as_json, record
 
@@ -50,6 +50,7 @@ def retry(turn: Turn, op: RetryJobs) -> Plan[list[Record]]:
             if job.open_blockers > open_blockers:
                 raise NotPending.blocker_deleted(job.id, job.status)
     yield from _check_keys(turn, jobs)
+    yield from waiting.check_retried(jobs)
     for job in {job.id: job for job in jobs}.values():
         status = Status.BLOCKED if job.open_blockers else Status.PENDING
         yield Statement(_RETRY, {"seq": job.seq, "status": status.value, "now": turn.now})

@@ -117,7 +117,7 @@ def _settle(turn: Turn, job: _Job, settlement: Settlement) -> Plan[Settled]:
     if settlement.starts:
         refused = yield from creating.check_starts(turn, settlement.starts, settlement.expected)
     if refused is None and next_job is not None:
-        refused = yield from creating.missing_blocker(next_job, settlement.expected)
+        refused = yield from creating.check_continuation(next_job, settlement.starts, settlement.expected)
     if refused is not None:
         return Settled(refused=refused)
     if settlement.starts:

@@ -19,6 +19,7 @@ from holdfast.stores.sqlite import (
     operating,
     reading,
     settling,
+    waiting,
 )
 
 R = TypeVar("R")
@@ -39,6 +40,7 @@ VERBS: dict[str, Verb] = {
         events: ("listen", "unlisten", "read_events"),
         examining: ("examine",),
         marking: ("mark", "find_marks"),
+        waiting: ("get_waiting",),
     }.items()
     for verb in verbs
 }

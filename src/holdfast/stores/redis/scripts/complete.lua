@@ -20,10 +20,7 @@ end
 local starts = read_all_new(op[4])
 local refused = refused_starts(starts, op[5])
 for _, step in ipairs(op[3]) do
-  local missing = not refused and step[2] and missing_for(read_new(step[2]), op[5])
-  if missing then
-    refused = { 'ChainNotFound', missing }
-  end
+  refused = refused or step[2] and refused_continuation(read_new(step[2]), starts, op[5])
 end
 if refused then
   return refused

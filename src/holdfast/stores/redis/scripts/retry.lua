@@ -3,6 +3,7 @@
 -- include: change
 -- include: ending
 -- include: release
+-- include: cycle
 -- include: recall
 -- op: { job ids, whether it is only asked if they can be }
 local ids = op[1]
@@ -37,6 +38,20 @@ for _, id in ipairs(ids) do
     if live[name] ~= first.id then
       return { 'KeyTaken', id, job.status, live[name] }
     end
+  end
+end
+
+-- A job that would wait for a chain which waits for its own can never begin.
+local again = {}
+for _, id in ipairs(ids) do
+  local job = load(id)
+  again[chain_of(job)] = job.open_blockers > 0 and blockers_of(job) or nil
+end
+for _, id in ipairs(ids) do
+  local chain = chain_of(load(id))
+  local refused = again[chain] and refused_cycle(chain, again[chain], again)
+  if refused then
+    return refused
   end
 end
 if op[2] then

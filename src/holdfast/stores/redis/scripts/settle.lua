@@ -124,9 +124,9 @@ local function perform(settlement)
     if refused then
       return refused
     end
-    local missing = continuation and missing_for(continuation, settlement[12])
-    if missing then
-      return { 'ChainNotFound', missing }
+    refused = continuation and refused_continuation(continuation, starts, settlement[12])
+    if refused then
+      return refused
     end
   end
   if #starts > 0 then

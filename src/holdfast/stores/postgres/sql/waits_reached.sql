@@ -1,0 +1,35 @@
+-- waits_reached: from these chains on, each chain that waits, and the chains that its blocked job names.
+-- A blocked job is the last of its chain. The limit bounds the chains, nearest first.
+with recursive reached (chain_id) as (
+    select unnest(:ids::text[]) collate "C"
+    union
+    select blocker.chain_id
+      from reached
+     cross join lateral (
+        (select job.id, job.status
+           from holdfast.job
+          where job.chain_id = reached.chain_id and job.chain_index > 0
+          order by job.chain_index desc
+          limit 1)
+        union all
+        (select job.id, job.status from holdfast.job where job.id = reached.chain_id and job.chain_index = 0)
+        limit 1) last
+      join holdfast.blocker on blocker.job_id = last.id
+     where last.status = 'blocked'
+), nearest as materialized (
+    select reached.chain_id from reached limit :most::int
+)
+select nearest.chain_id, blocker.chain_id
+  from nearest
+ cross join lateral (
+    (select job.id, job.status
+       from holdfast.job
+      where job.chain_id = nearest.chain_id and job.chain_index > 0
+      order by job.chain_index desc
+      limit 1)
+    union all
+    (select job.id, job.status from holdfast.job where job.id = nearest.chain_id and job.chain_index = 0)
+    limit 1) last
+  join holdfast.blocker on blocker.job_id = last.id
+ where last.status = 'blocked'
+ order by blocker.job_id, blocker.position
