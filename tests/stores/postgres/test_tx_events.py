@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -13,6 +14,7 @@ from sqlalchemy.orm import Session
 from holdfast import Client, Event, Jobs, SyncClient
 from holdfast.operations import FindMarks, Mark
 from holdfast.stores.postgres import PostgresStore
+from holdfast.wakeups import Listener
 from tests.servers.postgres import fresh_address
 from tests.stores.postgres.kinds import ASYNC, SYNC, url
 
@@ -155,3 +157,26 @@ def test_marks_that_were_found_are_deleted_by_the_next_look(store: PostgresStore
     assert store.perform_sync(FindMarks(("one", "two", "three"))) == ["one", "two"]
     assert store.perform_sync(FindMarks(("two",), forget=("one",))) == ["two"]
     assert store.perform_sync(FindMarks(("one", "two"))) == ["two"]
+
+
+def test_a_forked_child_delivers_none_of_the_events_of_its_parent(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deaf(listener: Listener) -> Callable[[], None]:
+        return lambda: None
+
+    monkeypatch.setattr(store.wakeups, "subscribe", deaf)
+    told: list[Event] = []
+    client = SyncClient(store, jobs, observers=[told.append])
+    with SYNC[0]("READ COMMITTED") as application:
+        chain = client.start(double.bind(1), tx=application.tx)
+        application.commit()
+
+    child = os.fork()
+    if child == 0:
+        client.close()
+        os._exit(len(told))
+
+    assert os.waitpid(child, 0)[1] == 0
+    client.close()
+    assert [event.chain_id for event in told] == [chain.id]
