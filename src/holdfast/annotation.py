@@ -73,7 +73,33 @@ def has_abstract_sequence(annotation: Any) -> bool:
     return any(get_origin(part) in _ABSTRACT or part in _ABSTRACT for part in _parts(annotation, set()))
 
 
-def _parts(annotation: Any, seen: set[int]) -> Iterator[Any]:
+def unenforced(annotation: Any) -> Any:
+    """The first constraint of pydantic or annotated_types outside of a pydantic model, else None. No codec checks it."""
+    return next(
+        (
+            constraint
+            for part in _parts(annotation, set(), extras=True)
+            if get_origin(part) is Annotated
+            for constraint in part.__metadata__
+            if _is_foreign_constraint(constraint)
+        ),
+        None,
+    )
+
+
+def _is_foreign_constraint(constraint: Any) -> bool:
+    package = type(constraint).__module__.partition(".")[0]
+    if package not in ("pydantic", "annotated_types"):
+        return False
+    # pydantic's Field may only describe: its metadata are the constraints.
+    return bool(getattr(constraint, "metadata", True))
+
+
+def _parts(annotation: Any, seen: set[int], *, extras: bool = False) -> Iterator[Any]:
+    """Every part of an annotation, the fields of records included.
+
+    `extras`: with the metadata of Annotated, and without the fields of pydantic's classes.
+    """
     if id(annotation) in seen:
         return
     seen.add(id(annotation))
@@ -81,14 +107,16 @@ def _parts(annotation: Any, seen: set[int]) -> Iterator[Any]:
     inner = list(get_args(annotation))
     owner: Any = get_origin(annotation) or annotation
     if isinstance(owner, type) and hasattr(cast("type[Any]", owner), "__annotations__"):
-        inner += _hints(cast("type[Any]", owner))
+        inner += _hints(cast("type[Any]", owner), extras=extras)
     for part in inner:
         if not isinstance(part, TypeVar | str | int | bytes):
-            yield from _parts(part, seen)
+            yield from _parts(part, seen, extras=extras)
 
 
-def _hints(owner: type[Any]) -> list[Any]:
+def _hints(owner: type[Any], *, extras: bool) -> list[Any]:
+    if extras and hasattr(owner, "__pydantic_fields__"):
+        return []
     try:
-        return list(typing.get_type_hints(owner).values())
+        return list(typing.get_type_hints(owner, include_extras=extras).values())
     except Exception:  # a class of someone else's with names we cannot see: nothing is known about its fields
         return []

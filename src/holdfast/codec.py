@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import inspect
 
-from holdfast.annotation import has_abstract_sequence, members, name_of
+from holdfast.annotation import has_abstract_sequence, members, name_of, unenforced
 from holdfast.errors import PayloadRefused
 from holdfast.payload import DEFAULT_LIMIT, MAX_DEPTH, difference, flaw, maybe_naive, outsized, suspect, too_deep
 
@@ -97,7 +97,7 @@ class TypeCodec:
             traits.comparable
             and (traits.bounded or not too_deep(payload))
             and not (traits.dated and maybe_naive(payload))
-            and not (traits.foreign and flaw(value) is not None)
+            and not ((traits.foreign or traits.timed) and flaw(value) is not None)
         )
 
     def decode(self, payload: bytes, /) -> Any:
@@ -156,6 +156,8 @@ class Traits:
 
     dated: bool = False
     """Some datetime may be inside."""
+    timed: bool = False
+    """Some time of day may be inside. One in a zone without a fixed offset equals the same time without the zone."""
     foreign: bool = False
     """Some class that writes itself may be inside, so the text tells nothing about its values."""
     bounded: bool = True
@@ -173,6 +175,11 @@ def survey(annotation: Any) -> Traits:
         if "unions may not contain" in str(error):
             hint = "; a union whose members look alike in JSON must be the whole type of a parameter or return value"
         raise TypeError(f"{name_of(annotation)} cannot be kept as JSON: {_tidy(error)}{hint}") from error
+    if (constraint := unenforced(annotation)) is not None:
+        raise TypeError(
+            f"{name_of(annotation)} has the constraint {constraint!r}, which is enforced in pydantic models only; "
+            "use msgspec.Meta in its place, or a pydantic model"
+        )
     traits = Traits()
     _survey(root, traits, ())
     return traits
@@ -187,6 +194,8 @@ def _survey(part: Any, traits: Traits, above: tuple[int, ...]) -> None:
             traits.bounded = False
         case inspect.DateTimeType():
             traits.dated = True
+        case inspect.TimeType():
+            traits.timed = True
         case inspect.DataclassType(cls=cls) if dataclasses.is_dataclass(cls):
             traits.comparable = traits.comparable and all(each.compare for each in dataclasses.fields(cls))
         case inspect.CustomType(cls=cls):

@@ -1,6 +1,7 @@
 """What a payload may hold: values that every store keeps exactly and every reader understands.
 
-A payload is JSON text. Refused are a datetime without a zone, NaN and infinity, NUL and lone surrogates in text,
+A payload is JSON text. Refused are a datetime without a zone, a UTC offset with seconds, a time whose zone has no
+fixed offset, NaN and infinity, NUL and lone surrogates in text,
 integers beyond signed 64 bits, nesting deeper than 64 levels, and more bytes than the limit. Each of them is
 stored by some database and lost, changed or refused by another, so none of them may reach a store.
 """
@@ -11,7 +12,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from decimal import Decimal
 from enum import Enum
 from itertools import accumulate
@@ -92,8 +93,20 @@ def _own_flaw(value: object) -> str | None:
             return "text with a lone surrogate"
         case datetime() if value.utcoffset() is None:
             return "a datetime without a time zone; use an aware one, such as datetime.now(UTC)"
+        case datetime() if _has_seconds(value):
+            return "a UTC offset with seconds, which JSON has no form for; use value.astimezone(UTC)"
+        case time() if value.tzinfo is not None and value.utcoffset() is None:
+            return "a time in a zone whose offset depends on the date, so the zone would be lost; use a datetime"
+        case time() if _has_seconds(value):
+            return "a UTC offset with seconds, which JSON has no form for; use an offset in minutes"
         case _:
             return None
+
+
+def _has_seconds(value: datetime | time) -> bool:
+    """Whether the UTC offset is not a number of whole minutes, as before a country adopted a standard time."""
+    offset = value.utcoffset()
+    return offset is not None and bool(offset.seconds % 60 or offset.microseconds)
 
 
 def _has_surrogate(text: str) -> bool:
@@ -133,7 +146,9 @@ def fields_of(value: object) -> dict[str, object] | None:
         return {field.name: getattr(value, field.name, None) for field in cast(Any, kind).__attrs_attrs__}
     if hasattr(kind, "__pydantic_fields__"):
         extra = cast("dict[str, object] | None", getattr(value, "__pydantic_extra__", None))
-        return {**vars(value), **(extra or {})}
+        # Private attributes are not part of the JSON, and come back as their defaults.
+        private = cast("dict[str, object] | None", getattr(value, "__pydantic_private__", None))
+        return {**vars(value), **(extra or {}), **(private or {})}
     return None
 
 

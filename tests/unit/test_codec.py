@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -372,3 +372,71 @@ def test_pydantic_is_not_imported_for_those_who_do_not_use_it() -> None:
     code = "import sys, holdfast.jobs; sys.exit('pydantic' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+class Remembering(pydantic.BaseModel):
+    name: str
+    _secret: str | None = pydantic.PrivateAttr(default=None)
+
+
+@dataclass
+class Bounded:
+    size: Annotated[int, pydantic.Field(gt=0)]
+
+
+class BoundedModel(pydantic.BaseModel):
+    size: Annotated[int, pydantic.Field(gt=0)]
+
+
+def test_a_private_attribute_that_would_be_lost_is_refused() -> None:
+    value = Remembering(name="a")
+    codec = codec_for(Remembering)
+    assert codec.decode(codec.encode(value)) == value
+
+    value._secret = "b"
+
+    with pytest.raises(PayloadRefused, match=r"at \._secret, str would come back as None"):
+        codec.encode(value)
+    with pytest.raises(PayloadRefused, match="_secret"):
+        codec_for(list[Remembering]).encode([value])
+
+
+@pytest.mark.parametrize("annotation", [time, time | None, list[time], dict[str, time]])
+def test_a_time_in_a_zone_without_a_fixed_offset_is_refused(annotation: Any) -> None:
+    value = time(12, tzinfo=ZoneInfo("Europe/Paris"))
+    given: Any = {"a": value} if annotation == dict[str, time] else [value] if annotation == list[time] else value
+
+    with pytest.raises(PayloadRefused, match="offset depends on the date"):
+        codec_for(annotation).encode(given)
+
+
+@pytest.mark.parametrize("kind", [datetime, time])
+def test_an_offset_with_seconds_is_refused_with_the_reason(kind: Any) -> None:
+    zone = timezone(timedelta(minutes=-44, seconds=-30))
+    value = datetime(1970, 1, 1, tzinfo=zone) if kind is datetime else time(1, tzinfo=zone)
+
+    with pytest.raises(PayloadRefused, match="UTC offset with seconds"):
+        codec_for(kind).encode(value)
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        Annotated[int, pydantic.Field(gt=0)],
+        list[Annotated[int, pydantic.Field(gt=0)]],
+        Annotated[int, pydantic.Field(gt=0)] | None,
+        Annotated[str, pydantic.AfterValidator(str.upper)],
+        Bounded,
+    ],
+)
+def test_a_constraint_that_nothing_enforces_is_refused(annotation: Any) -> None:
+    with pytest.raises(TypeError, match=r"msgspec\.Meta"):
+        codec_for(annotation)
+
+
+def test_constraints_that_are_enforced_are_accepted() -> None:
+    with pytest.raises(PayloadRefused):
+        codec_for(Annotated[int, msgspec.Meta(gt=0)]).encode(-1)
+    with pytest.raises(PayloadRefused):
+        codec_for(BoundedModel).decode(b'{"size": -1}')
+    codec_for(Annotated[int, pydantic.Field(description="how many")]).encode(1)

@@ -10,14 +10,7 @@ import psycopg
 import pytest
 
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import (
-    ClaimJobs,
-    Filter,
-    ListJobs,
-    Settle,
-    Start,
-    TypeTerms,
-)
+from holdfast.operations import ClaimJobs, Filter, GetChains, ListJobs, Settle, Start, TypeTerms
 from holdfast.stores.address import open_store
 from holdfast.stores.postgres import PostgresStore, migrating
 from holdfast.stores.postgres.migrating import script, steps
@@ -178,3 +171,43 @@ def test_people_read_jobs_as_json(store: PostgresStore, connection: psycopg.Conn
 
     # What is no JSON is the codec's own, and shown as nothing.
     assert rows == [("completed", "200", "/200.png", "a", None, True), ("pending", None, None, None, None, True)]
+
+
+@pytest.mark.parametrize("name", ["information_schema", "pg_catalog", "pg_toast", "pg_temp", "pg_own"])
+def test_a_schema_of_postgresql_itself_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="belongs to PostgreSQL itself"):
+        PostgresStore(f"postgresql://localhost/shop?schema={name}")
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["job (id bigint)", "event (name text)", "migration (id bigint, app text)"],
+    ids=["job", "event", "migration"],
+)
+def test_a_schema_with_tables_of_another_application_is_left_alone(
+    server: Postgres, schema: str, connection: psycopg.Connection, table: str
+) -> None:
+    connection.execute(f"create schema {schema}".encode())
+    connection.execute(f"create table {schema}.{table}".encode())
+    store = PostgresStore(server.address(schema=schema))
+
+    with pytest.raises(ValueError, match=f"tables of another application \\({table.split()[0]}\\).*another schema="):
+        store.migrate_sync()
+
+    found = connection.execute("select count(*) from pg_tables where schemaname = %s", [schema]).fetchone()
+    assert found == (1,)
+
+
+def test_a_prepared_transaction_is_possible_without_notifications(server: Postgres, store: PostgresStore) -> None:
+    silent = PostgresStore(server.address(schema=store.schema, notify="off"))
+    job = new_job()
+
+    with psycopg.connect(host=str(server.home), port=server.port, user="postgres", dbname="postgres") as tx:
+        xid = tx.xid(1, f"holdfast-{store.schema}", "start")
+        tx.tpc_begin(xid)
+        silent.join_sync(tx).perform(Start((job,)))
+        tx.tpc_prepare()
+        tx.tpc_commit()
+    silent.close_sync()
+
+    assert store.perform_sync(GetChains((job.id,))) != [None]

@@ -58,6 +58,8 @@ def parse(url: str) -> PostgresAddress:
     connection = _read(urlunsplit(parts._replace(query=urlencode(rest))), "store")
     if not _SCHEMA.fullmatch(ours["schema"]):
         raise ValueError(f"schema={ours['schema']!r}: use small letters, digits and _, at most 31, not a digit first")
+    if ours["schema"] == "information_schema" or ours["schema"].startswith("pg_"):
+        raise ValueError(f"schema={ours['schema']!r} belongs to PostgreSQL itself; use a schema of your own")
     if not ours["pool"].isdigit() or not 1 <= int(ours["pool"]) <= 1000:
         raise ValueError(f"pool={ours['pool']!r}: the number of connections, from 1 to 1000")
     try:

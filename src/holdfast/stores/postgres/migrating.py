@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -20,6 +21,16 @@ LOCK_TIMEOUT: Final = "2s"
 TRIES: Final = 15
 STEP_SECONDS: Final = 3600.0
 """How long the steps may take together, whatever the address and the role say: a large table may have to be read."""
+
+_COLUMNS: Final = "applied_at,name,number"
+_CREATES: Final = re.compile(r"^create (?:table|view) holdfast\.(\w+)", re.MULTILINE)
+_RELATIONS: Final = """
+    select relname, (select coalesce(string_agg(attname, ',' order by attname), '')
+                       from pg_attribute where attrelid = pg_class.oid and attnum > 0 and not attisdropped)
+      from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+     where nspname = %(schema)s and relname = any(%(names)s) and relkind <> 'i'
+     order by relname
+"""
 
 _APPLIED: Final = "insert into holdfast.migration (number, name) values (%s, %s)"
 _NUMBERS: Final = "select number from holdfast.migration"
@@ -109,6 +120,7 @@ def _apply(connection: psycopg.Connection, schema: str, deadline: float) -> list
         found = connection.execute("select 1 from pg_namespace where nspname = %s", [schema]).fetchone()
         if found is None:
             connection.execute(f"create schema {quoted}".encode())
+        _refuse_foreign(connection, schema)
         done = _done(connection, schema)
         with _longer(descriptor, deadline):
             for name, text in steps().items():
@@ -127,6 +139,23 @@ def _longer(descriptor: int, deadline: float) -> Generator[None]:
             yield
     finally:
         deadlines.watch(descriptor, deadline)
+
+
+def _refuse_foreign(connection: psycopg.Connection, schema: str) -> None:
+    """ValueError where the schema has a table or view that bears the name of one of ours, and is another's."""
+    tables = connection.execute(_RELATIONS, {"schema": schema, "names": sorted(_names())}).fetchall()
+    if {_COLUMNS} <= {columns for name, columns in tables if name == "migration"}:
+        return
+    if tables:
+        raise ValueError(
+            f"schema {schema!r} already has tables of another application ({', '.join(name for name, _ in tables)}); "
+            "nothing was changed. Use another schema= in the address"
+        )
+
+
+def _names() -> set[str]:
+    """The tables and views that the steps create."""
+    return {name for text in steps().values() for name in _CREATES.findall(text)}
 
 
 def _done(connection: psycopg.Connection, schema: str) -> set[int]:
