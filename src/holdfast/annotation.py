@@ -74,7 +74,7 @@ def has_abstract_sequence(annotation: Any) -> bool:
 
 
 def unenforced(annotation: Any) -> Any:
-    """The first constraint of pydantic or annotated_types outside of a pydantic model, else None. No codec checks it."""
+    """The first constraint of pydantic or annotated_types outside a pydantic model, else None: no codec checks it."""
     return next(
         (
             constraint

@@ -41,7 +41,8 @@ def migrate(
         _print_script(run)
         return
     with run.client(creates=True) as client:
-        steps = client.store.migrate_sync()
+        with checked():
+            steps = client.store.migrate_sync()
         name = client.store.name
     shown = [tables.text(f"applied {step}") for step in steps] or [
         tables.text("nothing to do: the schema is up to date")

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from uuid import uuid4
 
 import psycopg
 import pytest
+import sqlalchemy
+from django.db import connections, migrations
+from django.db.migrations.state import ProjectState
+from typer.testing import CliRunner
 
+from holdfast.cli.app import app
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import ClaimJobs, Filter, GetChains, ListJobs, Settle, Start, TypeTerms
+from holdfast.operations import (
+    ClaimJobs,
+    Filter,
+    GetChains,
+    ListJobs,
+    Settle,
+    Start,
+    TypeTerms,
+)
 from holdfast.stores.address import open_store
 from holdfast.stores.postgres import PostgresStore, migrating
 from holdfast.stores.postgres.migrating import script, steps
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
+from tests.stores.postgres.kinds import configure_django
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
@@ -173,6 +188,61 @@ def test_people_read_jobs_as_json(store: PostgresStore, connection: psycopg.Conn
     assert rows == [("completed", "200", "/200.png", "a", None, True), ("pending", None, None, None, None, True)]
 
 
+def test_the_command_line_migrates_a_schema_of_any_name(server: Postgres, schema: str) -> None:
+    address = server.address(schema=schema)
+
+    first, second = (holdfast("migrate", "--store", address, "--json") for _ in range(2))
+
+    assert json.loads(first)["applied"] == list(steps())
+    assert json.loads(second)["applied"] == []
+
+
+def test_the_command_line_prints_the_script_and_connects_to_nothing(
+    schema: str, server: Postgres, connection: psycopg.Connection
+) -> None:
+    printed = holdfast("migrate", "--sql", "--store", f"postgresql://app@nowhere.invalid/shop?schema={schema}")
+
+    connection.execute(printed.encode())
+
+    assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
+
+
+def test_the_script_needs_no_right_to_create_a_schema_that_is_there(
+    schema: str, server: Postgres, connection: psycopg.Connection
+) -> None:
+    role = f"{schema}_role"
+    connection.execute(f'create role "{role}"; create schema "{schema}" authorization "{role}"'.encode())
+
+    connection.execute(f'set role "{role}"'.encode())
+    connection.execute(script(schema).encode())
+    connection.execute(b"reset role")
+
+    assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
+    connection.execute(f'drop owned by "{role}" cascade; drop role "{role}"'.encode())
+
+
+def test_the_script_goes_through_sqlalchemy_as_alembic_sends_it(server: Postgres, schema: str) -> None:
+    url = f"postgresql+psycopg://postgres@/postgres?host={server.home}&port={server.port}"
+    engine = sqlalchemy.create_engine(url)
+
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text(script(schema)))
+    engine.dispose()
+
+    assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
+
+
+def test_the_script_goes_through_a_migration_of_djangos(server: Postgres, schema: str) -> None:
+    configure_django()
+    operation = migrations.RunSQL(script(schema), migrations.RunSQL.noop)
+
+    with connections["default"].schema_editor() as editor:
+        operation.database_forwards("shop", editor, ProjectState(), ProjectState())
+    connections["default"].close()
+
+    assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
+
+
 @pytest.mark.parametrize("name", ["information_schema", "pg_catalog", "pg_toast", "pg_temp", "pg_own"])
 def test_a_schema_of_postgresql_itself_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="belongs to PostgreSQL itself"):
@@ -193,7 +263,10 @@ def test_a_schema_with_tables_of_another_application_is_left_alone(
 
     with pytest.raises(ValueError, match=f"tables of another application \\({table.split()[0]}\\).*another schema="):
         store.migrate_sync()
+    ended = CliRunner().invoke(app, ["migrate", "--store", server.address(schema=schema)])
 
+    assert ended.exit_code == 2
+    assert "tables of another application" in ended.output
     found = connection.execute("select count(*) from pg_tables where schemaname = %s", [schema]).fetchone()
     assert found == (1,)
 
@@ -211,3 +284,10 @@ def test_a_prepared_transaction_is_possible_without_notifications(server: Postgr
     silent.close_sync()
 
     assert store.perform_sync(GetChains((job.id,))) != [None]
+
+
+def holdfast(*arguments: str) -> str:
+    """What a command prints."""
+    result = CliRunner().invoke(app, list(arguments))
+    assert result.exit_code == 0, result.output
+    return result.stdout
