@@ -8,6 +8,7 @@ and whatever is stored can be read.
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -18,6 +19,11 @@ from msgspec import inspect
 from holdfast.annotation import has_abstract_sequence, members, name_of, unenforced
 from holdfast.errors import PayloadRefused
 from holdfast.payload import DEFAULT_LIMIT, MAX_DEPTH, difference, flaw, maybe_naive, outsized, suspect, too_deep
+
+_INPUT = re.compile(r",? ?input_value=.*, input_type=\w+", re.DOTALL)
+"""The value in an error of pydantic's."""
+_ENUM = re.compile(r"(Invalid enum value) .*?(?= - at `|$)", re.DOTALL)
+"""The value in an error of msgspec's."""
 
 _RECORDS = "use a dataclass, a TypedDict, a msgspec Struct or a pydantic model"
 
@@ -104,7 +110,8 @@ class TypeCodec:
         try:
             return self.decoder.decode(payload)
         except (ValueError, RecursionError) as error:
-            raise Misfit(f"does not fit {name_of(self.annotation)}: {_tidy(error)}") from error
+            # Without a cause: its text may contain a value of the payload.
+            raise Misfit(f"does not fit {name_of(self.annotation)}: {_tidy(error)}") from None
 
     def _encode_slowly(self, value: Any) -> bytes:
         try:
@@ -229,7 +236,10 @@ def _is_model(cls: Any) -> bool:
 
 def _write_foreign(value: Any) -> Any:
     if _is_model(type(value)):
-        return msgspec.Raw(value.model_dump_json(by_alias=True, warnings="error").encode())
+        try:
+            return msgspec.Raw(value.model_dump_json(by_alias=True, warnings="error").encode())
+        except ValueError as error:
+            raise ValueError(_INPUT.sub("", str(error))) from None
     raise _Unwritable(value)
 
 
@@ -237,7 +247,20 @@ def _read_foreign(cls: type[Any], value: Any) -> Any:
     if cls is object:
         return value
     # As JSON and not as objects: a strict model takes the text of a datetime only from JSON.
-    return cls.model_validate_json(msgspec.json.encode(value))
+    try:
+        return cls.model_validate_json(msgspec.json.encode(value))
+    except ValueError as error:
+        raise ValueError(_without_input(error)) from None
+
+
+def _without_input(error: Any) -> str:
+    """The text of an error of pydantic's without the values, which are parts of the payload."""
+    if not hasattr(error, "errors"):
+        return str(error)
+    found = error.errors(include_input=False, include_url=False, include_context=False)
+    return f"{error.title}: " + "; ".join(
+        f"{'.'.join(map(str, each['loc']))}: {each['msg']}" if each["loc"] else str(each["msg"]) for each in found
+    )
 
 
 def _kind(value: object) -> str:
@@ -246,6 +269,7 @@ def _kind(value: object) -> str:
 
 def _tidy(error: BaseException) -> str:
     text = str(error).split("\n    For further information", 1)[0]
+    text = _ENUM.sub(r"\1", text)
     text = text.replace("`", "").replace(" - at $", " at ").replace("\n", " ")
     return text if text[:2].isupper() else text[:1].lower() + text[1:]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import subprocess
 import sys
+import traceback
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -440,3 +441,33 @@ def test_constraints_that_are_enforced_are_accepted() -> None:
     with pytest.raises(PayloadRefused):
         codec_for(BoundedModel).decode(b'{"size": -1}')
     codec_for(Annotated[int, pydantic.Field(description="how many")]).encode(1)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "payload"),
+    [
+        (StrictOrder, b'{"placed": "marked-value", "id": "marked-value"}'),
+        (list[StrictOrder], b'[{"placed": "marked-value", "id": "marked-value"}]'),
+        (Colour, b'"marked-value"'),
+        (Literal["red", "blue"], b'"marked-value"'),
+        (int, b'"marked-value"'),
+        (datetime, b'"marked-value"'),
+        (UUID, b'"marked-value"'),
+        (Person, b'{"name": 1, "address": "marked-value"}'),
+    ],
+)
+def test_an_error_shows_no_value_of_a_payload(annotation: Any, payload: bytes) -> None:
+    with pytest.raises(Misfit) as caught:
+        codec_for(annotation).decode(payload)
+
+    assert "marked-value" not in "".join(traceback.format_exception(caught.value)).replace(repr(payload), "")
+
+
+def test_an_error_shows_no_value_of_an_output() -> None:
+    value = Order(no=7, total=Decimal(1))
+    value.number = "marked-value"  # type: ignore[assignment]
+
+    with pytest.raises(Misfit) as caught:
+        codec_for(Order).encode(value)
+
+    assert "marked-value" not in "".join(traceback.format_exception(caught.value))
