@@ -7,8 +7,8 @@ from torture.evidence import Evidence
 
 FEWEST = 2
 """Attempts with the reason "error", although the job was taken, that a busy machine may explain."""
-AROUND = 2_000_000
-"""Microseconds before and after an abort in which trouble with the store explains the reason "error"."""
+BEFORE = 1_000_000
+"""Microseconds before an abort in which trouble with the store explains the reason "error": then the store is asked."""
 
 
 def check_reasons(tally: Tally, evidence: Evidence) -> None:
@@ -29,8 +29,8 @@ def check_reasons(tally: Tally, evidence: Evidence) -> None:
             continue
         if reason != "error":
             told += 1
-        elif not evidence.away(note.at - AROUND, note.at + AROUND) and not any(
-            process == note.process and abs(at - note.at) < AROUND for process, at in troubles
+        elif not evidence.away(note.at - BEFORE, note.at) and not any(
+            process == note.process and abs(at - note.at) < BEFORE for process, at in troubles
         ):
             wrong.append(f"{job_id}: the handler of {token[:6]} was aborted with 'error' after its claim had ended")
     tally.counts["aborted with the reason"] = told

@@ -39,9 +39,9 @@ MUTANTS: dict[str, Mutant] = {
         {"postgres": ()},
         everywhere=(
             Edit(
-                "holdfast.client",
-                "self.store.perform if tx is None else self.store.join(tx).perform",
-                "self.store.perform",
+                "holdfast.tx_events",
+                "answer = await steps.run(joined.perform, call)",
+                "answer = await steps.run(self._store.perform, call)",
             ),
         ),
         favour=("start_with_business",),
