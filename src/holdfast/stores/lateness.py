@@ -9,12 +9,14 @@ LATE = 300 * SECOND
 """A job that has been due for longer than this finds no worker."""
 
 
-def expired(count: int, longest: Micros | None) -> Finding:
-    """Jobs whose lease ran out, the first so long ago."""
+def expired(count: int, longest: Micros | None, *, held: int = 0) -> Finding:
+    """Jobs whose lease ran out, the first so long ago. Transactions of named sessions hold `held` of them."""
     if not count or longest is None:
         return Finding("ok", "expired leases", "none")
     detail = f"{count} running jobs have lost their worker, the first {longest / SECOND:.0f} s ago"
-    return Finding("warning", "expired leases", f"{detail}; start a worker of their types")
+    if held:
+        detail = f"{detail}; open transactions hold {held} of them"
+    return Finding("warning", "expired leases", detail if held >= count else f"{detail}; start a worker of their types")
 
 
 def oldest(type: str | None, waited: Micros | None) -> Finding:

@@ -55,7 +55,7 @@ def parse(url: str) -> PostgresAddress:
     query = parse_qsl(parts.query, keep_blank_values=True)
     ours = {**_OURS, **{name: value for name, value in query if name in _OURS}}
     rest = [(name, value) for name, value in query if name not in _OURS]
-    connection = _read(urlunsplit(parts._replace(query=urlencode(rest))), "store")
+    connection = _read(urlunsplit(parts._replace(query=urlencode(rest, quote_via=quote))), "store")
     if not _SCHEMA.fullmatch(ours["schema"]):
         raise ValueError(f"schema={ours['schema']!r}: use small letters, digits and _, at most 31, not a digit first")
     if ours["schema"] == "information_schema" or ours["schema"].startswith("pg_"):

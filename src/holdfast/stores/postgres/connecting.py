@@ -17,6 +17,23 @@ from holdfast.stores.postgres.rows import SQL
 
 CONNECT_SECONDS: Final = 10
 
+IDLE_SECONDS: Final = 30
+PROBE_SECONDS: Final = 10
+PROBES: Final = 3
+DEAD_SECONDS: Final = IDLE_SECONDS + PROBES * PROBE_SECONDS
+"""After this time without an acknowledgement, either end takes the other for dead and closes the connection."""
+
+KEEPALIVES: Final = (
+    "select count(set_config(present.name, wanted.value, false)) "  # noqa: S608 - our own numbers
+    f"from (values ('tcp_keepalives_idle', '{IDLE_SECONDS}'), ('tcp_keepalives_interval', '{PROBE_SECONDS}'), "
+    f"('tcp_keepalives_count', '{PROBES}'), ('tcp_user_timeout', '{DEAD_SECONDS * 1000}')) wanted (name, value) "
+    "join pg_settings present on present.name = wanted.name where present.source = 'default'"
+)
+"""Have the server notice a client that is gone. What the server, the role or the address sets is kept.
+
+A Unix socket ignores these settings.
+"""
+
 _SESSION = SQL["session"]
 
 Connect = Callable[[], Link]
@@ -36,8 +53,7 @@ def connect(address: PostgresAddress, render: Renderer, *, limited: bool) -> Lin
             link.call_functions()
         if pid == connection.info.backend_pid:
             link.session.prepares = True
-            if limited:
-                link.execute(_limits(address))
+            link.execute(_limits(address) if limited else Statement(KEEPALIVES))
     except psycopg.Error as error:
         connection.close()
         raise NoConnection(str(error).strip()) from error
@@ -60,8 +76,7 @@ async def connect_async(address: PostgresAddress, render: Renderer, *, limited: 
             link.call_functions()
         if pid == connection.info.backend_pid:
             link.session.prepares = True
-            if limited:
-                await link.execute(_limits(address))
+            await link.execute(_limits(address) if limited else Statement(KEEPALIVES))
     except psycopg.Error as error:
         link.close()
         raise NoConnection(str(error).strip()) from error
@@ -91,7 +106,7 @@ def _limits(address: PostgresAddress) -> Statement:
     return Statement(
         f"select set_config('statement_timeout', '{milliseconds}', false), "
         "set_config('default_transaction_isolation', 'read committed', false), "
-        "set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false)"
+        f"set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false), ({KEEPALIVES})"
     )
 
 
@@ -100,8 +115,9 @@ def connection_parameters(address: PostgresAddress) -> dict[str, Any]:
     settings = {
         "application_name": "holdfast",
         "connect_timeout": min(CONNECT_SECONDS, math.ceil(address.deadline)),
-        "keepalives_idle": 30,
-        "keepalives_interval": 10,
-        "keepalives_count": 3,
+        "keepalives_idle": IDLE_SECONDS,
+        "keepalives_interval": PROBE_SECONDS,
+        "keepalives_count": PROBES,
+        "tcp_user_timeout": DEAD_SECONDS * 1000,
     }
     return {**settings, **address.connection, "autocommit": True, "prepare_threshold": None}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from holdfast.clock import SECOND
 from holdfast.operations import Examine, Finding
 from holdfast.sql.plan import Plan, Row, Statement
 from holdfast.stores import lateness
@@ -14,6 +16,7 @@ _SERVER = SQL["examine_server"]
 _HORIZON = SQL["examine_horizon"]
 _EXPIRED = SQL["examine_expired"]
 _OLDEST = SQL["examine_oldest"]
+_HOLDERS = SQL["examine_holders"]
 
 OLDEST_SERVER = 130000
 DEAD = 50_000
@@ -37,7 +40,9 @@ def examine(turn: Turn, op: Examine) -> Plan[list[Finding]]:
             Finding("warning", "notifications", f"the server's queue is {queue:.0%} full: a listener sleeps")
         )
     ((expired, longest),) = yield Statement(_EXPIRED, {"now": turn.clock})
-    findings.append(lateness.expired(expired, longest))
+    holders = (yield Statement(_HOLDERS, {"now": turn.clock})) if expired else []
+    findings.append(lateness.expired(expired, longest, held=len({holder[0] for holder in holders})))
+    findings += _held(holders)
     oldest = yield Statement(_OLDEST, {"now": turn.clock})
     findings.append(lateness.oldest(*oldest[0]) if oldest else lateness.oldest(None, None))
     return findings
@@ -75,3 +80,26 @@ def _horizon(holders: list[Row]) -> Iterator[Finding]:
         yield Finding("warning", "old snapshot", text + end)
     if not holders:
         yield Finding("ok", "old snapshot", "none")
+
+
+def _held(holders: list[Row]) -> Iterator[Finding]:
+    """Sessions that hold jobs whose lease ran out, and what ends them."""
+    for job_id, late, pid, certain, kind, role, detail in holders:
+        holds = "holds" if certain else "may hold"
+        text = f"session {pid} ({detail}) {holds} job {job_id}, whose lease ran out {late / SECOND:.0f} s ago"
+        yield Finding("warning", "held job", f"{text}; {_ENDS[kind].format(pid=pid, role=role)}")
+
+
+_ENDS: Final = {
+    "attempt": "its worker is gone: the next worker of its type ends this session, and so does cancelling the job",
+    "protected": "its worker is gone, but this role may not end sessions of role {role}: "
+    "end it as role {role} with select pg_terminate_backend({pid}), or make this role a member",
+    "hidden": "this role may not see what a session of role {role} does, and does not end it: "
+    "end it as role {role} with select pg_terminate_backend({pid})",
+    "untracked": "track_activities is off, so no worker can tell whether it commits: "
+    "end it with select pg_terminate_backend({pid})",
+    "committing": "it waits for its COMMIT and is never terminated: look for a synchronous standby that is away",
+    "application": "it belongs to the application and is never terminated: "
+    "commit or roll back, or end it with select pg_terminate_backend({pid})",
+}
+"""By the kind of session: how it ends."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from msgspec.structs import replace
 
 from holdfast import failure
@@ -13,16 +15,20 @@ from holdfast.record import Claim, Record, Status
 from holdfast.sql.plan import Plan, Row, Statement
 from holdfast.stores.postgres import chains, locks
 from holdfast.stores.postgres.rows import SQL, WIDTH, lost, record
-from holdfast.stores.postgres.turn import Turn
+from holdfast.stores.postgres.turn import COMMIT, Turn
+
+log = logging.getLogger("holdfast")
 
 _CLAIM = SQL["claim"]
 _CLAIM_MARKED = SQL["claim_marked"]
 _CLAIMED_BEFORE = SQL["claimed_before"]
 _RENEW = SQL["renew"]
 _GUARD = SQL["guard"]
+_GUARD_LOST = SQL["guard_lost"]
 _PROGRESS = SQL["progress"]
 _REAP_EXPIRED = SQL["reap_expired"]
 _REAP = SQL["reap"]
+_END_LOST_ATTEMPTS = SQL["end_lost_attempts"]
 _RENEW_PAUSE = SQL["renew_pause"]
 
 RENEW_ROUNDS = 20
@@ -99,10 +105,11 @@ def renew(turn: Turn, op: Renew) -> Plan[dict[Claim, LostReason]]:
 
 
 def guard(turn: Turn, op: Guard) -> Plan[None]:
-    rows = yield Statement(_GUARD, {"id": op.claim.job_id})
+    if (yield Statement(_GUARD, {"id": op.claim.job_id, "token": op.claim.token})):
+        return
+    rows = yield Statement(_GUARD_LOST, {"id": op.claim.job_id})
     status, token = rows[0] if rows else (None, None)
-    if reason := lost(status, token, op.claim.token):
-        raise ClaimLost(op.claim.job_id, reason)
+    raise ClaimLost(op.claim.job_id, lost(status, token, op.claim.token) or "taken_by_another_worker")
 
 
 def progress(turn: Turn, op: ReportProgress) -> Plan[LostReason | None]:
@@ -133,7 +140,16 @@ def reap(turn: Turn, op: Reap) -> Plan[list[Reaped]]:
             "limit": op.limit,
         },
     )
-    rows = yield from _unhindered(rows)
+    passed_over: list[int] = rows[0][-1]
+    reaped = yield from _reap(turn, [row for row in rows if row[0] is not None])
+    if passed_over:
+        yield COMMIT
+        yield from _end_lost_attempts(turn, passed_over)
+    return reaped
+
+
+def _reap(turn: Turn, expired: list[Row]) -> Plan[list[Reaped]]:
+    rows = yield from _unhindered(expired)
     if not rows:
         return []
     reaped = [_take_back(turn, record(row)) for row in rows]
@@ -151,6 +167,15 @@ def reap(turn: Turn, op: Reap) -> Plan[list[Reaped]]:
     yield from chains.broken(turn, [job.chain_id for job in over if job.id in awaited])
     yield from turn.recorded()
     return reaped
+
+
+def _end_lost_attempts(turn: Turn, seqs: list[int]) -> Plan[None]:
+    """Terminate the sessions of workers that are gone and still hold these expired jobs.
+
+    The next reap takes the jobs back: a session that is terminated holds its locks for another moment.
+    """
+    for job_id, pid in (yield Statement(_END_LOST_ATTEMPTS, {"seqs": seqs, "now": turn.clock})):
+        log.warning("terminated session %s: its worker is gone, and its transaction held job %s", pid, job_id)
 
 
 def _unhindered(rows: list[Row]) -> Plan[list[Row]]:

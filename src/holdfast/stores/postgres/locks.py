@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple, TypeVar
 
+from holdfast.clock import Micros
 from holdfast.sql.plan import Plan, Statement
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.turn import HELD, LET_GO, TRY, Turn
@@ -37,8 +38,8 @@ class _Held:
         changed = set(wanted.changed) - self._changed
         return Wanted(changed, set(wanted.kept) - self._kept - self._changed - changed)
 
-    def lock(self, wanted: Wanted, first: int | None = None) -> Plan[None]:
-        """Lock what is free; only the first is waited for."""
+    def lock(self, wanted: Wanted, first: int | None = None, *, now: Micros | None = None) -> Plan[None]:
+        """Lock what is free; only the first is waited for. A session of a worker that is gone is terminated instead."""
         kept = set(wanted.kept).difference(wanted.changed)
         rows = yield Statement(
             _LOCK,
@@ -47,6 +48,7 @@ class _Held:
                 "kept": sorted(kept),
                 "first": None if first in kept else first,
                 "first_kept": first if first in kept else None,
+                "now": now,
             },
         )
         for seq, to_change in rows:
@@ -71,7 +73,7 @@ def hold(turn: Turn, look: Look[T], *, keys: Callable[[], Plan[None]] | None = N
     first: int | None = None
     while any(wanted):
         held = _Held()
-        yield from held.lock(wanted, first)
+        yield from held.lock(wanted, first, now=turn.clock)
         if first is not None:
             yield from turn.ask_again()
         found, wanted = yield from look()
@@ -88,7 +90,7 @@ def hold(turn: Turn, look: Look[T], *, keys: Callable[[], Plan[None]] | None = N
         if keys is not None:
             # The job is only waited for, not kept: who waits for keys holds no job either.
             alone = Wanted([first]) if first in busy.changed else Wanted([], [first])
-            yield from _Held().lock(alone, first)
+            yield from _Held().lock(alone, first, now=turn.clock)
             first = None
             yield LET_GO
             yield from turn.ask_again()
@@ -101,5 +103,5 @@ def hold_free(seqs: Collection[int]) -> Plan[set[int]]:
     """Lock jobs that will change without waiting for any transaction; answers those that could be."""
     if not seqs:
         return set()
-    parameters = {"seqs": sorted(seqs), "kept": [], "first": None, "first_kept": None}
+    parameters = {"seqs": sorted(seqs), "kept": [], "first": None, "first_kept": None, "now": None}
     return {seq for seq, _ in (yield Statement(_LOCK, parameters))}

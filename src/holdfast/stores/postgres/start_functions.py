@@ -148,7 +148,7 @@ FUNCTIONS: Final = (
     StartFunction("find_ids", ("text", "text")),
     StartFunction("find_keys", ("bigint", "text")),
     StartFunction("lock_keys", ("integer",), _NOW),
-    StartFunction("lock_jobs", ("bigint", "boolean")),
+    StartFunction("lock_jobs", ("bigint", "boolean"), _NOW),
     StartFunction("tails", ("text", "bigint", "text", "text", "boolean")),
     StartFunction("await"),
     StartFunction(

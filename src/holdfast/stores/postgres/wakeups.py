@@ -27,7 +27,7 @@ import psycopg
 from holdfast.coalescing import Gap, Gathered
 from holdfast.stores.postgres import notification
 from holdfast.stores.postgres.address import PostgresAddress
-from holdfast.stores.postgres.connecting import connection_parameters
+from holdfast.stores.postgres.connecting import KEEPALIVES, connection_parameters
 from holdfast.stores.postgres.deadline import deadlines
 from holdfast.stores.postgres.notification import Message, Voice
 from holdfast.stores.postgres.self_test import SelfTest
@@ -150,6 +150,7 @@ class PostgresWakeups:
         direct = row is not None and row[0] == connection.info.backend_pid
         if direct:
             self._execute(connection, notification.UNSYNCED)
+            self._execute(connection, KEEPALIVES)
         heard = deque[str | bytes]()
         connection.add_notify_handler(lambda notify: heard.append(notify.payload))  # what comes along with an answer
         test, gap = SelfTest(), self._gap

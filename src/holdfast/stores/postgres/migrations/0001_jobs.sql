@@ -161,3 +161,64 @@ select seq, id, type, chain_id, chain_index, status, priority, attempt, nullif(m
        holdfast.as_time(started_at) as started_at, holdfast.as_time(finished_at) as finished_at,
        holdfast.as_time(leased_until) as leased_until, holdfast.as_time(expires_at) as expires_at
   from holdfast.job;
+
+-- The application_name of a worker's session while its transaction holds a job. The token must not appear in a log.
+create function holdfast.attempt_name(id text, token text) returns text language sql stable parallel safe
+    as $$ select 'holdfast attempt ' || left(encode(sha256(convert_to(id || ' ' || token, 'UTF8')), 'hex'), 32) $$;
+
+-- True if the statement that a session runs is its COMMIT. Comments before it do not count.
+create function holdfast.commits(state text, query text, wait_event text) returns boolean language sql immutable parallel safe
+    as $$ select coalesce(wait_event = 'SyncRep', false) or (state <> 'idle in transaction' and
+          query ~* '^(\s|;|--[^\n]*\n|/\*([^*]|\*+[^*/])*\*+/)*(commit|end|prepare\s+transaction)\M') $$;
+
+-- True if this role may terminate sessions of that role.
+create function holdfast.may_terminate(role oid) returns boolean language sql stable parallel safe
+    as $$ select (pg_has_role(role, 'usage') or pg_has_role('pg_signal_backend', 'usage'))
+             and (current_setting('is_superuser') = 'on'
+                  or not exists (select 1 from pg_roles where pg_roles.oid = role and pg_roles.rolsuper)) $$;
+
+-- Sessions of workers that are gone, each with the job that its open transaction holds.
+-- The transaction holds the job for key share, so the renewals of a live worker go on: an expired lease means that the
+-- worker is gone. After its settlement it holds the job for update, which stops renewals until the COMMIT. Therefore the
+-- session must also have been silent for a whole lease. A session whose COMMIT runs may be that of a live worker.
+create function holdfast.lost_attempts(wanted bigint[], session integer, given bigint)
+    returns table (seq bigint, job_id text, pid integer) language sql volatile as $$
+    select job.seq, job.id, activity.pid
+      from holdfast.job
+      join pg_stat_activity activity on activity.application_name = holdfast.attempt_name(job.id, job.token)
+     where job.seq = any(wanted) and job.status = 'running' and job.leased_until <= holdfast.clock(given)
+       and (session is null or activity.pid = session)
+       and activity.datname = current_database() and activity.backend_type = 'client backend'
+       and activity.state in ('active', 'idle in transaction', 'fastpath function call')
+       and activity.xact_start is not null
+       and activity.state_change <= clock_timestamp()
+                                    - (job.leased_until - job.renewed_at) * interval '1 microsecond'
+       and not holdfast.commits(activity.state, activity.query, activity.wait_event)
+       and holdfast.may_terminate(activity.usesysid)
+       and exists (select 1
+                     from pg_locks held
+                    where held.pid = activity.pid and held.locktype = 'relation' and held.granted
+                      and held.relation = 'holdfast.job'::regclass) $$;
+
+-- Terminate the sessions of lost attempts that hold these jobs. The rows of the jobs are free when the sessions have ended.
+-- Each session is checked again in the statement that terminates it: the server caches pg_stat_activity until the end of
+-- the transaction unless the cache is cleared. An older snapshot may show a lease that has been renewed since.
+create function holdfast.end_lost_attempts(wanted bigint[], given bigint)
+    returns table (job_id text, pid integer) language plpgsql volatile as $$
+declare
+    lost record;
+begin
+    if current_setting('transaction_isolation') <> 'read committed'
+       or not exists (select 1 from holdfast.job
+                       where job.seq = any(wanted) and job.status = 'running' and job.leased_until <= holdfast.clock(given)) then
+        return;
+    end if;
+    perform pg_stat_clear_snapshot();
+    for lost in select * from holdfast.lost_attempts(wanted, null, given) loop
+        perform pg_stat_clear_snapshot();
+        return query
+        select again.job_id, again.pid
+          from holdfast.lost_attempts(array[lost.seq], lost.pid, given) again
+         where pg_terminate_backend(again.pid);
+    end loop;
+end $$;

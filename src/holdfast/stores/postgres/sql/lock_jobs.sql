@@ -3,10 +3,19 @@
 -- application's code runs, and no key update does not wait for it: two attempts that name each other's chain as a blocker
 -- do not wait for each other.
 -- first, first_kept: waited for if need be, before any other is taken, so that who waits holds none of them.
-with waited_for as materialized (
-    select job.seq from holdfast.job where job.seq = :first::bigint for update
+-- The session of a worker that is gone is not waited for: it is terminated if it holds the first job.
+with ended as materialized (
+    select count(*) as sessions
+      from holdfast.end_lost_attempts(array[coalesce(:first::bigint, :first_kept::bigint)], :now::bigint)
+     where coalesce(:first::bigint, :first_kept::bigint) is not null
+), waited_for as materialized (
+    select job.seq from holdfast.job
+     where job.seq = :first::bigint and (select ended.sessions from ended) >= 0
+       for update
 ), waited_for_kept as materialized (
-    select job.seq from holdfast.job where job.seq = :first_kept::bigint for no key update
+    select job.seq from holdfast.job
+     where job.seq = :first_kept::bigint and (select ended.sessions from ended) >= 0
+       for no key update
 ), free as materialized (
     select job.seq
       from holdfast.job

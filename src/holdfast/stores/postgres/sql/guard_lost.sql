@@ -1,0 +1,2 @@
+-- guard_lost: how a job stands whose claim is not good.
+select job.status, job.token from holdfast.job where job.id = :id::text

@@ -1,0 +1,90 @@
+"""Both ends of our connections notice that the other one is gone: after a minute, unless somebody set another time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from holdfast.sql.plan import Statement
+from holdfast.stores.postgres.address import parse
+from holdfast.stores.postgres.connecting import connect, connect_async, connection_parameters
+from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.stores.postgres.wakeups import PostgresWakeups
+from tests.servers.postgres import Postgres
+from tests.stores.postgres.swapper import swapping_pooler
+
+RENDER = Renderer.of("holdfast", Style.NUMBERED)
+NAMES = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
+SHOW = Statement(
+    "select " + ", ".join(f"current_setting('{name}')" for name in NAMES)
+)
+SOURCES = Statement("select count(*) from pg_settings where name like 'tcp\\_%' and source = 'session'")
+OURS = [("30", "10", "3", "60000")]
+
+
+@pytest.mark.parametrize("limited", [True, False], ids=["for verbs", "for transactions"])
+def test_the_server_notices_that_a_client_is_gone(server: Postgres, limited: bool) -> None:
+    link = connect(parse(server.tcp_address()), RENDER, limited=limited)
+
+    assert link.execute(SHOW) == OURS
+    link.close()
+
+
+@pytest.mark.parametrize("limited", [True, False], ids=["for verbs", "for transactions"])
+async def test_the_server_notices_that_an_async_client_is_gone(server: Postgres, limited: bool) -> None:
+    link = await connect_async(parse(server.tcp_address()), RENDER, limited=limited)
+
+    assert await link.execute(SHOW) == OURS
+    link.close()
+
+
+def test_the_server_notices_that_a_listener_is_gone(server: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    execute: Callable[..., psycopg.Cursor] = PostgresWakeups._execute  # pyright: ignore[reportPrivateUsage]
+
+    def spy(wakeups: PostgresWakeups, connection: psycopg.Connection, query: str) -> psycopg.Cursor:
+        cursor = execute(wakeups, connection, query)
+        if "pg_settings" in query:
+            shown.extend(connection.execute(SHOW.sql.encode()).fetchall())
+        return cursor
+
+    monkeypatch.setattr(PostgresWakeups, "_execute", spy)
+    wakeups = PostgresWakeups(parse(server.tcp_address()))
+    wakeups.open()
+    wakeups.close()
+
+    assert shown == OURS
+
+
+def test_what_the_address_sets_stays(server: Postgres) -> None:
+    link = connect(parse(server.tcp_address(options="-c%20tcp_keepalives_idle%3D77")), RENDER, limited=True)
+
+    assert link.execute(SHOW) == [("77", "10", "3", "60000")]
+    link.close()
+
+
+def test_a_unix_socket_has_no_keepalives(server: Postgres) -> None:
+    link = connect(parse(server.address()), RENDER, limited=True)
+
+    assert link.execute(SHOW) == [("0", "0", "0", "0")]
+    link.close()
+
+
+def test_nothing_is_set_in_a_session_behind_a_pooler(server: Postgres) -> None:
+    with swapping_pooler(server.port) as port:
+        link = connect(parse(server.tcp_address(port=port)), RENDER, limited=True)
+
+        assert link.execute(SOURCES) == [(0,)]
+        link.close()
+
+
+def test_a_client_notices_that_the_server_is_gone(server: Postgres) -> None:
+    ours = connection_parameters(parse(server.tcp_address()))
+    given = connection_parameters(parse(server.tcp_address(tcp_user_timeout="5000", keepalives_idle="7")))
+
+    assert ours["tcp_user_timeout"] == 60_000
+    assert ours["keepalives_idle"] == 30
+    assert (given["tcp_user_timeout"], given["keepalives_idle"]) == ("5000", "7")
