@@ -21,6 +21,8 @@ QUICK = Retry(initial=0.05, multiplier=2, maximum=0.5, jitter=0.2, max_attempts=
 _MEASURED = 1_000_000
 HUGE = 2 << 20
 """Bytes: more than is kept of anything."""
+LONGEST_INSIDE = 0.3
+"""Seconds that a handler sleeps inside its transaction. A few connections serve all transactions of a process."""
 FEW = Retry(initial=0.05, jitter=0, max_attempts=3)
 
 Deed = Literal[
@@ -263,6 +265,9 @@ async def _end(attempt: Attempt, plan: Plan) -> str:
     async with attempt.complete() as done:
         await _enter(done.tx, attempt)
         _close(attempt, plan)
+        if plan.deed == "sleep" and _is_postgres(done.tx):
+            # Other stores have one writer at a time. The nemesis looks for attempts that are inside their transaction.
+            await asyncio.sleep(min(plan.seconds, LONGEST_INSIDE))
         if plan.effect:
             await done.start(effect.bind(), key=_effect_key(attempt))
         return done.output(token)
@@ -275,9 +280,13 @@ async def _enter(tx: Any, attempt: Attempt) -> None:
 
 
 def _insert(tx: Any) -> str:
-    mark = "%s" if type(tx).__module__.startswith("psycopg") else "?"
+    mark = "%s" if _is_postgres(tx) else "?"
     table = "torture.ledger" if mark == "%s" else "torture_ledger"
     return f"insert into {table} (job, attempt, token) values ({mark}, {mark}, {mark})"  # noqa: S608
+
+
+def _is_postgres(tx: Any) -> bool:
+    return type(tx).__module__.startswith("psycopg")
 
 
 def _entry(attempt: Attempt | SyncAttempt) -> tuple[str, int, str]:

@@ -10,7 +10,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Literal
 
 Mode = Literal["pass", "delay", "stall", "refuse"]
@@ -38,12 +38,15 @@ class Proxy:
         """Connections that went dead so far."""
         self.given_up = 0
         """Of the dead ones, those that their client used, got no answer on, and hung up."""
+        self.lost = 0
+        """Connections whose client disappeared without the server's knowledge."""
         self.accepted = 0
         self.most = 0
         """Connections at once."""
         self._lock = threading.Lock()
         self._pairs: set[Pair] = set()
         self._dead: set[Pair] = set()
+        self._lost: set[Pair] = set()
         self._closed = False
         threading.Thread(target=self._accept, name="proxy", daemon=True).start()
 
@@ -63,6 +66,28 @@ class Proxy:
             self._dead |= dying
             self.dead += len(dying)
         return len(dying)
+
+    def client_of(self, port: int) -> int | None:
+        """The port of the client whose bytes reach the server from this port."""
+        with self._lock:
+            return next((_far(client) for client, server in self._pairs if _near(server) == port), None)
+
+    def lose(self, ports: Collection[int]) -> set[Pair]:
+        """Have the clients at these ports disappear; answers their connections.
+
+        The server receives nothing more of them, neither bytes nor FIN nor reset, until `release`.
+        """
+        with self._lock:
+            lost = {pair for pair in self._pairs if _far(pair[0]) in ports}
+            self._lost |= lost
+            self._dead |= lost
+            self.lost += len(lost)
+        return lost
+
+    def release(self, lost: Iterable[Pair]) -> None:
+        """Close what clients that disappeared left open at the server."""
+        for pair in lost:
+            self._hang_up(pair)
 
     def reset(self, share: float = 1.0) -> int:
         """Cut connections with a reset; answers how many. Dead ones hear nothing of it."""
@@ -109,7 +134,10 @@ class Proxy:
         except (OSError, ValueError):
             pass
         finally:
-            self._hang_up(pair)
+            if pair in self._lost:
+                pair[0].close()
+            else:
+                self._hang_up(pair)
 
     def _exchange(self, pair: Pair) -> None:
         """Until one end hangs up, or an answer is to be cut off."""
@@ -173,7 +201,24 @@ class Proxy:
         with self._lock:
             self._pairs.discard(pair)
             self._dead.discard(pair)
+            self._lost.discard(pair)
         for end in pair:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
+
+
+def _near(end: socket.socket) -> int | None:
+    """The port of our own end of a connection; None if it is closed."""
+    try:
+        return int(end.getsockname()[1])
+    except OSError:
+        return None
+
+
+def _far(end: socket.socket) -> int | None:
+    """The port of the other end."""
+    try:
+        return int(end.getpeername()[1])
+    except OSError:
+        return None

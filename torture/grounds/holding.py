@@ -20,6 +20,27 @@ def connections(pids: Iterable[int], port: int) -> dict[int, int]:
     return {pid: sum(link in ours for link in _open(pid)) for pid in pids}
 
 
+def owner(near: int, port: int) -> int | None:
+    """The process that holds the connection from a port of this machine to another; None if there is none."""
+    wanted = {link for link, local in _sockets_to(port).items() if local == near}
+    pids = (int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit())
+    return next((pid for pid in pids if wanted.intersection(_open(pid))), None) if wanted else None
+
+
+def ports(pid: int, port: int) -> set[int]:
+    """The ports from which a process is connected to this port."""
+    ours = _sockets_to(port)
+    return {ours[link] for link in _open(pid) if link in ours}
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped the process, or it has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "TtZX"
+    except OSError:
+        return True
+
+
 def connections_told(held: dict[int, int], *, served: int, allowed: int) -> dict[str, Any]:
     """What processes hold of a server, beside what it serves and what one of them may have."""
     most = max(held.values(), default=0)
@@ -48,11 +69,12 @@ def _open(pid: int) -> list[str]:
     return found
 
 
-def _sockets_to(port: int) -> set[str]:
-    found: set[str] = set()
+def _sockets_to(port: int) -> dict[str, int]:
+    """By the name of its descriptor, the local port of each connection to this port."""
+    found: dict[str, int] = {}
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
         # 0: 0100007F:C0DE 0100007F:1538 01 00000000:00000000 00:00000000 00000000 0 0 4711 ...
         fields = line.split()
         if fields[3] == _ESTABLISHED and int(fields[2].rpartition(":")[2], 16) == port:
-            found.add(f"socket:[{fields[9]}]")
+            found[f"socket:[{fields[9]}]"] = int(fields[1].rpartition(":")[2], 16)
     return found

@@ -18,6 +18,7 @@ from torture.audit import COLUMNS, Change
 from torture.grounds import holding
 from torture.grounds.disk import Disk, limited, own_disk
 from torture.grounds.ground import AT_ONCE, Fault, Ground, settled
+from torture.grounds.host_loss import lose_host
 from torture.grounds.proxied import proxy_faults
 from torture.grounds.sqlite import audited
 from torture.proxy import Proxy
@@ -106,6 +107,7 @@ class PostgresGround(Ground):
             Fault("server stop fast", lambda seconds: self._restart(SIGINT, seconds), longest=0.5),
             Fault("pinned snapshot", self._pin, outage=False, longest=3.0),
             Fault("row locked by a stranger", self._lock, outage=False, longest=1.0),
+            Fault("host lost", lambda seconds: lose_host(self.proxy, self._rows), outage=False),
         ]
 
     def _terminate(self, seconds: float) -> bool:
@@ -220,6 +222,7 @@ class PostgresGround(Ground):
             "connections made": self.proxy.accepted,
             "connections gone dead": self.proxy.dead,
             "of them hung up by their client": self.proxy.given_up,
+            "connections of lost hosts": self.proxy.lost,
             "most connections": self.proxy.most,
             "connection limit": MOST_CONNECTIONS,
         }

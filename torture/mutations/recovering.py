@@ -32,6 +32,17 @@ MUTANTS: dict[str, Mutant] = {
             "redis": (Edit("reap.lua", "'-inf', int(now)", "'-inf', int(now + 900000)"),),
         },
     ),
+    "lost hosts keep their locks": Mutant(
+        "the termination of sessions whose worker is gone",
+        (10,),
+        {
+            "postgres": (
+                Edit("holdfast.stores.postgres.holding", "    if passed_over:\n", "    if passed_over and False:\n"),
+                postgres("lock_jobs", "where :first::bigint is not null", "where false"),
+            )
+        },
+        faults=("host lost",),
+    ),
     "attempts without end": Mutant(
         "the limit of attempts when a lease is lost",
         (8, 11),

@@ -18,9 +18,7 @@ from tests.stores.postgres.swapper import swapping_pooler
 
 RENDER = Renderer.of("holdfast", Style.NUMBERED)
 NAMES = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
-SHOW = Statement(
-    "select " + ", ".join(f"current_setting('{name}')" for name in NAMES)
-)
+SHOW = Statement("select " + ", ".join(f"current_setting('{name}')" for name in NAMES))
 SOURCES = Statement("select count(*) from pg_settings where name like 'tcp\\_%' and source = 'session'")
 OURS = [("30", "10", "3", "60000")]
 

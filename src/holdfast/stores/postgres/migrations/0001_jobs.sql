@@ -179,26 +179,27 @@ create function holdfast.may_terminate(role oid) returns boolean language sql st
 
 -- Sessions of workers that are gone, each with the job that its open transaction holds.
 -- The transaction holds the job for key share, so the renewals of a live worker go on: an expired lease means that the
--- worker is gone. After its settlement it holds the job for update, which stops renewals until the COMMIT. Therefore the
--- session must also have been silent for a whole lease. A session whose COMMIT runs may be that of a live worker.
+-- worker is gone. Its settlement locks the job for update, and no renewal passes until the COMMIT. So a session that has
+-- written jobs must also have been silent for a whole lease. A session whose COMMIT runs may be that of a live worker.
 create function holdfast.lost_attempts(wanted bigint[], session integer, given bigint)
     returns table (seq bigint, job_id text, pid integer) language sql volatile as $$
     select job.seq, job.id, activity.pid
       from holdfast.job
       join pg_stat_activity activity on activity.application_name = holdfast.attempt_name(job.id, job.token)
+     cross join lateral (
+        select count(*) > 0 as locked, coalesce(bool_or(locks.mode = 'RowExclusiveLock'), false) as written
+          from pg_locks locks
+         where locks.pid = activity.pid and locks.locktype = 'relation' and locks.granted
+           and locks.relation = 'holdfast.job'::regclass) held
      where job.seq = any(wanted) and job.status = 'running' and job.leased_until <= holdfast.clock(given)
        and (session is null or activity.pid = session)
        and activity.datname = current_database() and activity.backend_type = 'client backend'
        and activity.state in ('active', 'idle in transaction', 'fastpath function call')
-       and activity.xact_start is not null
-       and activity.state_change <= clock_timestamp()
-                                    - (job.leased_until - job.renewed_at) * interval '1 microsecond'
+       and activity.xact_start is not null and held.locked
        and not holdfast.commits(activity.state, activity.query, activity.wait_event)
-       and holdfast.may_terminate(activity.usesysid)
-       and exists (select 1
-                     from pg_locks held
-                    where held.pid = activity.pid and held.locktype = 'relation' and held.granted
-                      and held.relation = 'holdfast.job'::regclass) $$;
+       and (not held.written or activity.state_change
+                                <= clock_timestamp() - (job.leased_until - job.renewed_at) * interval '1 microsecond')
+       and holdfast.may_terminate(activity.usesysid) $$;
 
 -- Terminate the sessions of lost attempts that hold these jobs. The rows of the jobs are free when the sessions have ended.
 -- Each session is checked again in the statement that terminates it: the server caches pg_stat_activity until the end of
