@@ -146,6 +146,23 @@ def test_a_dead_connection_does_not_tell_that_the_server_hung_up(proxy: Proxy, s
             client.recv(100)
 
 
+def test_the_server_does_not_notice_that_a_client_is_lost_before_its_release(proxy: Proxy, server: Echo) -> None:
+    with connect(proxy) as client:
+        client.sendall(b"one")
+        client.recv(100)
+        lost = proxy.lose({client.getsockname()[1]})
+        client.sendall(b"two")
+    with connect(proxy) as another:
+        another.sendall(b"three")
+        assert another.recv(100) == b"three"
+
+    assert server.heard == [b"one", b"three"]
+    (pair,) = lost
+    assert pair[1].fileno() != -1, "the server's end is open"
+    proxy.release(lost)
+    assert pair[1].fileno() == -1
+
+
 def test_half_open_connections_count_once_somebody_gave_one_up(proxy: Proxy) -> None:
     harm = {fault.kind: fault for fault in proxy_faults(proxy, b"", deadline=0.2)}["half-open connections"].harm
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from typing import Any
 
 import psycopg
 import pytest
@@ -110,23 +111,34 @@ def test_a_silent_attempt_with_an_expired_lease_is_ended_and_reaped(
     abandon(tx)
 
 
-@pytest.mark.parametrize("verb", [Cancel, Delete, LockChain])
+def cancel(chain_id: str) -> Cancel:
+    return Cancel((chain_id,), b"null")
+
+
+def delete(chain_id: str) -> Delete:
+    return Delete((chain_id,))
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [cancel, delete, LockChain],
+    ids=["cancel", "delete", "completing"],
+)
 @pytest.mark.parametrize("joined", [False, True], ids=["by itself", "in the application's transaction"])
 def test_who_wants_the_job_ends_the_lost_attempt_without_a_reaper(
-    server: Postgres, store: PostgresStore, connection: psycopg.Connection, verb: type, joined: bool
+    server: Postgres,
+    store: PostgresStore,
+    connection: psycopg.Connection,
+    operation: Callable[[str], Operation[Any]],
+    joined: bool,
 ) -> None:
     job = claimed(store)
     tx, pid = attempt_of(store, job)
     wait_until_silent(connection, pid)
-    operation: Operation[object] = {
-        Cancel: Cancel((job.chain_id,), b"null"),
-        Delete: Delete((job.chain_id,)),
-        LockChain: LockChain(job.chain_id),
-    }[verb]
 
     with server.connect() as application, application.transaction():
         performs = store.join_sync(application).perform if joined else store.perform_sync
-        performs(operation)
+        performs(operation(job.chain_id))
 
     assert not is_there(connection, pid)
     abandon(tx)

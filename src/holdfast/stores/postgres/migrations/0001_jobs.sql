@@ -174,7 +174,7 @@ create function holdfast.commits(state text, query text, wait_event text) return
 -- True if this role may terminate sessions of that role.
 create function holdfast.may_terminate(role oid) returns boolean language sql stable parallel safe
     as $$ select (pg_has_role(role, 'usage') or pg_has_role('pg_signal_backend', 'usage'))
-             and (current_setting('is_superuser') = 'on'
+             and ((select pg_roles.rolsuper from pg_roles where pg_roles.rolname = current_user)
                   or not exists (select 1 from pg_roles where pg_roles.oid = role and pg_roles.rolsuper)) $$;
 
 -- Sessions of workers that are gone, each with the job that its open transaction holds.
