@@ -308,13 +308,22 @@ def test_a_commit_that_waits_for_a_standby_is_never_ended(own_server: Postgres) 
     job = claimed(store)
     tx, pid = attempt_of(store, job)
     tx.perform(Settle((completed(job),)))
-    with own_server.connect() as connection, ThreadPoolExecutor(1) as pool:
+    with own_server.connect() as connection, own_server.connect() as probe, ThreadPoolExecutor(2) as pool:
+        connection.execute("create table probed (n int)")
         connection.execute("alter system set synchronous_standby_names = 'away'")
         connection.execute("select pg_reload_conf()")
-        wait_until(lambda: connection.execute("show synchronous_standby_names").fetchone() == ("away",))
+
+        def waits(pid: int) -> bool:
+            waiting = "select wait_event = 'SyncRep' from pg_stat_activity where pid = %s"
+            return connection.execute(waiting, [pid]).fetchone() == (True,)
+
+        # The new setting counts once the checkpointer has read it. Until then a commit does not wait.
+        probing = pool.submit(probe.execute, "insert into probed values (1)")
+        while not waits(probe.info.backend_pid):
+            if probing.done():
+                probing = pool.submit(probe.execute, "insert into probed values (1)")
         commits = pool.submit(tx.commit)
-        waiting = "select wait_event = 'SyncRep' from pg_stat_activity where pid = %s"
-        wait_until(lambda: connection.execute(waiting, [pid]).fetchone() == (True,))
+        wait_until(lambda: waits(pid))
         wait_until_silent(connection, pid)
 
         assert store.perform_sync(REAP) == []
@@ -324,6 +333,7 @@ def test_a_commit_that_waits_for_a_standby_is_never_ended(own_server: Postgres) 
         connection.execute("alter system reset synchronous_standby_names")
         connection.execute("select pg_reload_conf()")
         commits.result(30)
+        probing.result(30)
     store.close_sync()
 
 
