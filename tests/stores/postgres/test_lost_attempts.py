@@ -182,6 +182,22 @@ def test_a_live_worker_keeps_its_transaction_beyond_its_first_lease(
 
 
 @pytest.mark.usefixtures("spared")
+def test_a_live_worker_whose_renewals_another_transaction_holds_up_keeps_its_transaction(
+    server: Postgres, store: PostgresStore, connection: psycopg.Connection
+) -> None:
+    job = claimed(store)
+    tx, pid = attempt_of(store, job)
+    with server.connect() as application, application.transaction():
+        application.execute(f'select 1 from "{store.schema}".job for no key update'.encode())
+        wait_until_silent(connection, pid)
+
+        assert store.perform_sync(REAP) == []
+
+    tx.perform(Settle((completed(job),)))
+    tx.commit()
+
+
+@pytest.mark.usefixtures("spared")
 def test_an_attempt_that_has_just_spoken_is_left_alone(store: PostgresStore) -> None:
     """While it settles no renewal reaches the row, so an expired lease alone says nothing about its worker."""
     clock = store.clock = ManualClock()
@@ -345,6 +361,7 @@ def test_a_commit_that_waits_for_a_standby_is_never_ended(own_server: Postgres) 
         ("active", " /* web * 1 */ -- more\n; Commit work", True),
         ("active", "end", True),
         ("active", "prepare transaction 'one'", True),
+        ("active", "select 1 / (1 = 1)::int; commit", True),
         ("active", "update committed set n = 1", False),
         ("active", "prepare statement as select 1", False),
         ("active", "endow()", False),

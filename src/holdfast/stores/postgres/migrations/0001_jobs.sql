@@ -166,10 +166,11 @@ select seq, id, type, chain_id, chain_index, status, priority, attempt, nullif(m
 create function holdfast.attempt_name(id text, token text) returns text language sql stable parallel safe
     as $$ select 'holdfast attempt ' || left(encode(sha256(convert_to(id || ' ' || token, 'UTF8')), 'hex'), 32) $$;
 
--- True if the statement that a session runs is its COMMIT. Comments before it do not count.
+-- True if the statement that a session runs is its COMMIT, or a script that ends with it. Comments before it do not count.
 create function holdfast.commits(state text, query text, wait_event text) returns boolean language sql immutable parallel safe
-    as $$ select coalesce(wait_event = 'SyncRep', false) or (state <> 'idle in transaction' and
-          query ~* '^(\s|;|--[^\n]*\n|/\*([^*]|\*+[^*/])*\*+/)*(commit|end|prepare\s+transaction)\M') $$;
+    as $$ select coalesce(wait_event = 'SyncRep', false) or (state <> 'idle in transaction' and (
+          query ~* '^(\s|;|--[^\n]*\n|/\*([^*]|\*+[^*/])*\*+/)*(commit|end|prepare\s+transaction)\M'
+          or query ~* ';\s*commit\s*;?\s*$')) $$;
 
 -- True if this role may terminate sessions of that role.
 create function holdfast.may_terminate(role oid) returns boolean language sql stable parallel safe
@@ -182,8 +183,8 @@ create function holdfast.may_terminate(role oid) returns boolean language sql st
 -- worker is gone. Its settlement locks the job for update, and no renewal passes until the COMMIT. So a session that has
 -- written jobs must also have been silent for a whole lease. A session whose COMMIT runs may be that of a live worker.
 create function holdfast.lost_attempts(wanted bigint[], session integer, given bigint)
-    returns table (seq bigint, job_id text, pid integer) language sql volatile as $$
-    select job.seq, job.id, activity.pid
+    returns table (seq bigint, job_id text, pid integer, written boolean) language sql volatile as $$
+    select job.seq, job.id, activity.pid, held.written
       from holdfast.job
       join pg_stat_activity activity on activity.application_name = holdfast.attempt_name(job.id, job.token)
      cross join lateral (
@@ -204,6 +205,8 @@ create function holdfast.lost_attempts(wanted bigint[], session integer, given b
 -- Terminate the sessions of lost attempts that hold these jobs. The rows of the jobs are free when the sessions have ended.
 -- Each session is checked again in the statement that terminates it: the server caches pg_stat_activity until the end of
 -- the transaction unless the cache is cleared. An older snapshot may show a lease that has been renewed since.
+-- If a third transaction keeps renewals from the row, such as one that starts a job after this one, an expired lease
+-- says nothing about the worker.
 create function holdfast.end_lost_attempts(wanted bigint[], given bigint)
     returns table (job_id text, pid integer) language plpgsql volatile as $$
 declare
@@ -216,6 +219,10 @@ begin
     end if;
     perform pg_stat_clear_snapshot();
     for lost in select * from holdfast.lost_attempts(wanted, null, given) loop
+        if not lost.written then
+            perform 1 from holdfast.job where job.seq = lost.seq for no key update skip locked;
+            continue when not found;
+        end if;
         perform pg_stat_clear_snapshot();
         return query
         select again.job_id, again.pid
