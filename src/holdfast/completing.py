@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Generic, TypeVar, Unpack
@@ -24,6 +25,7 @@ from holdfast.rollback import roll_back
 from holdfast.starting import continuation, continued, described, new_chain
 from holdfast.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
 from holdfast.tx_events import SyncTxEvents, TxEvents
+from holdfast.uninterrupted import uninterrupted
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -244,6 +246,9 @@ class Completing(Generic[T]):
 class SyncCompleting(Generic[T]):
     """The same for blocking code."""
 
+    _open: SyncTransaction | None = None
+    """The transaction that is to be ended here."""
+
     def __init__(
         self, store: Store, jobs: Jobs, target: Target, *, tx: Any, observers: Observers, tx_events: SyncTxEvents
     ) -> None:
@@ -258,37 +263,49 @@ class SyncCompleting(Generic[T]):
     def __enter__(self) -> SyncCurrent[T]:
         self._tx_events.look(ended=self._native is not None)
         self._joined = None if self._native is None else self._store.join_sync(self._native)
-        self._tx: SyncTransaction = self._joined or self._store.begin_sync()
+        self._tx: SyncTransaction = self._joined or self._begin()
+        self._open = None if self._joined is not None else self._tx
         try:
             record = self._tx.perform(LockChain(self._target.chain_id))
             self._target.check(record)
+            self._current: SyncCurrent[T] = SyncCurrent(
+                self._jobs, record, self._tx, clock=self._store.clock, chain_type=self._target.chain_type
+            )
         except BaseException:
-            if self._joined is None:
-                self._tx.rollback()
+            self._roll_back()
             raise
-        self._current: SyncCurrent[T] = SyncCurrent(
-            self._jobs, record, self._tx, clock=self._store.clock, chain_type=self._target.chain_type
-        )
         return self._current
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            if self._joined is None:
-                self._tx.rollback()
+            self._roll_back()
             return
         answer: Settled | None = None
         try:
             if (completion := self._current.completion()) is not None:
                 answer = self._tx.perform(completion)
         except BaseException:
-            if self._joined is None:
-                self._tx.rollback()
+            self._roll_back()
             raise
         events = [] if answer is None else self._current.events(self._observers, answer)
         if self._joined is not None:
             self._tx_events.hold(events, self._joined)
         else:
-            self._tx.commit()
+            uninterrupted(self._tx.commit)
+            self._open = None
             self._observers.deliver(events)
+
+    def _begin(self) -> SyncTransaction:
+        return uninterrupted(self._store.begin_sync, undo=lambda begun: begun.rollback())
+
+    def _roll_back(self) -> None:
+        if self._joined is None:
+            uninterrupted(self._tx.rollback)
+            self._open = None
+
+    def __del__(self) -> None:
+        # An exception of a signal handler may come when `__exit__` is entered, before its first line.
+        if self._open is not None:
+            _thread.start_new_thread(self._open.rollback, ())

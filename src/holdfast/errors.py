@@ -2,6 +2,7 @@
 
     HoldfastError
     ├── StoreUnavailable          the store cannot be reached, or did not answer; nothing is known to be lost
+    │   └── StoreReplaced         the SQLite file was removed or replaced while this program used it
     ├── NotPermitted              the role, user or file mode lacks a privilege; the text names it
     ├── MissingExtra              a driver that is not installed              (also an ImportError)
     ├── PayloadRefused            a value cannot be stored exactly            (also a ValueError)
@@ -43,6 +44,17 @@ class StoreUnavailable(HoldfastError):
     def __init__(self, store: str, detail: str) -> None:
         self.store = store
         super().__init__(f"{store} is unavailable: {detail}")
+
+
+class StoreReplaced(StoreUnavailable):
+    """The SQLite file was removed, or another file is in its place. Trying again does not help: open a new client."""
+
+    def __init__(self, store: str, path: str) -> None:
+        super().__init__(
+            store,
+            f"the file {path} was removed or replaced while this program used it, and nothing was written. Put the "
+            "file back, or restart the programs that use it so that they open the file that is there now",
+        )
 
 
 class NotPermitted(HoldfastError):

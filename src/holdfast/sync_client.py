@@ -25,6 +25,7 @@ from holdfast.starting import described, listed, with_id
 from holdfast.store import Store
 from holdfast.stores.address import open_store
 from holdfast.tx_events import SyncTxEvents, Told
+from holdfast.uninterrupted import uninterrupted
 from holdfast.waiting import Watcher
 from holdfast.wakeups import Wakeups
 
@@ -59,7 +60,11 @@ class SyncClient:
         self._trace = trace or no_trace
 
     def __enter__(self) -> Self:
-        self.open()
+        try:
+            self.open()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(
@@ -68,16 +73,28 @@ class SyncClient:
         self.close()
 
     def open(self) -> None:
-        """Connect to the store. `with` does it."""
-        self.store.open_sync()
-        if self._migrate:
-            self.store.migrate_sync()
+        """Connect to the store. `with` does it.
+
+        An exception of a signal handler ends this call; whether the store is open then is unknown. Call `close`.
+        """
+        uninterrupted(self._open)
 
     def close(self) -> None:
-        """Deliver the events of committed transactions, and close the store unless it was given open."""
+        """Deliver the events of committed transactions, and close the store unless it was given as an object.
+
+        If an exception of a signal handler ends this call, the store is closed in the background.
+        """
+        uninterrupted(self._close)
+
+    def _close(self) -> None:
         self.tx_events.close()
         if self._owns_store:
             self.store.close_sync()
+
+    def _open(self) -> None:
+        self.store.open_sync()
+        if self._migrate:
+            self.store.migrate_sync()
 
     # Starting and waiting
 

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 from typing import Protocol, runtime_checkable
 
 log = logging.getLogger("holdfast")
@@ -143,18 +144,53 @@ class NoWakeups:
         return lambda: None
 
 
+class Bell:
+    """A flag that one thread waits for and clears. Made of C calls: see `holdfast.uninterrupted`."""
+
+    def __init__(self) -> None:
+        self._rings: SimpleQueue[None] = SimpleQueue()
+
+    @property
+    def is_rung(self) -> bool:
+        return not self._rings.empty()
+
+    def ring(self) -> None:
+        if self._rings.empty():
+            self._rings.put(None)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it is rung, and clear it; False if it was not rung in time."""
+        try:
+            self._rings.get(timeout=None if timeout is None else max(timeout, 0.0))
+        except Empty:
+            return False
+        self.silence()
+        return True
+
+    def silence(self) -> bool:
+        """Clear it; whether it was rung."""
+        rung = False
+        while not self._rings.empty():
+            try:
+                self._rings.get_nowait()
+            except Empty:
+                break
+            rung = True
+        return rung
+
+
 class Alarm:
     """Lets one waiter sleep until somebody rings, from any thread. A ring is never lost: it ends the next wait too."""
 
     def __init__(self) -> None:
-        self._rung = threading.Event()
+        self._bell = Bell()
         self._future: asyncio.Future[None] | None = None
         self._thread = 0
 
     def ring(self) -> None:
-        if self._rung.is_set():
+        if self._bell.is_rung:
             return
-        self._rung.set()
+        self._bell.ring()
         future = self._future
         if future is None:
             return
@@ -168,10 +204,7 @@ class Alarm:
 
     def wait_sync(self, timeout: float) -> bool:
         """Wait for a ring; tells whether there was one."""
-        rung = self._rung.wait(timeout)
-        if rung:  # and only then: one that comes after the timeout is for the next wait
-            self._rung.clear()
-        return rung
+        return self._bell.wait(timeout)
 
     async def wait(self, timeout: float) -> bool:
         """Wait for a ring; tells whether there was one."""
@@ -182,15 +215,12 @@ class Alarm:
         # The future is published before the look at the flag: a ring in between is seen by one of the two.
         handle = loop.call_later(timeout, _finish, future)
         try:
-            if not self._rung.is_set():
+            if not self._bell.is_rung:
                 await future
         finally:
             self._future = None
             handle.cancel()
-        rung = self._rung.is_set()
-        if rung:
-            self._rung.clear()
-        return rung
+        return self._bell.silence()
 
 
 def _finish(future: asyncio.Future[None]) -> None:

@@ -18,16 +18,20 @@ class AioSqliteDriver:
         self._connection = connection
 
     async def execute(self, step: Statement | Many, /) -> list[Row]:
-        async with self._connection.cursor() as cursor:
-            # The application may have set a factory that makes rows into something else.
-            cursor.row_factory = None
-            match step:
-                case Statement(sql, parameters):
-                    await cursor.execute(sql, parameters)
-                    return [tuple(row) for row in await cursor.fetchall()]
-                case Many(sql, parameters):
-                    await cursor.executemany(sql, parameters)
-                    return []
+        # The application may have set factories that make rows or texts into something else.
+        texts, self._connection.text_factory = self._connection.text_factory, str
+        try:
+            async with self._connection.cursor() as cursor:
+                cursor.row_factory = None
+                match step:
+                    case Statement(sql, parameters):
+                        await cursor.execute(sql, parameters)
+                        return [tuple(row) for row in await cursor.fetchall()]
+                    case Many(sql, parameters):
+                        await cursor.executemany(sql, parameters)
+                        return []
+        finally:
+            self._connection.text_factory = texts
 
     async def connection(self) -> aiosqlite.Connection:
         return self._connection

@@ -15,8 +15,9 @@ class SqliteDriver:
         self._connection = connection
 
     def execute(self, step: Statement | Many, /) -> list[Row]:
+        # The application may have set factories that make rows or texts into something else.
+        texts, self._connection.text_factory = self._connection.text_factory, str
         cursor = self._connection.cursor()
-        # The application may have set a factory that makes rows into something else.
         cursor.row_factory = None
         try:
             match step:
@@ -26,6 +27,7 @@ class SqliteDriver:
                     cursor.executemany(sql, parameters)
                     return []
         finally:
+            self._connection.text_factory = texts
             cursor.close()
 
     def connection(self) -> sqlite3.Connection:

@@ -73,8 +73,8 @@ class SyncQueue(Generic[P, R]):
     def stop(self) -> None:
         """Disconnect. Stopping a stopped queue does nothing; it can be started again."""
         if self._running:
-            self._running = False
             self._client.close()
+            self._running = False
             self._listeners.emit("stopped")
 
     def __enter__(self) -> Self:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from holdfast.uninterrupted import uninterrupted
 from holdfast.wakeups import Hints
 
 DELAYS: Final = (0.01, 0.05, 0.25, 1.0, 5.0)
@@ -36,19 +37,20 @@ class Echo:
 
     def __init__(self, send: Callable[[Hints], None]) -> None:
         self._send = send
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._rounds: list[_Round] = []
         self._thread: threading.Thread | None = None
 
     def add(self, hints: Hints) -> None:
         """Say these from now on. Does not block; what comes within the first delay goes together."""
-        with self._changed:
+        # The lock itself: entering a Condition is Python code, which an exception of a signal handler can interrupt.
+        with self._lock:
             if not self._rounds or self._rounds[-1].said:
                 self._rounds.append(_Round(time.monotonic()))
             self._rounds[-1].hints.add(hints)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="holdfast-echo", daemon=True)
-                self._thread.start()
+                uninterrupted(self._start)
 
     def close(self) -> None:
         """Say everything a last time, now, and end the thread."""
@@ -60,6 +62,11 @@ class Echo:
             thread.join()
         for each in rounds:
             self._send(each.hints)
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._run, name="holdfast-echo", daemon=True)
+        thread.start()
+        self._thread = thread
 
     def _run(self) -> None:
         while (hints := self._next()) is not None:

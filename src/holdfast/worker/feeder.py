@@ -6,7 +6,7 @@ import asyncio
 import os
 
 from holdfast.clock import SECOND
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, StoreReplaced
 from holdfast.observer import Observers, log
 from holdfast.operations import NextDue
 from holdfast.retry import Retry
@@ -51,6 +51,8 @@ class Feeder:
         self._recovery = recovery
         self._stopping = stopping
         self._alarm = Alarm()
+        self.broken: StoreReplaced | None = None
+        """Why it stopped by itself."""
         self._more = True
         """There may be more due than the slots took."""
 
@@ -69,12 +71,19 @@ class Feeder:
             self._alarm.ring()
 
     async def run(self, slots: Slots) -> None:
-        """Keep these slots full until stopped. An outage of the store is sat out."""
+        """Keep these slots full until stopped. During an outage of the store it tries again.
+
+        It stops, and leaves the error in `broken`, if the store's file was replaced: another try would not help.
+        """
         failures = 0
         while not self._stopping.is_set():
             try:
                 await self._turn(slots)
                 failures = 0
+            except StoreReplaced as error:
+                log.error("worker %s stops: %s", self._worker_id, error)
+                self.broken = error
+                self._stopping.set()
             except Exception as error:
                 if not isinstance(error, HoldfastError):
                     log.exception(

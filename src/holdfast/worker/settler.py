@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
+from holdfast.errors import HoldfastError, NotPermitted, StoreReplaced, StoreUnavailable
 from holdfast.failure import message_of
 from holdfast.lifecycle import Settlement
 from holdfast.observer import Observers, log
@@ -119,6 +119,8 @@ class Settler:
         while True:
             try:
                 return await self._store.perform(Settle(tuple([each.settlement for each in batch]), again))
+            except StoreReplaced as error:
+                return [Settled(refused=error) for _ in batch]
             except (StoreUnavailable, NotPermitted) as error:
                 failures += 1
                 self._observers.tell("store_error", worker=self._worker_id, detail=f"settling: {error}")

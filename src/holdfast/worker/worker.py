@@ -201,6 +201,8 @@ class Worker:
                 for part in parts:
                     if part.done() and not part.cancelled():
                         part.result()
+                if self._feeder.broken is not None:
+                    raise self._feeder.broken
             finally:
                 subscriptions.close()
                 await self._end(parts, renewer, watchdog)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -216,12 +215,11 @@ def test_one_that_waits_for_its_turn_when_its_store_is_closed_opens_nothing(
     opened: list[File] = []
     monkeypatch.setattr(File, "connect", opened.append)
     errors: list[BaseException] = []
-    waiting, enter = threading.Event(), turnstile(path).line_up
+    waiting, enter = threading.Event(), turnstile(path).enter_sync
 
-    def line_up(admit: Callable[[], object]) -> Waiter:
-        waiter = enter(admit)
+    def enter_sync(waiter: Waiter, timeout: float) -> bool:
         waiting.set()
-        return waiter
+        return enter(waiter, timeout)
 
     def write() -> None:
         try:
@@ -229,7 +227,7 @@ def test_one_that_waits_for_its_turn_when_its_store_is_closed_opens_nothing(
         except Exception as error:
             errors.append(error)
 
-    monkeypatch.setattr(turnstile(path), "line_up", line_up)
+    monkeypatch.setattr(turnstile(path), "enter_sync", enter_sync)
     writing = threading.Thread(target=write)
     writing.start()
     waiting.wait(10)

@@ -63,13 +63,13 @@ def add(state: State, job: NewJob) -> None:
     record = create(job, now, state.seq)
     if open_blockers:
         record = msgspec.structs.replace(record, status=Status.BLOCKED, open_blockers=len(open_blockers))
-    state.chains.setdefault(job.chain_id, []).append(job.id)
+    state.append(state.chains, job.chain_id, job.id)
     if job.key is not None and job.index == 0:
-        state.keys[job.type, job.key].append(job.id)
+        state.append(state.keys, (job.type, job.key), job.id)
     if job.after:
-        state.blockers[job.id] = job.after
+        state.set(state.blockers, job.id, job.after)
     for chain in job.after:
-        state.dependents[chain].append(job.id)
+        state.append(state.dependents, chain, job.id)
     state.put(record, "created")
     broken = [chain for chain in open_blockers if state.need_chain(chain).last.status.finished]
     if broken and job.on_blocker_failure == "fail":

@@ -33,6 +33,7 @@ _WRITTEN = Settled()
 def claim(state: State, op: ClaimJobs) -> list[Record]:
     if op.again and (taken := _claimed_before(state, op.token)):
         return taken
+    state.change_indexes()
     now = state.now()
     terms = {terms.type: terms for terms in op.types if terms.type not in state.paused}
     for name in terms:
@@ -80,7 +81,7 @@ def renew(state: State, op: Renew) -> dict[Claim, LostReason]:
         if reason := state.lost(job, held.token):
             lost[held] = reason
         elif job is not None:
-            state.jobs[job.id] = replace(job, leased_until=now + lease, renewed_at=now)
+            state.set(state.jobs, job.id, replace(job, leased_until=now + lease, renewed_at=now))
     return lost
 
 
@@ -98,7 +99,7 @@ def progress(state: State, op: ReportProgress) -> LostReason | None:
     job = state.jobs.get(op.claim.job_id)
     reason = state.lost(job, op.claim.token)
     if reason is None and job is not None:
-        state.jobs[job.id] = replace(job, progress=op.fraction, progress_note=op.note)
+        state.set(state.jobs, job.id, replace(job, progress=op.fraction, progress_note=op.note))
         state.record(job, "progressed")
     return reason
 

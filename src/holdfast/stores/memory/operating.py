@@ -113,13 +113,14 @@ def _keep(state: State, chain_id: str, keep: Micros | None) -> bool | None:
     if finished is None:
         return False
     until = None if keep is None else state.now() - finished + keep
-    state.jobs[chain.last.id] = replace(chain.last, keep=until)
+    state.set(state.jobs, chain.last.id, replace(chain.last, keep=until))
     if until is not None:
         heapq.heappush(state.expiring, (finished + until, chain_id))
     return True
 
 
 def prune(state: State, op: Prune) -> list[str]:
+    state.change_indexes()
     now = state.now()
     pruned: list[str] = []
     kept: list[tuple[int, str]] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -16,6 +16,13 @@ from holdfast.record import ChainRecord, Record, Status
 from holdfast.wakeups import Hints
 
 EVENTS_KEPT = 10_000
+
+_LONGER: Final = object()
+"""In the undo log: the list was this long before."""
+
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class State:
@@ -42,6 +49,8 @@ class State:
         self.event_seq = 0
         self.seq = 0
         self.hints = Hints()
+        self.undo: list[tuple[Any, Any, Any]] = []
+        """What the current operation has changed, as (table, key, value before). Empty once it has committed."""
 
     def now(self) -> Micros:
         return (self.clock or system_clock)()
@@ -68,6 +77,64 @@ class State:
         expiry = self.expiry(chain.first.id)
         return expiry is not None and expiry <= self.now()
 
+    def set(self, table: dict[K, V], key: K, value: V) -> None:
+        """Change an entry. The value before is noted first, so the change can be undone wherever it is interrupted."""
+        self.undo.append((table, key, table.get(key)))
+        table[key] = value
+
+    def append(self, table: dict[K, list[V]], key: K, value: V) -> None:
+        """Add a value to the list under a key."""
+        values = table.get(key)
+        if values is None:
+            self.set(table, key, [value])
+        else:
+            self.undo.append((values, len(values), _LONGER))
+            values.append(value)
+
+    def drop(self, table: dict[K, V], key: K) -> V | None:
+        """Remove an entry; answers what it was."""
+        self.undo.append((table, key, table.get(key)))
+        return table.pop(key, None)
+
+    def change_indexes(self) -> None:
+        """Say that the operation takes entries from a heap: undone, it has the heaps made anew."""
+        self.undo.append(({}, None, None))
+
+    def roll_back(self) -> None:
+        """Undo the current operation. If this is interrupted as well, calling it again finishes it."""
+        while self.undo:
+            table, key, before = self.undo[-1]
+            if before is _LONGER:
+                del table[key:]
+            elif before is None:
+                table.pop(key, None)
+            else:
+                table[key] = before
+            if len(self.undo) == 1:
+                self._rebuild()
+            self.undo.pop()
+
+    def _rebuild(self) -> None:
+        """Make every index anew that has no undo of its own."""
+        due: dict[str, list[tuple[int, Micros, int, str]]] = defaultdict(list)
+        scheduled: dict[str, list[tuple[Micros, int, str]]] = defaultdict(list)
+        running: dict[str, None] = {}
+        for job in self.jobs.values():
+            if job.status is Status.RUNNING:
+                running[job.id] = None
+            elif job.status is Status.PENDING and job.scheduled_at == job.created_at:
+                due[job.type].append((-job.priority, job.scheduled_at, job.seq, job.id))
+            elif job.status is Status.PENDING:
+                scheduled[job.type].append((job.scheduled_at, job.seq, job.id))
+        for ranked in due.values():
+            heapq.heapify(ranked)
+        for timed in scheduled.values():
+            heapq.heapify(timed)
+        expiries = ((self.expiry(chain_id), chain_id) for chain_id in self.chains)
+        self.expiring = sorted((at, chain_id) for at, chain_id in expiries if at is not None)
+        self.events = [event for event in self.events if event.job_id in self.jobs or event.kind == "deleted"]
+        self.due, self.scheduled, self.running = due, scheduled, running
+
     def change(self, record: Record, kind: str, /, **changes: Any) -> Record:
         """Replace a record, under the word for what happened to it."""
         record = msgspec.structs.replace(record, **changes)
@@ -76,7 +143,7 @@ class State:
 
     def put(self, record: Record, kind: str) -> None:
         """Store a record, keep every index true, and note what others should hear."""
-        self.jobs[record.id] = record
+        self.set(self.jobs, record.id, record)
         status = record.status
         if status is Status.RUNNING:
             self.running[record.id] = None
@@ -138,7 +205,7 @@ class State:
     def end_attempt(self, record: Record, outcome: str, error: bytes | None, next_at: Micros | None = None) -> None:
         """Keep what the job's row will forget: an attempt that did not complete it."""
         past = PastAttempt(record.attempt, record.worker, record.started_at, self.now(), outcome, error, next_at)
-        self.history[record.id].append(past)
+        self.append(self.history, record.id, past)
 
     def lost(self, record: Record | None, token: str) -> LostReason | None:
         """Why a claim no longer holds; None while it does."""
@@ -161,7 +228,7 @@ class State:
                 self.change(job, "unblocked", open_blockers=0, status=Status.PENDING, scheduled_at=due)
                 unblocked.append((job.id, job.type))
             else:
-                self.jobs[job_id] = msgspec.structs.replace(job, open_blockers=left)
+                self.set(self.jobs, job_id, msgspec.structs.replace(job, open_blockers=left))
         return unblocked
 
     def chain_broken(self, chain_id: str, now: Micros) -> None:
@@ -182,18 +249,20 @@ class State:
 
     def remove_chain(self, chain_id: str) -> None:
         """Forget a chain and all that belongs to its jobs."""
-        ids = self.chains.pop(chain_id)
+        ids = self.drop(self.chains, chain_id) or []
         first = self.jobs[ids[0]]
         if first.key is not None:
-            self.keys[first.type, first.key].remove(chain_id)
+            name = first.type, first.key
+            self.set(self.keys, name, [other for other in self.keys[name] if other != chain_id])
         for job_id in ids:
-            job = self.jobs.pop(job_id)
+            job = self.jobs[job_id]
+            self.drop(self.jobs, job_id)
             if self.running.pop(job_id, False) is None:
                 self.hints.lost.add(job_id)
-            for blocker in self.blockers.pop(job_id, ()):
-                self.dependents[blocker].remove(job_id)
-            self.history.pop(job_id, None)
+            for blocker in self.drop(self.blockers, job_id) or ():
+                self.set(self.dependents, blocker, [other for other in self.dependents[blocker] if other != job_id])
+            self.drop(self.history, job_id)
             self.record(job, "deleted")
-        for job_id in self.dependents.pop(chain_id, ()):
-            self.blockers[job_id] = tuple(chain for chain in self.blockers[job_id] if chain != chain_id)
+        for job_id in self.drop(self.dependents, chain_id) or ():
+            self.set(self.blockers, job_id, tuple(chain for chain in self.blockers[job_id] if chain != chain_id))
         self.hints.finished.add(chain_id)

@@ -48,9 +48,16 @@ class MemoryStore(Store):
     def perform_sync(self, operation: Operation[R], /) -> R:
         state = self._state
         with self._lock:
+            if state.undo:  # the operation before was interrupted twice
+                state.roll_back()
             state.clock = self.clock
             state.hints = hints = Hints()
-            answer = VERBS[operation.verb](state, operation)
+            try:
+                answer = VERBS[operation.verb](state, operation)
+            except BaseException:
+                state.roll_back()
+                raise
+            state.undo.clear()
         if hints:
             self.wakeups.send(hints)
         return cast(R, answer)

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from holdfast.stores.postgres.outage import DeadlinePassed
+from holdfast.uninterrupted import uninterrupted
 
 TICK: Final = 0.1
 """Seconds between two looks. A deadline is this late at most."""
@@ -25,22 +26,21 @@ class Deadlines:
     """Shuts sockets down whose time is up. The thread runs while there is anything to watch, and a little longer."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._watched: dict[int, float] = {}
-        """Socket to the time when it is shut down."""
+        self.lock = threading.Lock()
+        self.watched: dict[int, float] = {}
+        """Socket to the time when it is shut down. Removed under the lock, before the socket is closed."""
         self._thread: threading.Thread | None = None
         self._idle = threading.Event()
 
     def watch(self, descriptor: int, seconds: float) -> None:
         """From now on, the socket has this long."""
-        self._watched[descriptor] = time.monotonic() + seconds
-        if self._thread is None:
-            self._start()
+        self.watched[descriptor] = time.monotonic() + seconds
+        self.ensure_running()
 
     def done(self, descriptor: int) -> bool:
         """The wait is over; tells whether it was the deadline that ended it. Called before the socket is closed."""
-        with self._lock:
-            return self._watched.pop(descriptor, None) is None
+        with self.lock:
+            return self.watched.pop(descriptor, None) is None
 
     @contextmanager
     def within(self, descriptor: int, seconds: float) -> Generator[None]:
@@ -54,25 +54,31 @@ class Deadlines:
             raise
         self.done(descriptor)
 
+    def ensure_running(self) -> None:
+        """Start the thread, unless it runs."""
+        if self._thread is None:
+            uninterrupted(self._start)
+
     def _start(self) -> None:
-        with self._lock:
+        with self.lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="holdfast-deadlines", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="holdfast-deadlines", daemon=True)
+                thread.start()
+                self._thread = thread
 
     def _run(self) -> None:
         quiet = 0
         while quiet < 50:
             self._idle.wait(TICK)
-            quiet = 0 if self._watched else quiet + 1
+            quiet = 0 if self.watched else quiet + 1
             now = time.monotonic()
-            if any(deadline <= now for deadline in list(self._watched.values())):
-                with self._lock:
-                    for descriptor in [each for each, deadline in self._watched.items() if deadline <= now]:
-                        del self._watched[descriptor]
+            if any(deadline <= now for deadline in list(self.watched.values())):
+                with self.lock:
+                    for descriptor in [each for each, deadline in self.watched.items() if deadline <= now]:
+                        del self.watched[descriptor]
                         shut_down(descriptor)
         self._thread = None
-        if self._watched:  # came between the last look and this line
+        if self.watched:  # came between the last look and this line
             self._start()
 
 

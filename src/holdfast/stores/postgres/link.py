@@ -18,6 +18,7 @@ from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.deadline import deadlines
 from holdfast.stores.postgres.exchange import Exchange, Script, Session, drive, drive_async
 from holdfast.stores.postgres.outage import ABORTED, DeadlinePassed
+from holdfast.stores.postgres.places import Place
 from holdfast.stores.postgres.readiness import Readiness
 from holdfast.stores.postgres.rendering import Renderer
 from holdfast.stores.postgres.turn import BEGIN, COMMIT, HELD, LET_GO, TRY
@@ -95,6 +96,10 @@ class Link(_State):
     def __init__(self, connection: psycopg.Connection, address: PostgresAddress, render: Renderer) -> None:
         super().__init__(connection, address, render)
         self.connection = connection
+        self.place: Place | None = None
+        """Its place in the pool, while it is lent for a transaction."""
+        self.torn = False
+        """Whether the last exchange did not end: the connection is not used again."""
 
     def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
@@ -120,15 +125,23 @@ class Link(_State):
     def send(self, step: Statement | Many | Script, /) -> list[Row]:
         """Run a statement as it stands."""
         descriptor = self.connection.pgconn.socket
+        until = time.monotonic() + self._deadline
         with self.connection.lock:
-            deadlines.watch(descriptor, self._deadline)
+            self.torn, passed = True, False
             try:
-                rows = drive(self._exchange(step), descriptor)
-            except BaseException as error:
-                if deadlines.done(descriptor) and isinstance(error, Exception):
+                try:
+                    deadlines.watched[descriptor] = until
+                    deadlines.ensure_running()
+                    rows = drive(self._exchange(step), descriptor)
+                finally:
+                    # The first call here is in C: an exception of a signal handler cannot come before it.
+                    with deadlines.lock:
+                        passed = deadlines.watched.pop(descriptor, None) is None
+            except Exception as error:
+                if passed:
                     raise DeadlinePassed(self._late) from error
                 raise
-            deadlines.done(descriptor)
+            self.torn = False
         return rows
 
     def begin(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from contextlib import suppress
 from typing import Final, TypeVar
@@ -13,6 +12,7 @@ from holdfast.sql.plan import Plan
 from holdfast.stores.postgres.connecting import AsyncConnect, Connect
 from holdfast.stores.postgres.link import AsyncLink, Link
 from holdfast.stores.postgres.outage import NoConnection
+from holdfast.stores.postgres.places import Place, Places
 
 R = TypeVar("R")
 L = TypeVar("L", Link, AsyncLink)
@@ -24,65 +24,94 @@ _BUSY = "all {size} connections are busy; give the address a larger pool="
 
 
 class Pool:
-    """Blocking connections, shared by threads."""
+    """Blocking connections, shared by threads. An exception of a signal handler may end any call at any point."""
 
     def __init__(self, connect: Connect, size: int, patience: float) -> None:
         self._connect = connect
         self._size = size
         self._patience = patience
-        self._places = threading.Semaphore(size)
+        self._places = Places(size)
         self._idle: list[Link] = []
         self._closed = False
 
     def run(self, plan: Plan[R]) -> R:
         """Run a plan on some connection and commit it. What it leaves unfinished is undone."""
-        link = self.take()
+        place = Place()
+        try:
+            return self._run(plan, place)
+        finally:
+            self._places.line.pop(place, None)
+            self._places.wake()
+
+    def _run(self, plan: Plan[R], place: Place) -> R:
+        link = self._take(place)
         try:
             answer = link.run(plan)
         except HoldfastError:
             # Raised by a plan that will not write: nothing is wrong with the connection.
-            self.give_back(link)
+            self._rest(link)
             raise
         except BaseException:
-            self.discard(link)
+            # One call, which no signal handler can interrupt: the exchange may be half done.
+            link.connection.pgconn.finish()
             raise
-        self.give_back(link)
+        self._rest(link)
         return answer
 
     def take(self) -> Link:
-        if not self._places.acquire(timeout=self._patience):
-            raise NoConnection(_BUSY.format(size=self._size))
+        """A connection for a transaction. It is given back or discarded."""
+        place = Place()
         try:
-            while self._idle:
-                link = self._idle.pop()
-                if link.alive:
-                    return link
-                link.close()
-            return self._connect()
+            link = self._take(place)
         except BaseException:
-            self._places.release()
+            self._places.leave(place)
             raise
+        link.place = place
+        return link
 
     def give_back(self, link: Link) -> None:
         try:
-            link.rollback()
-        except BaseException:
-            self.discard(link)
-            raise
-        _rest(self._idle, link)
-        if self._closed:  # looked at last: a pool that is closed just now, by another thread, keeps no connection
-            self.close()
-        self._places.release()
+            self._rest(link)
+        finally:
+            self._leave(link)
 
     def discard(self, link: Link) -> None:
         link.close()
-        self._places.release()
+        self._leave(link)
 
     def close(self) -> None:
         self._closed = True
         with suppress(IndexError):
             while True:
                 self._idle.pop().close()
+
+    def _take(self, place: Place) -> Link:
+        if not self._places.enter(place, self._patience):
+            raise NoConnection(_BUSY.format(size=self._size))
+        while self._idle:
+            try:
+                link = self._idle.pop()
+            except IndexError:  # another thread took it
+                break
+            if link.alive:
+                return link
+            link.close()
+        return self._connect()
+
+    def _rest(self, link: Link) -> None:
+        try:
+            link.rollback()
+        except BaseException:
+            link.connection.pgconn.finish()
+            raise
+        _rest(self._idle, link)
+        if self._closed:  # looked at last: a pool that is closed just now, by another thread, keeps no connection
+            self.close()
+
+    def _leave(self, link: Link) -> None:
+        place, link.place = link.place, None
+        if place is not None:
+            self._places.leave(place)
 
 
 class AsyncPool:

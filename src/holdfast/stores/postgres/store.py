@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from holdfast.clock import Clock
@@ -27,6 +28,7 @@ from holdfast.stores.postgres.verbs import plan
 from holdfast.stores.postgres.wakeups import PostgresWakeups
 from holdfast.stores.postgres.watermark import Watermarks
 from holdfast.stores.wakeups import wakeups_at
+from holdfast.uninterrupted import uninterrupted
 from holdfast.wakeups import ConnectedWakeups, Hints, NoWakeups, Wakeups
 
 R = TypeVar("R")
@@ -95,7 +97,7 @@ class PostgresStore(Store):
         """A new performance, by the server's clock or a test's."""
         if self._listens_again and self._listening is not None:
             self._listens_again = False
-            self._listening.open(0)
+            uninterrupted(partial(self._listening.open, 0))
         return Turn(clock=None if self.clock is None else self.clock(), marks=self._marks)
 
     def _first_turn(self, operation: Operation[Any]) -> Turn:

@@ -138,7 +138,11 @@ class SyncPostgresTransaction:
         if link is None:
             return
         self.native.lending.over = True
-        if self._cut or link.connection.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS:
+        if (
+            self._cut
+            or link.torn
+            or link.connection.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS
+        ):
             self._pool.discard(link)
             return
         try:

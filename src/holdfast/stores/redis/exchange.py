@@ -17,7 +17,9 @@ from holdfast.stores.redis.keys import Keys
 from holdfast.stores.redis.library import script
 from holdfast.stores.redis.wire import encode
 
-Command = tuple[Any, ...]
+Command = tuple[str | bytes, ...]
+"""Text and bytes only: to write a number, hiredis calls `repr`, which runs signal handlers, and does not look whether
+one of them raised."""
 
 REMEMBERED = 60.0
 """Seconds that an answer is kept beyond the time in which its request may be sent again: it may arrive late."""
@@ -131,7 +133,7 @@ class Scripts:
         self._dialect = dialect
         self._clock = clock
         self._confirmed = writes and (address.wait > 0 or address.waitaof >= 0)
-        self._remembered = int((address.timeout + REMEMBERED) * 1000)
+        self._remembered = str(int((address.timeout + REMEMBERED) * 1000))
         self._unknown: set[str] = set()
         self._unanswered = self._resent = False
 
@@ -201,22 +203,22 @@ class Scripts:
         self._resent = self._resent or call.again
         request = f"{'+' if self._resent else ''}{call.request}"
         frame = (now, self._dialect.publish, request, self._remembered, encode(call.body))
-        return ("EVALSHA", sha, len(keys), *keys, *frame, *call.payloads)
+        return ("EVALSHA", sha, str(len(keys)), *keys, *frame, *call.payloads)
 
     def _confirmations(self) -> list[Command]:
         if not self._confirmed:
             return []
-        milliseconds = int(self._address.timeout * 1000 / 3)
+        milliseconds = str(int(self._address.timeout * 1000 / 3))
         commands: list[Command] = []
         if self._resent:
             # Since 7.2 a connection waits for its own writes alone, and scripts that ran before write nothing now.
             # A script, since a full server refuses a plain one; what is deleted first makes an older one take it too.
             flags = "#!lua flags=allow-oom\n" if self._dialect.flagged else ""
-            commands.append(("EVAL", f"{flags}{_WRITE}", 1, self._keys.again))
+            commands.append(("EVAL", f"{flags}{_WRITE}", "1", self._keys.again))
         if self._address.wait > 0:
-            commands.append(("WAIT", self._address.wait, milliseconds))
+            commands.append(("WAIT", str(self._address.wait), milliseconds))
         if self._address.waitaof >= 0:
-            commands.append(("WAITAOF", 1, self._address.waitaof, milliseconds))
+            commands.append(("WAITAOF", "1", str(self._address.waitaof), milliseconds))
         return commands
 
     def _check(self, confirmations: Sequence[Command], replies: Sequence[Any]) -> None:
@@ -227,7 +229,7 @@ class Scripts:
                 continue
             # WAIT answers a number, WAITAOF one for the server's own file and one for its replicas'.
             confirmed: list[int] = [reply] if isinstance(reply, int) else reply
-            if any(got < least for got, least in zip(confirmed, counts, strict=True)):
+            if any(got < int(least) for got, least in zip(confirmed, counts, strict=True)):
                 detail = f"written, but confirmed by {confirmed} where {counts} were asked for"
                 raise StoreUnavailable(self._address.shown, detail)
 

@@ -10,7 +10,7 @@ from holdfast.stores.redis.exchange import Dialect, Questions, Refused
 from holdfast.stores.redis.links import Links
 from holdfast.stores.redis.route import Route
 from holdfast.stores.redis.wire import encode
-from holdfast.wakeups import Hints
+from holdfast.wakeups import Bell, Hints
 
 AGAIN = (0.1, 0.5, 1.0, 2.0)
 """Seconds before each further try to say what could not be said; the last for all that follow."""
@@ -31,17 +31,17 @@ class Mouth(threading.Thread):
         self._source = source
         self._waiting = waiting
         self._links = Links(route)
-        self._news = threading.Event()
+        self._news = Bell()
         self._stopping = threading.Event()
 
     def ring(self) -> None:
         """There is something to say."""
-        self._news.set()
+        self._news.ring()
 
     def stop(self) -> None:
         """Say what is left, unless the last try failed, and end; that is waited for only for a moment."""
         self._stopping.set()
-        self._news.set()
+        self._news.ring()
         if threading.current_thread() is not self:
             self.join(PATIENCE)
 
@@ -49,7 +49,6 @@ class Mouth(threading.Thread):
         gap, failures = Gap(), 0
         while True:
             self._news.wait()
-            self._news.clear()
             if self._waiting and not (failures and self._stopping.is_set()):
                 self._stopping.wait(gap.wait())
                 failures = 0 if self._say(self._waiting.take()) else failures + 1
@@ -58,7 +57,7 @@ class Mouth(threading.Thread):
                 self._links.close()
                 return
             if self._waiting:
-                self._news.set()
+                self._news.ring()
                 if failures:
                     self._stopping.wait(AGAIN[min(failures, len(AGAIN)) - 1])
 

@@ -25,7 +25,7 @@ def greeting(address: Address) -> list[Command]:
     if "password" in login:
         commands.append(("AUTH", *([login["username"]] if "username" in login else []), login["password"]))
     if login["db"]:
-        commands.append(("SELECT", login["db"]))
+        commands.append(("SELECT", str(login["db"])))
     return [*commands, ("CLIENT", "SETNAME", "holdfast")]
 
 

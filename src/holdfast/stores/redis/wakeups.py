@@ -18,6 +18,7 @@ from holdfast.stores.redis.keys import Keys
 from holdfast.stores.redis.mouth import Mouth
 from holdfast.stores.redis.route import Route
 from holdfast.stores.redis.wire import hinted
+from holdfast.uninterrupted import uninterrupted
 from holdfast.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 
 
@@ -67,18 +68,18 @@ class RedisWakeups:
         if self._waiting.add(hints):
             with self._lock:
                 if (self._mouth is None or not self._mouth.is_alive()) and not self._closed:
-                    self._mouth = self._make_mouth()
-                    self._mouth.start()
+                    mouth = self._make_mouth()
+                    uninterrupted(mouth.start)
+                    self._mouth = mouth
                 if self._mouth is not None:
                     self._mouth.ring()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        unsubscribe = self._local.subscribe(listener)
-        self._listen()
-        return unsubscribe
+        uninterrupted(self._listen)
+        return self._local.subscribe(listener)
 
     def open(self, patience: float = 2.0) -> None:
-        self._listen().known.wait(patience)
+        uninterrupted(lambda: self._listen().known.wait(patience))
 
     def close(self) -> None:
         """End the threads. Subscribers stay, and hear again after the next subscription, or when it is opened."""
@@ -107,8 +108,9 @@ class RedisWakeups:
         with self._lock:
             self._closed = False
             if self._ear is None or not self._ear.is_alive():
-                self._ear = Ear(self._route, self._channel, dialect=self._dialect, tell=self._hear)
-                self._ear.start()
+                ear = Ear(self._route, self._channel, dialect=self._dialect, tell=self._hear)
+                uninterrupted(ear.start)
+                self._ear = ear
             return self._ear
 
     def _make_mouth(self) -> Mouth:

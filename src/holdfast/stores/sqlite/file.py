@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from holdfast.clock import Micros
-from holdfast.errors import NotPermitted, StoreUnavailable
+from holdfast.errors import NotPermitted, StoreReplaced, StoreUnavailable
 from holdfast.stores.sqlite import migrating, place
 from holdfast.stores.sqlite.address import SqliteAddress, Synchronous
 from holdfast.stores.sqlite.connecting import connect
@@ -40,6 +40,7 @@ class File:
             raise StoreUnavailable(address.name, str(error)) from error
         self.name = address.name
         self.timeout = address.timeout
+        self._identity = _identity(self.path)
         self._synchronous: Synchronous = address.synchronous
         self.synced = address.synchronous == "full"
         """Whether every commit waits for the disk."""
@@ -49,6 +50,9 @@ class File:
             self.gate = Gate(self.path)
         except PermissionError as error:
             raise NotPermitted(address.name, str(error), NEEDED) from error
+        except OSError as error:
+            detail = f"{error.strerror}; the wake-up file must be a regular file, and no symbolic link: remove it"
+            raise StoreUnavailable(address.name, f"{error.filename} cannot be opened: {detail}") from error
 
     def close(self) -> None:
         self.gate.close()
@@ -61,15 +65,22 @@ class File:
                 "that; open a new client or store in the child"
             )
 
+    def check_place(self) -> None:
+        """StoreReplaced if the path no longer leads to the file that was opened: what is written would be lost."""
+        if _identity(self.path) != self._identity:
+            raise StoreReplaced(self.name, str(self.path))
+
     def connect(self) -> sqlite3.Connection:
         return self.connect_as(sqlite3.Connection)
 
     def connect_as(self, factory: type[C]) -> C:
         """A connection that writes. It never waits by itself: that is the gate's part."""
+        self.check_place()
         return connect(self.path, factory, synchronous=self._synchronous, patience=0)
 
     def connect_reader(self) -> sqlite3.Connection:
-        """A connection that only reads, and so waits for nobody who writes."""
+        """A connection that only reads, and so waits for no writer."""
+        self.check_place()
         connection = connect(self.path, sqlite3.Connection, synchronous=self._synchronous, patience=_READ_PATIENCE)
         connection.execute("pragma query_only=1")
         return connection
@@ -93,3 +104,12 @@ class File:
         else:
             detail = f"others of this program have been writing for more than {self.timeout:g} s"
         return StoreUnavailable(self.name, detail)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another at the same path; None if there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - a third of the time that Path.stat takes, before every write
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -10,7 +10,6 @@ one of its threads; so nobody trusts the order for long, and then tries for SQLi
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import sqlite3
@@ -81,10 +80,14 @@ class Gate:
                 time.sleep(_AT_THE_FRONT if first else pause * random.uniform(0.5, 1.5))
                 pause = min(pause * 1.3, _LONGEST)
         finally:
-            # Also when we are not known to be first: an interrupt may have come before that was noted.
+            # Also when this process is not known to be first: an exception may have come before that was noted.
             if sys.platform != "win32":
-                with self._lock, contextlib.suppress(OSError, ValueError):
-                    fcntl.flock(self._fd, fcntl.LOCK_UN)
+                with self._lock:
+                    # Not `suppress`, which is Python code that an exception of a signal handler can interrupt.
+                    try:  # noqa: SIM105
+                        fcntl.flock(self._fd, fcntl.LOCK_UN)
+                    except (OSError, ValueError):
+                        pass
 
     def _is_first(self) -> bool:
         """Whether this process is at the front now. Where nobody can be, nobody waits for it either."""

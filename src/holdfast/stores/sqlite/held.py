@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import aiosqlite
 
     from holdfast.stores.sqlite.threads import Threads
+    from holdfast.stores.sqlite.turnstile import Waiter
 
 Opened = TypeVar("Opened", sqlite3.Cursor, sqlite3.Blob)
 R = TypeVar("R")
@@ -55,6 +56,8 @@ class HeldConnection(sqlite3.Connection):
     lent = False
     lending: Lending
     """The state of the current transaction, or of the last one."""
+    waiter: Waiter | None = None
+    """The place of its transaction in the line of those that write."""
     dropped: Callable[[], object] | None = None
     """Called once nobody is left who could end the transaction."""
 

@@ -192,6 +192,7 @@ class SqliteStore(Store):
             state = "was closed" if self._was_open else "is not open"
             raise RuntimeError(f"{self.name} {state}; use `with` or `async with`, or call open first")
         parts.file.check_process()
+        parts.file.check_place()
         return parts
 
     def _let_go(self) -> _Parts | None:

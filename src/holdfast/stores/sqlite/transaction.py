@@ -5,6 +5,7 @@ There is one at a time per process, since SQLite has one writer; whoever comes m
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import contextlib
 import sqlite3
@@ -65,16 +66,25 @@ class Lender:
         self._closed = False
 
     def begin_sync(self) -> SyncStoreTransaction:
-        if not self.file.turnstile.enter_sync(self.file.timeout):
-            raise self.file.blocked()
-        return SyncStoreTransaction(self, self._lend())
+        waiter = Waiter()
+        try:
+            if not self.file.turnstile.enter_sync(waiter, self.file.timeout):
+                raise self.file.blocked()
+            connection = self._lend(waiter)
+        except BaseException:
+            self.file.turnstile.leave(waiter)
+            raise
+        # Not in the lane: its lock may be held where the connection is collected.
+        connection.dropped = partial(_thread.start_new_thread, self.file.turnstile.leave, (waiter,))
+        return SyncStoreTransaction(self, connection)
 
     async def begin(self) -> StoreTransaction:
         loop, turnstile = asyncio.get_running_loop(), self.file.turnstile
         lent: asyncio.Future[HeldConnection] = loop.create_future()
         self.lane.get_ready()  # now, and not when it is our turn: whoever lets us in could not help it
         # Begun in the lane by whoever leaves, mostly in the lane itself: the loop need not wake up for it.
-        waiter = turnstile.line_up(lambda: self.lane.submit(lambda: self._lend_to(lent)))
+        waiter = Waiter(lambda: self.lane.submit(lambda: self._lend_to(waiter, lent)))
+        turnstile.line_up(waiter)
         timer = loop.call_later(self.file.timeout, self._turn_away, waiter, lent)
         try:
             connection = await lent
@@ -98,6 +108,7 @@ class Lender:
             with translated(self.file.name):
                 if how == "commit":
                     connection.check_open()
+                    self.file.check_place()
                 connection.take_back()
                 # Before the commit, which SQLite refuses while a statement that writes has rows left to give.
                 connection.end_reading()
@@ -117,7 +128,7 @@ class Lender:
             connection.close()
             raise
         finally:
-            self.file.turnstile.leave()
+            self._leave(connection)
 
     def take_away(self, connection: HeldConnection) -> None:
         """Roll back under a thread that is using the connection, and let the next one in.
@@ -129,7 +140,7 @@ class Lender:
             connection.execute("pragma query_only = on")
             connection.end("rollback")
         connection.take_back()
-        self.file.turnstile.leave()
+        self._leave(connection)
 
     def close(self) -> None:
         """Let go of the connections. One that is still lent goes when its transaction ends."""
@@ -142,16 +153,21 @@ class Lender:
         if not lent.done() and self.file.turnstile.step_out(waiter):
             lent.set_exception(self.file.blocked())
 
-    def _lend_to(self, lent: asyncio.Future[HeldConnection]) -> None:
+    def _lend_to(self, waiter: Waiter, lent: asyncio.Future[HeldConnection]) -> None:
+        if waiter.begun:
+            return
+        waiter.begun = True
+        waiter.admit = _admitted  # the line must not keep the future, and with it the connection, from being collected
         loop = lent.get_loop()
         try:
-            connection = self._lend()
+            connection = self._lend(waiter)
         except BaseException as error:
+            self.file.turnstile.leave(waiter)
             with contextlib.suppress(RuntimeError):  # the loop is closed, so nobody waits there any more
                 loop.call_soon_threadsafe(_fail, lent, error)
             return
         # A loop that is closed forgets what it was told, and its tasks, where they stand.
-        connection.dropped = partial(self.lane.submit, self.file.turnstile.leave)
+        connection.dropped = partial(self.lane.submit, partial(self.file.turnstile.leave, waiter))
         try:
             loop.call_soon_threadsafe(self._hand_over, lent, connection)
         except RuntimeError:
@@ -171,24 +187,28 @@ class Lender:
         with contextlib.suppress(Exception):  # the connection is discarded then
             self.end(connection, "rollback")
 
-    def _lend(self) -> HeldConnection:
-        """A connection in a new transaction. The turnstile is ours already, and left again on any error."""
-        try:
-            if self._closed:
-                raise RuntimeError(f"{self.file.name} was closed while this transaction waited for its turn")
-            with translated(self.file.name):
-                connection = self._idle.pop() if self._idle else self.file.connect_as(HeldConnection)
-                try:
-                    self.file.gate.begin(connection, self.file.timeout)
-                except BaseException:
-                    connection.close()
-                    raise
-            connection.lend()
-            self.file.turnstile.in_transaction = True
-            return connection
-        except BaseException:
-            self.file.turnstile.leave()
-            raise
+    def _lend(self, waiter: Waiter) -> HeldConnection:
+        """A connection in a new transaction. The waiter is inside; on any error the caller has it leave."""
+        if self._closed:
+            raise RuntimeError(f"{self.file.name} was closed while this transaction waited for its turn")
+        with translated(self.file.name):
+            connection = self._idle.pop() if self._idle else self.file.connect_as(HeldConnection)
+            try:
+                self.file.gate.begin(connection, self.file.timeout)
+            except BaseException:
+                connection.close()
+                raise
+        connection.waiter = waiter
+        connection.lend()
+        self.file.turnstile.in_transaction = True
+        return connection
+
+    def _leave(self, connection: HeldConnection) -> None:
+        """Let the next one in, after the transaction on this connection."""
+        waiter, connection.waiter = connection.waiter, None
+        if waiter is not None:
+            self.file.turnstile.in_transaction = False
+            self.file.turnstile.leave(waiter)
 
 
 class _Open:
@@ -292,6 +312,10 @@ class StoreTransaction(_Open):
     def _take(self) -> HeldConnection | None:
         self._line.over = True
         return super()._take()
+
+
+def _admitted() -> None:
+    """The transaction has begun: nothing is left to do."""
 
 
 def _fail(lent: asyncio.Future[HeldConnection], error: BaseException) -> None:

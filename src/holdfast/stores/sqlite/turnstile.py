@@ -1,87 +1,117 @@
-"""Who writes next, within one process: threads and tasks in the order they came.
+"""The order in which the threads and tasks of one process write to a file.
 
-SQLite lets one connection write at a time, and whoever waits for it sleeps and tries again, in no order. Within a
-process we know better.
+SQLite lets one connection write at a time, and a connection that waits for the lock sleeps and tries again, in no
+order. Within a process the order of arrival is known.
+
+The line itself says who is inside: its first waiter. A waiter that enters is added to the line before it waits, and
+one that leaves is removed by a single call, so an exception of a signal handler cannot separate the two. A thread whose
+admission was lost to such an exception looks again after `LOOK` seconds.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections import deque
+import time
 from collections.abc import Callable
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Final
 from weakref import WeakValueDictionary
+
+LOOK: Final = 0.05
+"""Seconds after which a waiting thread looks whether it is first, although it was not admitted."""
 
 
 class Waiter:
-    """One in the line, and how to tell it that its turn has come."""
+    """One in the line. `admit` is called when its turn has come; again if an exception interrupted that call."""
 
-    def __init__(self, admit: Callable[[], object]) -> None:
-        self.admit = admit
+    __slots__ = ("_bell", "admit", "admitted", "begun")
+
+    def __init__(self, admit: Callable[[], object] | None = None) -> None:
         self.admitted = False
+        self.begun = False
+        """Whether what `admit` asks for has begun, so that a second call of it does nothing."""
+        self._bell: SimpleQueue[None] | None = None
+        self.admit = admit or self._ring
+
+    def sleep(self, seconds: float) -> None:
+        """Wait until it is admitted, at most this long."""
+        if self._bell is None:
+            self._bell = SimpleQueue()
+            return  # the caller looks again: an admission may have come before the queue existed
+        try:
+            self._bell.get(timeout=seconds)
+        except Empty:
+            return
+
+    def _ring(self) -> None:
+        if self._bell is not None:
+            self._bell.put(None)
 
 
 class Turnstile:
-    """Admits one at a time. It is handed on directly, so nobody overtakes."""
+    """Admits one at a time, in the order in which they came."""
 
     def __init__(self) -> None:
-        self._mutex = threading.Lock()
-        self._taken = False
-        self._waiting: deque[Waiter] = deque()
+        self.line: dict[Waiter, None] = {}
+        """The waiter that is inside, then those that wait. To leave is to be removed, followed by `wake`."""
+        self._mutex = threading.RLock()
         self.in_transaction = False
         """Whether the one inside is a transaction that the application keeps open."""
 
-    def enter_sync(self, timeout: float) -> bool:
-        """Wait for one's turn; False if it did not come in time."""
-        with self._mutex:
-            if not self._taken:
-                self._taken = True
-                return True
-        turn = threading.Lock()
-        turn.acquire()
-        waiter = self.line_up(turn.release)
-        try:
-            if turn.acquire(timeout=timeout):
-                return True
-        except BaseException:  # an interrupt by the user
-            if not self.step_out(waiter):
-                self.leave()
-            raise
-        return not self.step_out(waiter)
+    def enter_sync(self, waiter: Waiter, timeout: float) -> bool:
+        """Wait for the turn; False if it did not come in time. An error leaves the waiter in the line: call `leave`."""
+        self.line[waiter] = None
+        if self._first() is waiter:
+            waiter.admitted = True
+            return True
+        deadline = time.monotonic() + timeout
+        while self._first() is not waiter:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self.leave(waiter)
+                return False
+            waiter.sleep(min(left, LOOK))
+            self.wake()
+        waiter.admitted = True
+        return True
 
-    def line_up(self, admit: Callable[[], object]) -> Waiter:
-        """Have `admit` called once the turn has come: here if nobody is inside, else in the thread of whoever leaves.
+    def line_up(self, waiter: Waiter) -> None:
+        """Have its `admit` called once the turn has come: here if no other is inside, else in the thread that leaves.
 
-        It must not block or raise: what it begins is inside, and leaves.
+        It must not block or raise. What it begins is inside, and leaves.
         """
-        waiter = Waiter(admit)
-        with self._mutex:
-            if self._taken:
-                self._waiting.append(waiter)
-                return waiter
-            self._taken = waiter.admitted = True
-        admit()
-        return waiter
+        self.line[waiter] = None
+        self.wake()
 
     def step_out(self, waiter: Waiter) -> bool:
         """Stop waiting; False if the turn has come already."""
         with self._mutex:
             if waiter.admitted:
                 return False
-            self._waiting.remove(waiter)
+            self.leave(waiter)
             return True
 
-    def leave(self) -> None:
-        """Let the next one in."""
+    def leave(self, waiter: Waiter) -> None:
+        """Let the next one in. Leaving twice does nothing."""
+        self.line.pop(waiter, None)
+        self.wake()
+
+    def wake(self) -> None:
+        """Admit the first in the line."""
         with self._mutex:
-            self.in_transaction = False
-            if not self._waiting:
-                self._taken = False
-                return
-            waiter = self._waiting.popleft()
-            waiter.admitted = True
-        waiter.admit()
+            first = self._first()
+            if first is not None and not first.admitted:
+                first.admit()
+                first.admitted = True
+
+    def _first(self) -> Waiter | None:
+        while True:
+            try:
+                return next(iter(self.line), None)
+            except RuntimeError:  # another thread entered or left between the two calls
+                continue
 
 
 _turnstiles: WeakValueDictionary[Path, Turnstile] = WeakValueDictionary()
@@ -98,7 +128,7 @@ def turnstile(path: Path) -> Turnstile:
 
 
 def _forget_parent() -> None:
-    # Whoever was inside when the process forked is not in the child, and would never leave.
+    # The thread that was inside when the process forked does not exist in the child, and would never leave.
     global _turnstiles, _registry
     _turnstiles = WeakValueDictionary()
     _registry = threading.Lock()

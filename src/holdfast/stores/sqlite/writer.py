@@ -23,7 +23,9 @@ from holdfast.stores.sqlite.executing import Execute, executor
 from holdfast.stores.sqlite.file import File
 from holdfast.stores.sqlite.log import Log
 from holdfast.stores.sqlite.translating import is_busy, translate
+from holdfast.stores.sqlite.turnstile import Waiter
 from holdfast.stores.sqlite.verbs import plan
+from holdfast.uninterrupted import in_main_thread
 from holdfast.wakeups import Hints
 
 R = TypeVar("R")
@@ -84,6 +86,8 @@ class Writer:
 
     def perform_sync(self, operation: Operation[R]) -> R:
         """Perform an operation, committed when this returns."""
+        if in_main_thread():
+            return self._perform_alone(operation)
         asked = _Asked(operation)
         self._asked.append(asked)
         try:
@@ -152,9 +156,58 @@ class Writer:
         except IndexError:
             return None
 
+    def _perform_alone(self, operation: Operation[R]) -> R:
+        """The same in the main thread, where an exception of a signal handler may come at any point.
+
+        No operation of another thread shares its transaction, so none is lost with it. Every step is inside the `try`
+        that undoes it: see `holdfast.uninterrupted`.
+        """
+        asked, waiter, turnstile = _Asked(operation), Waiter(), self._file.turnstile
+        try:
+            try:
+                if not turnstile.enter_sync(waiter, self._file.timeout):
+                    raise self._file.blocked()
+                with self._using:
+                    self._perform_interruptibly(asked)
+            finally:
+                turnstile.line.pop(waiter, None)
+                turnstile.wake()
+        except BaseException:
+            turnstile.wake()  # the first call may have been interrupted
+            raise
+        return cast(R, asked.result())
+
+    def _perform_interruptibly(self, asked: _Asked) -> None:
+        try:
+            if self._closed:
+                asked.fail(self._refusal())
+                return
+            try:
+                hints = self._perform_together([asked])
+            except sqlite3.Error as error:
+                asked.fail(self._translated(error))
+                return
+            asked.done = True
+            if hints:
+                self._send(hints)
+            if self._connection is not None and self._log.wants_care(self._connection):
+                self._log.care(self._connection)
+        except BaseException:
+            # Closed, and not rolled back: one call ends the transaction and gives the connection up.
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+            raise
+
     def _take_turn(self, asked: _Asked) -> None:
-        """Perform what is waiting, unless somebody else did it before our turn came."""
-        if not self._file.turnstile.enter_sync(self._file.timeout):
+        """Perform what is waiting, unless another thread did it before the turn came."""
+        waiter = Waiter()
+        try:
+            admitted = self._file.turnstile.enter_sync(waiter, self._file.timeout)
+        except BaseException:
+            self._file.turnstile.leave(waiter)
+            raise
+        if not admitted:
             self._give_up(asked)
             return
         together: list[_Asked] = []
@@ -163,7 +216,7 @@ class Writer:
                 with self._using:
                     self._perform_waiting(together)
         finally:
-            self._file.turnstile.leave()
+            self._file.turnstile.leave(waiter)
             # Last of all: a loop that wakes up while this thread still runs has to wait for the interpreter's lock.
             _tell(together)
 
@@ -186,8 +239,11 @@ class Writer:
                 asked = self._asked.popleft()
             except IndexError:
                 return
-            asked.fail(RuntimeError(f"{self._file.name} was closed while this waited for its turn to write"))
+            asked.fail(self._refusal())
             _tell([asked])
+
+    def _refusal(self) -> RuntimeError:
+        return RuntimeError(f"{self._file.name} was closed while this waited for its turn to write")
 
     def _perform_waiting(self, together: list[_Asked]) -> None:
         """Perform what is waiting, as far as it fits into `together`; who that is has to be told afterwards."""
@@ -271,9 +327,9 @@ class Writer:
         return ours
 
     def _discard(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
 
 def _tell(together: list[_Asked]) -> None:

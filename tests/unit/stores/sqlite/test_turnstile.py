@@ -4,66 +4,69 @@ import queue
 import threading
 from pathlib import Path
 
-from holdfast.stores.sqlite.turnstile import Turnstile, turnstile
+from holdfast.stores.sqlite.turnstile import Turnstile, Waiter, turnstile
 
 PATIENCE = 10.0
 
 
 def test_those_who_wait_come_in_the_order_they_came() -> None:
-    gate, order = Turnstile(), list[int]()
-    assert gate.enter_sync(0)
+    gate, order, inside = Turnstile(), list[int](), Waiter()
+    assert gate.enter_sync(inside, 0)
     threads: list[threading.Thread] = []
 
     def pass_through(number: int) -> None:
-        assert gate.enter_sync(PATIENCE)
+        waiter = Waiter()
+        assert gate.enter_sync(waiter, PATIENCE)
         order.append(number)
-        gate.leave()
+        gate.leave(waiter)
 
     for number in range(5):
         thread = threading.Thread(target=pass_through, args=(number,))
         thread.start()
         threads.append(thread)
-        while len(gate._waiting) <= number:  # pyright: ignore[reportPrivateUsage]
+        while len(gate.line) <= number + 1:
             pass
-    gate.leave()
+    gate.leave(inside)
     for thread in threads:
         thread.join()
 
     assert order == [0, 1, 2, 3, 4]
-    assert gate.enter_sync(0)
+    assert gate.enter_sync(Waiter(), 0)
 
 
 def test_one_who_waits_too_long_is_not_admitted_later() -> None:
-    gate = Turnstile()
-    assert gate.enter_sync(0)
+    gate, inside = Turnstile(), Waiter()
+    assert gate.enter_sync(inside, 0)
 
-    assert not gate.enter_sync(0.01)
+    assert not gate.enter_sync(Waiter(), 0.01)
 
-    gate.leave()
-    assert gate.enter_sync(0)
+    gate.leave(inside)
+    assert gate.enter_sync(Waiter(), 0)
 
 
 def test_one_who_lines_up_is_admitted_by_whoever_leaves_and_never_two_at_once() -> None:
     gate, admitted = Turnstile(), queue.SimpleQueue[None]()
     inside = most = 0
 
-    def visit() -> None:
+    def visit(waiter: Waiter) -> None:
         nonlocal inside, most
         inside += 1
         most = max(most, inside)
         inside -= 1
-        gate.leave()
+        gate.leave(waiter)
 
     def admit_and_visit() -> None:
         for _ in range(200):
-            gate.line_up(lambda: admitted.put(None))
+            waiter = Waiter(lambda: admitted.put(None))
+            gate.line_up(waiter)
             admitted.get(timeout=PATIENCE)
-            visit()
+            visit(waiter)
 
     def wait_and_visit() -> None:
         for _ in range(200):
-            assert gate.enter_sync(PATIENCE)
-            visit()
+            waiter = Waiter()
+            assert gate.enter_sync(waiter, PATIENCE)
+            visit(waiter)
 
     threads = [threading.Thread(target=visits) for visits in (admit_and_visit, *[wait_and_visit] * 3)]
     for thread in threads:
@@ -72,18 +75,20 @@ def test_one_who_lines_up_is_admitted_by_whoever_leaves_and_never_two_at_once() 
         thread.join()
 
     assert most == 1
-    assert gate.enter_sync(0)
+    assert gate.enter_sync(Waiter(), 0)
 
 
 def test_one_who_steps_out_is_passed_over() -> None:
     gate, came = Turnstile(), list[str]()
-    first = gate.line_up(lambda: came.append("first"))
-    second = gate.line_up(lambda: came.append("second"))
-    third = gate.line_up(lambda: came.append("third"))
+    first = Waiter(lambda: came.append("first"))
+    second = Waiter(lambda: came.append("second"))
+    third = Waiter(lambda: came.append("third"))
+    for waiter in (first, second, third):
+        gate.line_up(waiter)
 
     assert not gate.step_out(first)
     assert gate.step_out(second)
-    gate.leave()
+    gate.leave(first)
 
     assert came == ["first", "third"]
     assert not gate.step_out(third)

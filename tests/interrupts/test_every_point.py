@@ -1,0 +1,135 @@
+"""A blocking call that is interrupted at any point leaves a client that works, on every store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from holdfast import Jobs, SyncClient
+from holdfast.errors import WaitTimeout
+from holdfast.queue import SyncQueue
+from holdfast.store import Store
+from holdfast.stores.postgres import PostgresStore
+from tests.conformance.conftest import STORES
+from tests.interrupts.interrupting import POINTS, in_time, interrupt
+
+# An exception in a finalizer, or a connection that an exception left to the garbage collector, is not an error here.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+jobs = Jobs()
+
+
+@jobs.job
+def noted(number: int) -> int:
+    return number
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres", "redis"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return STORES[request.param](tmp_path)()
+
+
+@pytest.fixture
+def client(store: Store) -> SyncClient:
+    store.open_sync()
+    store.migrate_sync()
+    client = SyncClient(store, jobs)
+    client.start(noted.bind(0))
+    return client
+
+
+def start(client: SyncClient) -> None:
+    client.start(noted.bind(1))
+
+
+def start_with_key(client: SyncClient) -> None:
+    blocker = client.start(noted.bind(1))
+    client.start(noted.bind(2), key="one", after=[blocker])
+
+
+def get(client: SyncClient) -> None:
+    client.get(client.start(noted.bind(1)))
+
+
+def wait(client: SyncClient) -> None:
+    chain = client.start(noted.bind(1))
+    with pytest.raises(WaitTimeout):
+        client.wait(chain, timeout=0.001)
+
+
+def complete(client: SyncClient) -> None:
+    chain = client.start(noted.bind(1))
+    with client.completing(chain) as current:
+        current.output(5)
+
+
+def cancel(client: SyncClient) -> None:
+    client.cancel(client.start(noted.bind(1)))
+
+
+@pytest.mark.parametrize("call", [start, start_with_key, get, wait, complete, cancel])
+def test_the_client_works_after_an_interruption_at_any_point(
+    client: SyncClient, call: Callable[[SyncClient], None]
+) -> None:
+    # Each point may cost a new connection or a new thread, so of the longer calls every ninth one is tried.
+    stride = 9 if call is wait or (isinstance(client.store, PostgresStore) and call is not start) else 1
+    for point in count(1, stride):
+        interrupted = interrupt(lambda: call(client), point)
+        in_time(lambda: _works(client), f"{call.__name__} interrupted at point {point}")
+        if not interrupted:
+            break
+    assert 50 < point < POINTS
+    client.store.close_sync()
+
+
+def test_a_queue_works_after_an_interruption_at_any_point(store: Store) -> None:
+    store.open_sync()
+    store.migrate_sync()
+    queue: SyncQueue[int, int] = SyncQueue("numbers", store=store)
+    queue.start()
+    for point in count(1):
+        interrupted = interrupt(partial(queue.enqueue, f"a{point}", 1), point)
+        in_time(partial(queue.enqueue, f"b{point}", 1), f"enqueue interrupted at point {point}")
+        if not interrupted:
+            break
+    assert 50 < point < POINTS
+    queue.stop()
+    store.close_sync()
+
+
+@pytest.mark.parametrize("name", ["sqlite", "postgres", "redis"])
+def test_opening_and_closing_may_be_interrupted_at_any_point(name: str, tmp_path: Path) -> None:
+    address = _address(name, tmp_path)
+
+    def open_and_close() -> None:
+        with SyncClient(address, jobs, migrate=True) as client:
+            client.start(noted.bind(1))
+
+    # Every 31st point: each opens a store twice, and the points of `start` have a test of their own.
+    for point in count(1, 31):
+        interrupted = interrupt(open_and_close, point)
+        in_time(open_and_close, f"opening and closing interrupted at point {point}")
+        if not interrupted:
+            break
+    assert 50 < point < POINTS
+
+
+def _works(client: SyncClient) -> None:
+    chain = client.start(noted.bind(2))
+    found = client.get(chain)
+    assert found is not None
+    assert found.id == chain.id
+
+
+def _address(name: str, folder: Path) -> str:
+    from tests.queue.addresses import ADDRESSES
+
+    return ADDRESSES[name](folder)

@@ -1,0 +1,130 @@
+"""The file of a store is removed or replaced while programs use it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import aiosqlite
+import pytest
+
+from holdfast import Client, Jobs, SyncClient, Worker
+from holdfast.errors import StoreReplaced, StoreUnavailable
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.watch import wake_file
+
+PATIENCE = 20.0
+
+jobs = Jobs()
+
+
+@jobs.job
+def noted(number: int) -> int:
+    return number
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def rename_another_over_it(path: Path) -> None:
+    other = path.with_name("other.db")
+    shutil.copy(path, other)
+    other.replace(path)
+
+
+def remove_and_let_another_process_create_it(path: Path) -> None:
+    for file in path.parent.iterdir():
+        file.unlink()
+    program = f"from holdfast import SyncClient\nwith SyncClient('sqlite:///{path}'): pass"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+WAYS = [remove, rename_another_over_it, remove_and_let_another_process_create_it]
+
+
+@pytest.mark.parametrize("replace", WAYS)
+def test_every_call_is_refused_once_the_file_is_gone(path: Path, replace: Callable[[Path], None]) -> None:
+    with SyncClient(f"sqlite:///{path}", jobs) as client:
+        chain = client.start(noted.bind(1))
+        connection = sqlite3.connect(path)
+
+        replace(path)
+
+        calls: list[Callable[[], object]] = [
+            lambda: client.start(noted.bind(2)),
+            lambda: client.start(noted.bind(2), tx=connection),
+            lambda: client.cancel(chain),
+            lambda: client.get(chain),
+            lambda: client.pause("noted"),
+            lambda: client.completing(chain).__enter__(),
+        ]
+        for call in calls:
+            with pytest.raises(StoreReplaced, match="was removed or replaced"):
+                call()
+        connection.close()
+
+
+def test_a_transaction_that_was_open_meanwhile_is_not_committed(path: Path) -> None:
+    with SyncClient(f"sqlite:///{path}", jobs) as client:
+        chain = client.start(noted.bind(1))
+
+        def complete() -> None:
+            with client.completing(chain) as current:
+                current.output(5)
+                rename_another_over_it(path)
+
+        with pytest.raises(StoreReplaced):
+            complete()
+
+
+@pytest.mark.parametrize("replace", WAYS)
+async def test_a_worker_stops_with_a_message(
+    path: Path, replace: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Client(f"sqlite:///{path}", jobs) as client:
+        worker = Worker(client, poll_interval=0.05)
+        running = asyncio.create_task(worker.run(signals=False))
+        await client.wait(await client.start(noted.bind(1)), timeout=PATIENCE)
+
+        replace(path)
+
+        with caplog.at_level(logging.ERROR), pytest.raises(StoreReplaced):
+            await asyncio.wait_for(running, PATIENCE)
+        assert f"worker {worker.id} stops" in caplog.text
+        assert "was removed or replaced" in caplog.text
+
+
+def test_a_symbolic_link_in_place_of_the_wake_up_file_is_named(path: Path) -> None:
+    wake_file(path).symlink_to(path.with_name("elsewhere"))
+
+    with pytest.raises(StoreUnavailable, match="symbolic link: remove it"):
+        SqliteStore(f"sqlite:///{path}").open_sync()
+
+
+def test_a_connection_that_gives_texts_as_bytes_may_carry_a_start(path: Path) -> None:
+    with SyncClient(f"sqlite:///{path}", jobs) as client:
+        connection = sqlite3.connect(path)
+        connection.text_factory = bytes
+        chain = client.start(noted.bind(1), tx=connection)
+        connection.commit()
+
+        assert connection.execute("select 'a'").fetchone() == (b"a",)
+        assert client.get(chain) is not None
+        connection.close()
+
+
+async def test_nor_does_an_async_one_that_gives_texts_as_bytes_hinder_it(path: Path) -> None:
+    async with Client(f"sqlite:///{path}", jobs) as client, aiosqlite.connect(path) as connection:
+        connection.text_factory = bytes
+        chain = await client.start(noted.bind(1), tx=connection)
+        await connection.commit()
+
+        assert connection.text_factory is bytes
+        assert await client.get(chain) is not None
