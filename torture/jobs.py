@@ -286,7 +286,7 @@ def _insert(tx: Any) -> str:
 
 
 def _is_postgres(tx: Any) -> bool:
-    return type(tx).__module__.startswith("psycopg")
+    return any(each.__module__.startswith("psycopg") for each in type(tx).__mro__)
 
 
 def _entry(attempt: Attempt | SyncAttempt) -> tuple[str, int, str]:

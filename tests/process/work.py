@@ -119,5 +119,5 @@ def interrupt_in_child(number: int, error: str) -> str:
 
 async def _insert(tx: Any, number: int, token: str) -> None:
     if tx is not None:
-        mark = "%s" if type(tx).__module__.startswith("psycopg") else "?"
+        mark = "%s" if any(each.__module__.startswith("psycopg") for each in type(tx).__mro__) else "?"
         await tx.execute(f"insert into ledger (number, token) values ({mark}, {mark})", (number, token))
