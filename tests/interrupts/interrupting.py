@@ -6,6 +6,7 @@ function is called at the same points, and what it raises appears there as a han
 
 from __future__ import annotations
 
+import sqlite3
 import sys
 import threading
 from collections.abc import Callable
@@ -40,7 +41,7 @@ def interrupt(call: Callable[[], object], point: int) -> bool:
             call()
         finally:
             sys.setprofile(None)
-    except (Interrupted, HoldfastError):
+    except (Interrupted, HoldfastError, sqlite3.Error):
         # SQLite replaces an exception that comes inside its authorizer callback by an error of its own.
         return True
     return left <= 0
