@@ -2,6 +2,7 @@
 -- flags: allow-oom
 -- include: change
 -- include: create
+-- include: continuing
 -- include: chain
 -- include: recall
 -- op: { chain, job id, steps as { output, continuation }, starts, expected }

@@ -3,6 +3,7 @@
 -- include: change
 -- include: ending
 -- lazy: create
+-- lazy: continuing
 -- lazy: gone
 -- op: a list of { job id, token, status, outcome, output, error, delay, at, keep, continuation, starts, expected },
 -- without what is nil at the end. The answer: whether there is more to release, then a word or a list for each.
@@ -124,9 +125,12 @@ local function perform(settlement)
     if refused then
       return refused
     end
-    refused = continuation and refused_continuation(continuation, starts, settlement[12])
-    if refused then
-      return refused
+    if continuation and continuation.after then
+      need_continuing()
+      refused = refused_continuation(continuation, starts, settlement[12])
+      if refused then
+        return refused
+      end
     end
   end
   if #starts > 0 then

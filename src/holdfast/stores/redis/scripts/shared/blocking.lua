@@ -1,7 +1,6 @@
 -- include: change
 -- include: chain
 -- include: release
--- include: cycle
 -- blocking: jobs to be made that wait for chains.
 -- missing_blocker: the first of a job's blockers that is neither there nor made in the same step.
 local function missing_blocker(job, planned)

@@ -48,31 +48,6 @@ local function refused_starts(jobs, expected)
   return missing and { 'ChainNotFound', missing }
 end
 
--- refused_continuation: why a job cannot continue its chain beside these starts; nil if it can.
-local function refused_continuation(job, starts, expected)
-  if not job.after then
-    return nil
-  end
-  need_blocking()
-  local started = {}
-  for _, chain in ipairs(expected or {}) do
-    started[chain] = true
-  end
-  local missing = missing_blocker(job, started)
-  if missing then
-    return { 'ChainNotFound', missing }
-  end
-  if #ended > 0 then
-    -- Jobs that fail with a chain which ended earlier in this script wait no longer.
-    release()
-  end
-  local found, beside = preview(starts), {}
-  for n, start in ipairs(starts) do
-    beside[start.id] = not found[n] and start.after or nil
-  end
-  return refused_cycle(job.chain, job.after, beside)
-end
-
 -- add: create a job, blocked where a blocker is still open. The caller has written all of its row but the beginning.
 local function add(job)
   last_seq = last_seq + 1
