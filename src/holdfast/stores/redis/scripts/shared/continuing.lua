@@ -1,5 +1,4 @@
 -- include: create
--- include: blocking
 -- include: cycle
 -- continuing: the next job of a chain, beside chains that are started in the same step.
 -- refused_continuation: why a job cannot continue its chain beside these starts; nil if it can.
@@ -7,6 +6,7 @@ local function refused_continuation(job, starts, expected)
   if not job.after then
     return nil
   end
+  need_blocking()
   local started = {}
   for _, chain in ipairs(expected or {}) do
     started[chain] = true
