@@ -38,7 +38,7 @@ MUTANTS: dict[str, Mutant] = {
         {
             "postgres": (
                 Edit("holdfast.stores.postgres.holding", "    if passed_over:\n", "    if passed_over and False:\n"),
-                postgres("lock_jobs", "where :first::bigint is not null", "where false"),
+                postgres("lock_jobs", "where coalesce(:first::bigint, :first_kept::bigint) is not null", "where false"),
             )
         },
         faults=("host lost",),
