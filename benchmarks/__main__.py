@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
     results = Results(None if options.afresh else folder / "results.json")
     begun = time.monotonic()
 
-    def tell(line: str) -> None:
+    def emit(line: str) -> None:
         print(f"[{time.monotonic() - begun:5.0f} s] {line}", flush=True)
 
     def keep() -> None:
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> None:
         (folder / "results.svg").write_text(chart(results))
 
     if not options.report:
-        run(choice, results, tell, keep=keep)
+        run(choice, results, emit, keep=keep)
     keep()
     print(f"wrote RESULTS.md, results.svg and results.json to {folder} in {time.monotonic() - begun:.0f} s")
 

@@ -62,8 +62,8 @@ async def drain(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dic
     ended = time.monotonic_ns()
     ran = ticks.count()
     if left or ran < expected:
-        told = f"{ran} of {expected} handlers ran and {left} jobs were unsettled after {options.patience:.0f} s"
-        return {"unfinished": told}
+        reported = f"{ran} of {expected} handlers ran and {left} jobs were unsettled after {options.patience:.0f} s"
+        return {"unfinished": reported}
     return {"seconds": (ended - ticks.first()) / 1e9, "jobs": options.count, "handlers": ran}
 
 

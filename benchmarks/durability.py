@@ -148,8 +148,8 @@ def main() -> None:
 
 
 def _version() -> str:
-    told = subprocess.run([str(binary()), "--version"], check=True, capture_output=True, text=True).stdout
-    return " ".join(told.split()[:3])
+    reported = subprocess.run([str(binary()), "--version"], check=True, capture_output=True, text=True).stdout
+    return " ".join(reported.split()[:3])
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from benchmarks.storage import STORES
 from holdfast import Client, Jobs, Worker
-from holdfast.operations import Operation
+from holdfast.engine.operations import Operation
 
 WARM_UP = 20
 PAUSE = 0.02

@@ -47,7 +47,7 @@ class Choice:
 
 
 def run(
-    choice: Choice, results: Results, tell: Callable[[str], None], *, keep: Callable[[], None] = lambda: None
+    choice: Choice, results: Results, emit: Callable[[str], None], *, keep: Callable[[], None] = lambda: None
 ) -> None:
     """Measure what was chosen. A contender that fails is told with its reason, and stops nobody.
 
@@ -62,7 +62,7 @@ def run(
             for scenario in filter(choice.takes, SCENARIOS):
                 wanted = [each for each in everybody if choice.has(each) and scenario.fits(each, store)]
                 if wanted:
-                    _scenario(scenario, store, storage, wanted, choice, results, tell)
+                    _scenario(scenario, store, storage, wanted, choice, results, emit)
                     keep()
 
 
@@ -73,13 +73,13 @@ def _scenario(
     wanted: list[type[Contender]],
     choice: Choice,
     results: Results,
-    tell: Callable[[str], None],
+    emit: Callable[[str], None],
 ) -> None:
     entries = {each: results.begin(store, scenario.name, each.name, scale=choice.scale) for each in wanted}
     for contender, entry in entries.items():
         entry.trouble = trouble(contender)
         if entry.trouble is not None:
-            tell(f"{store} {scenario.name}: {contender.name}: {entry.trouble}")
+            emit(f"{store} {scenario.name}: {contender.name}: {entry.trouble}")
         else:
             results.versions[contender.name] = versions(contender)
     for number in range(choice.rounds):
@@ -92,11 +92,11 @@ def _scenario(
                 figures = measure(scenario, contender, storage, choice.scale)
             except (Broken, Unsupported) as reason:
                 entry.trouble = str(reason)
-                tell(f"{store} {scenario.name}: {contender.name}: {reason}")
+                emit(f"{store} {scenario.name}: {contender.name}: {reason}")
             else:
                 entry.rounds.append(figures)
                 shown = ", ".join(f"{name} {value:,.4g}" for name, value in figures.items())
-                tell(f"{store} {scenario.name}: {contender.name}: {shown} ({time.monotonic() - begun:.1f} s)")
+                emit(f"{store} {scenario.name}: {contender.name}: {shown} ({time.monotonic() - begun:.1f} s)")
 
 
 def measure(scenario: Scenario, contender: type[Contender], storage: Storage, scale: float) -> dict[str, float]:

@@ -61,8 +61,8 @@ def main(arguments: list[str]) -> int:
     for number in range(rounds):
         judged.append(_round(profile, options, number, rounds=rounds))
         if rounds > 1:
-            told = f"round {number + 1} of {rounds}, seed {judged[-1][0]['seed']}: {judged[-1][0]['verdict']}\n"
-            sys.stdout.write(told)
+            reported = f"round {number + 1} of {rounds}, seed {judged[-1][0]['seed']}: {judged[-1][0]['verdict']}\n"
+            sys.stdout.write(reported)
             sys.stdout.flush()
             _write(joined(*_columns(judged)), options)
     return _report(judged, options)

@@ -19,7 +19,7 @@ from holdfast import (
     StoreUnavailable,
     WaitTimeout,
 )
-from holdfast.ids import new_id
+from holdfast.core.ids import new_id
 from torture import payloads
 from torture.business import Business
 from torture.history import History, Outcome

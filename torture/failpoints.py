@@ -14,8 +14,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from holdfast.engine.operations import Guard, Operation, Renew, ReportProgress, Settle, Settled
 from holdfast.errors import ClaimLost, StoreUnavailable
-from holdfast.operations import Guard, Operation, Renew, ReportProgress, Settle, Settled
 from torture.history import History
 from torture.settings import Failpoints
 
@@ -48,14 +48,14 @@ class Watch:
         self._history.note("failpoint", verb=verb, when=when, action=action)
         match action:
             case "kill":
-                self.tell()
+                self.emit()
                 os.kill(os.getpid(), signal.SIGKILL)
             case "stop":
                 os.kill(os.getpid(), signal.SIGSTOP)
             case _:
                 raise StoreUnavailable("torture", f"a failpoint {when} {verb}")
 
-    def tell(self) -> None:
+    def emit(self) -> None:
         """Note how often each point was passed so far."""
         with self._lock:
             passed = dict(self._passed)

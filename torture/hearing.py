@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from holdfast.wakeups import Hints, Listener, Wakeups
+from holdfast.engine.wakeups import Hints, Listener, Wakeups
 
 
 class LossyWakeups:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from torture.audit import Change
 
 if TYPE_CHECKING:
-    from holdfast.record import Record
+    from holdfast.core.record import Record
 
 PRELUDE = """
 local server = redis
@@ -50,23 +50,23 @@ end,
 
 def install() -> None:
     """Have this process send audited scripts."""
-    from holdfast.stores.redis import library
+    from holdfast.stores.redis import script_loader
 
-    plain: Any = getattr(library, "_read")  # noqa: B009 - private on purpose: only the text of the scripts changes
+    plain: Any = getattr(script_loader, "_read")  # noqa: B009 - private on purpose: only the text of the scripts changes
 
     def read(path: str) -> str:
         text: str = plain(path)
         return PRELUDE + text if path == "shared/frame.lua" else text
 
-    changed: Any = library
+    changed: Any = script_loader
     changed._read = read
 
 
 def changes(entries: list[tuple[bytes, dict[bytes, bytes]]]) -> list[Change]:
     """The entries of the stream, as changes."""
-    from holdfast.stores.redis import wire
+    from holdfast.stores.redis.verbs import decode
 
-    return [_change(wire.record, number, id, fields) for number, (id, fields) in enumerate(entries, start=1)]
+    return [_change(decode.record, number, id, fields) for number, (id, fields) in enumerate(entries, start=1)]
 
 
 def _change(read: Any, number: int, id: bytes, fields: dict[bytes, bytes]) -> Change:

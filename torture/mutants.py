@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from torture.mutations import MUTANTS, Edit
 
 if TYPE_CHECKING:  # nothing of the library is imported before a mutant is in place
-    from holdfast.store import Store
+    from holdfast.engine.store import Store
 
 
 __all__ = ["MUTANTS", "apply", "changed_store"]
@@ -40,7 +40,7 @@ def apply(name: str, store: str) -> None:
 def changed_store(store: Store, name: str | None) -> Store:
     """A store as the mutant would have it."""
     if name is not None and MUTANTS[name].workers_clock:
-        from holdfast.clock import system_clock
+        from holdfast.core.clock import system_clock
 
         store.clock = system_clock
     return store
@@ -83,7 +83,7 @@ class _Loader(SourceFileLoader):
 
 
 def _change_statements(edits: dict[str, list[Edit]]) -> None:
-    from holdfast.sql import files
+    from holdfast.stores.sql import files
 
     plain = files.read
 
@@ -100,9 +100,9 @@ def _change_statements(edits: dict[str, list[Edit]]) -> None:
 
 
 def _change_scripts(edits: dict[str, list[Edit]]) -> None:
-    from holdfast.stores.redis import library
+    from holdfast.stores.redis import script_loader
 
-    plain: Any = getattr(library, "_read")  # noqa: B009 - private on purpose
+    plain: Any = getattr(script_loader, "_read")  # noqa: B009 - private on purpose
 
     def read(path: str) -> str:
         text: str = plain(path)
@@ -110,5 +110,5 @@ def _change_scripts(edits: dict[str, list[Edit]]) -> None:
             text = _replaced(text, edit)
         return text
 
-    changed: Any = library
+    changed: Any = script_loader
     changed._read = read

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from torture.fleet import Fleet
-from torture.grounds.ground import Fault, Ground
+from torture.grounds.harness import Fault, Harness
 from torture.history import History, real_now
 
 WORKERS = ("kill", "freeze", "terminate")
@@ -25,7 +25,7 @@ class Nemesis:
 
     def __init__(
         self,
-        ground: Ground,
+        harness: Harness,
         fleet: Fleet,
         *,
         history: History,
@@ -39,7 +39,7 @@ class Nemesis:
         """`calm` is for how long there is peace after each kind of harm had its turn; `supervised` is the file with
         the processes of a supervisor, where one takes part.
         """
-        self._ground = ground
+        self._ground = harness
         self._fleet = fleet
         self._history = history
         self._random = rng

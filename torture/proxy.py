@@ -92,9 +92,9 @@ class Proxy:
     def reset(self, share: float = 1.0) -> int:
         """Cut connections with a reset; answers how many. Dead ones hear nothing of it."""
         with self._lock:
-            doomed = [pair for pair in self._pairs - self._dead if self._random.random() < share]
-        self._cut(doomed)
-        return len(doomed)
+            deletable = [pair for pair in self._pairs - self._dead if self._random.random() < share]
+        self._cut(deletable)
+        return len(deletable)
 
     def close(self) -> None:
         self._closed = True
@@ -190,8 +190,8 @@ class Proxy:
             self._cuts -= 1
         return True
 
-    def _cut(self, doomed: Iterable[Pair]) -> None:
-        for pair in doomed:
+    def _cut(self, deletable: Iterable[Pair]) -> None:
+        for pair in deletable:
             for end in pair:
                 with contextlib.suppress(OSError):
                     end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from torture.audit import Change
 from torture.checker.telling import is_claim, is_reap
-from torture.checker.waiting import LOOK_WITHOUT_WAKEUP, told_waits
+from torture.checker.waiting import LOOK_WITHOUT_WAKEUP, reported_waits
 from torture.evidence import Evidence
-from torture.grounds.ground import RECOVERY
+from torture.grounds.harness import RECOVERY
 from torture.spans import Span
 
 RESTARTS = ("server restart", "server kill", "server stop fast", "disk full", "network cut", "power lost", "failover")
@@ -42,7 +42,7 @@ def measure(evidence: Evidence) -> dict[str, Measured]:
     """
     facts = evidence.facts
     again = facts.lease + facts.reap + facts.poll + facts.slack
-    heard, deaf, untold = _waits(evidence)
+    received, deaf, untold = _waits(evidence)
     idle = evidence.unattended
     return {
         "worker killed to its job running again": _measured(_after_kills(evidence), again, idle),
@@ -50,7 +50,7 @@ def measure(evidence: Evidence) -> dict[str, Measured]:
         "lease lost to the job running again": _measured(_after_leases(evidence), again - facts.lease, idle),
         "server back to the first completion": _measured(_after_restarts(evidence), RECOVERY + facts.slack),
         "chain ended to its waiter told, with wake-ups": _measured(
-            heard, facts.slack, lambda begun, ended: (begun, ended) in untold
+            received, facts.slack, lambda begun, ended: (begun, ended) in untold
         ),
         "chain ended to its waiter told, without": _measured(deaf, LOOK_WITHOUT_WAKEUP + facts.slack),
     }
@@ -138,7 +138,7 @@ def _waits(evidence: Evidence) -> tuple[list[Span], list[Span], set[Span]]:
     """
     spans: tuple[list[Span], list[Span]] = ([], [])
     untold: set[Span] = set()
-    for wait in told_waits(evidence):
+    for wait in reported_waits(evidence):
         # One that had ended before anybody waited was found by looking, not by being told.
         span = (wait.end.at, wait.answered)
         if wait.call.begun < span[0] <= span[1] and not evidence.away(*span):

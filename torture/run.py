@@ -14,13 +14,13 @@ from signal import SIGTERM
 import msgspec
 
 from holdfast import StoreUnavailable, SyncClient
-from holdfast.operations import Filter, ListJobs
-from holdfast.record import Record
+from holdfast.core.record import Record
+from holdfast.engine.operations import Filter, ListJobs
 from torture import evidence as evidences
 from torture.audit import Row
 from torture.evidence import Evidence, Facts
 from torture.fleet import Fleet
-from torture.grounds import GROUNDS, Ground
+from torture.grounds import GROUNDS, Harness
 from torture.history import History, real_now
 from torture.jobs import jobs, work
 from torture.mutations import MUTANTS
@@ -55,23 +55,23 @@ def torture(
     `durability` is a weaker mode of the store, whose losses are counted; `faults` are the kinds to choose from.
     """
     rng = random.Random(seed)
-    with GROUNDS[store](folder, durability) as ground:
+    with GROUNDS[store](folder, durability) as harness:
         facts = Facts(
             store=store, seed=seed, profile=name, mutant=mutant, lease=profile.lease, reap=profile.reap,
-            poll=profile.poll, transactional=ground.transactional, own_clock=ground.own_clock, timely=profile.timely,
-            durability=ground.durability, supervised=profile.supervised, concurrency=profile.concurrency,
-            versions={"python": platform.python_version(), **ground.versions, **_commit()},
+            poll=profile.poll, transactional=harness.transactional, own_clock=harness.own_clock, timely=profile.timely,
+            durability=harness.durability, supervised=profile.supervised, concurrency=profile.concurrency,
+            versions={"python": platform.python_version(), **harness.versions, **_commit()},
         )  # fmt: skip
         history = History(folder, "nemesis")
         try:
-            _run(ground, profile, facts, folder=folder, history=history, rng=rng, faults=faults)
+            _run(harness, profile, facts, folder=folder, history=history, rng=rng, faults=faults)
         finally:
             history.close()
     return evidences.load(folder)
 
 
 def _run(
-    ground: Ground,
+    harness: Harness,
     profile: Profile,
     facts: Facts,
     *,
@@ -82,20 +82,20 @@ def _run(
 ) -> None:
     mutant = MUTANTS[facts.mutant] if facts.mutant else None
     settings = Settings(
-        name="", folder=str(folder), url=ground.url + (mutant.address if mutant else ""), seed=facts.seed,
-        mutant=facts.mutant, transactional=ground.transactional, skew=WORST_CLOCK if ground.own_clock else 0.0,
+        name="", folder=str(folder), url=harness.url + (mutant.address if mutant else ""), seed=facts.seed,
+        mutant=facts.mutant, transactional=harness.transactional, skew=WORST_CLOCK if harness.own_clock else 0.0,
         failpoints=Failpoints(profile.kill, profile.stop), sweep=profile.sweep and mutant is None, lease=profile.lease,
         reap=profile.reap, poll=profile.poll, concurrency=profile.concurrency, rate=profile.rate,
         drop=float(mutant is not None and mutant.deaf), seconds=profile.seconds, largest=profile.largest,
         widest=profile.widest, supervised=profile.supervised,
     )  # fmt: skip
-    neighbours = _move_in(ground)
+    neighbours = _move_in(harness)
     processes = Processes(settings)
     try:
         producers = Producers(processes, settings, profile.producers, history=history, rng=rng)
-        if not ground.transactional:
+        if not harness.transactional:
             producers.sweep.leave_out("join")
-        fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng, holder=ground.holder)
+        fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng, holder=harness.holder)
         supervisor = _supervisor(processes, settings) if profile.supervised else None
         deadline = time.monotonic() + PATIENCE
         while not (fleet.ready and producers.ready and (supervisor is None or supervisor.ready)):
@@ -107,7 +107,7 @@ def _run(
         facts.begun = real_now()
         producers.begin()
         nemesis = Nemesis(
-            ground, fleet, history=history, rng=rng, pause=profile.pause, calm=profile.calm,
+            harness, fleet, history=history, rng=rng, pause=profile.pause, calm=profile.calm,
             only=faults or (mutant.faults if mutant else ()),
             supervised=folder / "supervised.pids" if supervisor is not None else None,
         )  # fmt: skip
@@ -119,21 +119,21 @@ def _run(
             time.sleep(TEND_EVERY)
         nemesis.heal()
         fleet.renew()
-        facts.quiet = _come_to_rest(ground, fleet, producers, profile.settle)
+        facts.quiet = _come_to_rest(harness, fleet, producers, profile.settle)
         facts.ended = real_now()
         facts.swept = {"worker": fleet.sweep.left, "producer": producers.sweep.left}
         facts.unharmed = nemesis.unharmed
-        facts.leaks |= ground.at_rest(lambda: [*fleet.pids, *_supervised(supervisor, folder)])
+        facts.leaks |= harness.at_rest(lambda: [*fleet.pids, *_supervised(supervisor, folder)])
         fleet.close()
         if supervisor is not None:
             _dismiss(supervisor, history)
     finally:
         processes.close()
-    facts.leaks |= ground.leaks()
-    _collect(ground, facts, neighbours)
-    evidences.save(folder, facts, ground.audit())
+    facts.leaks |= harness.leaks()
+    _collect(harness, facts, neighbours)
+    evidences.save(folder, facts, harness.audit())
     if not facts.durability and facts.mutant is None:
-        render(ground.direct, [row.id for row in facts.rows if row.type == "hostile"], history)
+        render(harness.direct, [row.id for row in facts.rows if row.type == "hostile"], history)
 
 
 def _commit() -> dict[str, str]:
@@ -141,10 +141,10 @@ def _commit() -> dict[str, str]:
     asked: list[str] = []
     for command in ("rev-parse --short=12 HEAD", "status --porcelain --untracked-files=no -- src torture"):
         try:
-            told = subprocess.run(["git", *command.split()], cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S607
+            reported = subprocess.run(["git", *command.split()], cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S607
         except (OSError, subprocess.CalledProcessError):
             return {}
-        asked.append(told.stdout.strip())
+        asked.append(reported.stdout.strip())
     return {"commit": asked[0] + (" with changes" if asked[1] else "")}
 
 
@@ -170,13 +170,13 @@ def _dismiss(supervisor: Process, history: History) -> None:
     history.note("supervisor exit", code=supervisor.code)
 
 
-def _come_to_rest(ground: Ground, fleet: Fleet, producers: Producers, patience: float) -> bool:
+def _come_to_rest(harness: Harness, fleet: Fleet, producers: Producers, patience: float) -> bool:
     """Wait until producers have ended and nothing is due or running; tells whether that came about."""
     deadline = time.monotonic() + patience
     while producers.alive and time.monotonic() < deadline:
         fleet.tend()
         time.sleep(TEND_EVERY)
-    with SyncClient(ground.direct, jobs) as client:
+    with SyncClient(harness.direct, jobs) as client:
         # Once: whoever resumes wakes the workers, which are to find what is left by themselves.
         with suppress(StoreUnavailable):  # a worker that never lets go of the write lock is for the checker to find
             client.resume("keyed")
@@ -194,15 +194,15 @@ def _come_to_rest(ground: Ground, fleet: Fleet, producers: Producers, patience: 
     return False
 
 
-def _move_in(ground: Ground) -> list[str]:
+def _move_in(harness: Harness) -> list[str]:
     """Jobs next door, which no worker of this run may touch."""
     rng = random.Random(0)
-    with SyncClient(ground.neighbour, jobs) as client:
+    with SyncClient(harness.neighbour, jobs) as client:
         return [chain.id for chain in client.start_many([work.bind(brisk(rng)) for _ in range(NEIGHBOURS)])]
 
 
-def _collect(ground: Ground, facts: Facts, neighbours: list[str]) -> None:
-    with SyncClient(ground.neighbour, jobs) as client:
+def _collect(harness: Harness, facts: Facts, neighbours: list[str]) -> None:
+    with SyncClient(harness.neighbour, jobs) as client:
         stats = client.stats()
         facts.neighbour = {
             "started": len(neighbours),
@@ -210,11 +210,11 @@ def _collect(ground: Ground, facts: Facts, neighbours: list[str]) -> None:
             "pending": stats.counts["pending"],  # type: ignore[index]
             "ids": neighbours,
         }
-    with SyncClient(ground.direct, jobs) as client:
+    with SyncClient(harness.direct, jobs) as client:
         facts.stats = {str(status): count for status, count in client.stats().counts.items() if count}
         facts.rows = [row_of(record) for record in _records(client)]
-    facts.ledger = ground.ledger()
-    facts.business = ground.business()
+    facts.ledger = harness.ledger()
+    facts.business = harness.business()
 
 
 def _records(client: SyncClient) -> list[Record]:

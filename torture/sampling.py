@@ -32,7 +32,7 @@ async def sampling(history: History, watch: Watch, *lines: LossyWakeups) -> Asyn
         yield
     finally:
         task.cancel()
-        _tell(history, watch, *lines)
+        _emit(history, watch, *lines)
 
 
 async def _sample(history: History, watch: Watch, *lines: LossyWakeups) -> None:
@@ -41,7 +41,7 @@ async def _sample(history: History, watch: Watch, *lines: LossyWakeups) -> None:
         history.note("beat")
         if not beat % SAMPLE_EVERY:
             _hold(history)
-            _tell(history, watch, *lines)
+            _emit(history, watch, *lines)
 
 
 def _hold(history: History) -> None:
@@ -56,8 +56,8 @@ def _hold(history: History) -> None:
     )
 
 
-def _tell(history: History, watch: Watch, *lines: LossyWakeups) -> None:
-    watch.tell()
+def _emit(history: History, watch: Watch, *lines: LossyWakeups) -> None:
+    watch.emit()
     if lines:
         dropped, doubled = sum(line.dropped for line in lines), sum(line.doubled for line in lines)
         history.note("hints", dropped=dropped, doubled=doubled)

@@ -105,7 +105,7 @@ async def _blind(supervisor: object, history: History, settings: Settings) -> No
     until = time.monotonic() + settings.seconds  # of load: what comes to rest is left alone
     while time.monotonic() < until:
         await asyncio.sleep(rng.uniform(*SEES))
-        backlog._read, backlog._news = refuse, True  # it was hinted that there is something to read
+        backlog._read, backlog._changed = refuse, True  # it was hinted that there is something to read
         history.note("blind")
         await asyncio.sleep(rng.uniform(*BLIND))
         with suppress(HoldfastError):

@@ -25,16 +25,17 @@ def _counted(number: int, name: str) -> Callable[[Report], str]:
 
 
 def _recovery(name: str) -> Callable[[Report], str]:
-    def tell(report: Report) -> str:
-        told = report["recovery"].get(name)
-        if not told:
+    def emit(report: Report) -> str:
+        reported = report["recovery"].get(name)
+        if not reported:
             return "-"
-        times = f"{told['p50']:.2f} / {told['p99']:.2f} / {told['max']:.2f} s"
-        judged = f"{told['beyond']} of {told['times']:,} beyond {told['bound']:g} s"
+        times = f"{reported['p50']:.2f} / {reported['p99']:.2f} / {reported['max']:.2f} s"
+        judged = f"{reported['beyond']} of {reported['times']:,} beyond {reported['bound']:g} s"
         # What is left out of those figures is told beside them: they are not all that happened.
-        return f"{times} ({judged}; {told['disturbed']:,} more were disturbed, longest of all {told['whole']:.2f} s)"
+        others = f"{reported['disturbed']:,} more were disturbed, longest of all {reported['whole']:.2f} s"
+        return f"{times} ({judged}; {others})"
 
-    return tell
+    return emit
 
 
 def _faults(*kinds: str) -> Callable[[Report], str]:
@@ -87,8 +88,8 @@ def _not_ok(report: Report) -> str:
     for verdict in report["verdicts"]:
         if verdict["word"] != "OK":
             words.setdefault(verdict["word"].lower(), []).append(f"I{verdict['number']}")
-    told = "; ".join(f"{word}: {', '.join(numbers)}" for word, numbers in words.items())
-    return f"{report['verdict']} ({told})"
+    reported = "; ".join(f"{word}: {', '.join(numbers)}" for word, numbers in words.items())
+    return f"{report['verdict']} ({reported})"
 
 
 ROWS: dict[str, Callable[[Report], str]] = {
@@ -140,7 +141,7 @@ ROWS: dict[str, Callable[[Report], str]] = {
 def table(reports: list[Report]) -> str:
     heads = [f"{report['store']} {report['versions'].get(report['store'], '')}".strip() for report in reports]
     lines = ["| | " + " | ".join(heads) + " |", "| --- " * (len(reports) + 1) + "|"]
-    lines += [f"| {name} | " + " | ".join(tell(report) for report in reports) + " |" for name, tell in ROWS.items()]
+    lines += [f"| {name} | " + " | ".join(emit(report) for report in reports) + " |" for name, emit in ROWS.items()]
     return "\n".join(lines)
 
 

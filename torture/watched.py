@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any, TypeVar
 
+from holdfast.engine.operations import Operation, Settle
+from holdfast.engine.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
+from holdfast.engine.wakeups import Wakeups
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import Operation, Settle
-from holdfast.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
-from holdfast.wakeups import Wakeups
 from torture.failpoints import Watch
 
 R = TypeVar("R")

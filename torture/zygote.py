@@ -31,7 +31,7 @@ def main(settings: Settings) -> None:
     modules = ["torture.worker", "torture.producer", "torture.operations", "torture.watched", _store(settings.url)]
     for module in [*modules, "torture.supervised", "holdfast.supervisor"] if settings.supervised else modules:
         import_module(module)
-    _tell("ready")
+    _emit("ready")
     buffer = b""
     number = 0
     while True:
@@ -45,7 +45,7 @@ def main(settings: Settings) -> None:
             for line in lines:
                 number += 1
                 module, _, text = line.decode().partition(" ")
-                _tell(f"started {number} {_fork(module, text)}")
+                _emit(f"started {number} {_fork(module, text)}")
         _bury()
 
 
@@ -80,10 +80,10 @@ def _bury() -> None:
             return
         if pid == 0:
             return
-        _tell(f"ended {pid} {os.waitstatus_to_exitcode(status)}")
+        _emit(f"ended {pid} {os.waitstatus_to_exitcode(status)}")
 
 
-def _tell(line: str) -> None:
+def _emit(line: str) -> None:
     os.write(1, f"{line}\n".encode())
 
 

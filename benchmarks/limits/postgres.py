@@ -91,7 +91,7 @@ class PostgresLimit(Contender):
         if not self._listening:
             self._answers: dict[str, asyncio.Future[int]] = {}
             listener = self._listener = await self._library.connect(self.place.url)
-            await listener.add_listener("done", self._hear)
+            await listener.add_listener("done", self._receive)
             self._listening = True
         id = str(uuid4())
         answer: asyncio.Future[int]
@@ -99,7 +99,7 @@ class PostgresLimit(Contender):
         await self._connection.execute(INSERT_AND_TELL, id, "call", _payload(number))
         return await answer
 
-    def _hear(self, connection: Any, process: int, channel: str, payload: str) -> None:
+    def _receive(self, connection: Any, process: int, channel: str, payload: str) -> None:
         id, _, value = payload.partition(" ")
         if waiting := self._answers.pop(id, None):
             waiting.set_result(int(value))
@@ -142,7 +142,7 @@ class PostgresLimit(Contender):
             await self._connection.execute(COMPLETE, [row["seq"]], [_handle("write", row["input"])], token)
 
 
-def _wake(due: asyncio.Event, *told: object) -> None:
+def _wake(due: asyncio.Event, *reported: object) -> None:
     due.set()
 
 

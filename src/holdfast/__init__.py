@@ -1,6 +1,16 @@
 """Durable background jobs that commit with your data."""
 
-from holdfast.client import Client
+from holdfast.client.client import Client
+from holdfast.client.sync_client import SyncClient
+from holdfast.core.failure import ErrorText
+from holdfast.core.job import Chain, Job, Page, Report
+from holdfast.core.lifecycle import Cancel, Fail, Reschedule
+from holdfast.core.record import Status
+from holdfast.core.retry import Retry
+from holdfast.engine.events import Event
+from holdfast.engine.observers import Observer
+from holdfast.engine.store import Store
+from holdfast.engine.wakeups import ConnectedWakeups, Hints, Wakeups
 from holdfast.errors import (
     AlreadyCompleted,
     AttemptsExhausted,
@@ -27,12 +37,6 @@ from holdfast.errors import (
     WrongArguments,
     WrongJobType,
 )
-from holdfast.events import Event
-from holdfast.failure import ErrorText
-from holdfast.job import Chain, Job, Page, Report
-from holdfast.jobs import Bound, Jobs, JobType
-from holdfast.lifecycle import Cancel, Fail, Reschedule
-from holdfast.observer import Observer
 from holdfast.queue import (
     Completed,
     Duplicate,
@@ -45,12 +49,8 @@ from holdfast.queue import (
     SyncQueue,
     content_id,
 )
-from holdfast.record import Status
-from holdfast.retry import Retry
-from holdfast.store import Store
+from holdfast.registry.jobs import Bound, Jobs, JobType
 from holdfast.supervisor import Supervisor
-from holdfast.sync_client import SyncClient
-from holdfast.wakeups import ConnectedWakeups, Hints, Wakeups
 from holdfast.worker import Attempt, Middleware, SyncAttempt, Worker
 
 __all__ = [

@@ -31,7 +31,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from holdfast.failure import ErrorText
+    from holdfast.core.failure import ErrorText
 
 
 class HoldfastError(Exception):

@@ -7,9 +7,9 @@ from typing import TypeVar, cast
 import pytest
 from msgspec.structs import replace
 
-from holdfast.lifecycle import Settlement
-from holdfast.operations import Cancel, Delete, GetJobs, Operation, Reap, Settle, Start
-from holdfast.record import Claim
+from holdfast.core.lifecycle import Settlement
+from holdfast.core.record import Claim
+from holdfast.engine.operations import Cancel, Delete, GetJobs, Operation, Reap, Settle, Start
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.conformance import CASES, Case, Mode
 

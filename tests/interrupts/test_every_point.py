@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Jobs, SyncClient
+from holdfast.engine.store import Store
 from holdfast.errors import WaitTimeout
 from holdfast.queue import SyncQueue
-from holdfast.store import Store
 from holdfast.stores.postgres import PostgresStore
 from tests.conformance.conftest import STORES
 from tests.interrupts.interrupting import POINTS, in_time, interrupt

@@ -9,18 +9,18 @@ import pytest
 
 from tests.process.fleet import Fleet
 from tests.process.gate import Gate
-from tests.process.ground import GROUNDS, Ground
+from tests.process.harness import GROUNDS, Harness
 
 
 @pytest.fixture(params=GROUNDS)
-def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Ground]:
-    with GROUNDS[request.param](tmp_path) as ground:
-        yield ground
+def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Harness]:
+    with GROUNDS[request.param](tmp_path) as harness:
+        yield harness
 
 
 @pytest.fixture
-def fleet(ground: Ground) -> Generator[Fleet]:
-    fleet = Fleet(ground.url)
+def fleet(harness: Harness) -> Generator[Fleet]:
+    fleet = Fleet(harness.url)
     yield fleet
     fleet.close()
 

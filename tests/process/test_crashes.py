@@ -7,60 +7,60 @@ import pytest
 from holdfast import ChainFailed, Status
 from tests.process.fleet import PATIENCE, Fleet, WorkerProcess
 from tests.process.gate import Gate
-from tests.process.ground import Ground
+from tests.process.harness import Harness
 from tests.process.work import hold, note, poison
 
 
-def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(ground: Ground, fleet: Fleet, gate: Gate) -> None:
+def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(harness: Harness, fleet: Fleet, gate: Gate) -> None:
     victim = fleet.start()
-    chains = ground.client.start_many([hold.bind(number, gate.path) for number in range(4)])
+    chains = harness.client.start_many([hold.bind(number, gate.path) for number in range(4)])
     for _ in chains:
         victim.wait_for("started")
 
     victim.kill()
     rescuer = fleet.start()
 
-    tokens = [ground.client.wait(chain, timeout=30) for chain in chains]
+    tokens = [harness.client.wait(chain, timeout=30) for chain in chains]
     for _ in chains:
         rescuer.wait_for("completed")
-    assert ground.ledger() == [(number, token) for number, token in enumerate(tokens)]
+    assert harness.ledger() == [(number, token) for number, token in enumerate(tokens)]
     for chain in chains:
-        report = ground.client.report(chain.id)
+        report = harness.client.report(chain.id)
         assert report is not None
         assert [(attempt.number, attempt.outcome) for attempt in report.attempts] == [(1, "lost"), (2, "completed")]
 
 
-def test_a_frozen_worker_that_thaws_can_write_nothing(ground: Ground, fleet: Fleet, gate: Gate) -> None:
+def test_a_frozen_worker_that_thaws_can_write_nothing(harness: Harness, fleet: Fleet, gate: Gate) -> None:
     zombie = fleet.start()
-    chain = ground.client.start(hold.bind(1, gate.path))
+    chain = harness.client.start(hold.bind(1, gate.path))
     zombie.wait_for("started")
-    freeze_at_rest(zombie, ground)
+    freeze_at_rest(zombie, harness)
 
     rescuer = fleet.start()
-    token = ground.client.wait(chain, timeout=30)
+    token = harness.client.wait(chain, timeout=30)
     gate.open()
     zombie.thaw()
 
     zombie.wait_for("lost", attempt=1)
     rescuer.wait_for("completed", attempt=2)
-    assert ground.ledger() == [(1, token)]
-    job = ground.client.get_job(chain.id)
+    assert harness.ledger() == [(1, token)]
+    job = harness.client.get_job(chain.id)
     assert job is not None
     assert (job.status, job.attempt, job.output) == (Status.COMPLETED, 2, token)
 
 
-def freeze_at_rest(worker: WorkerProcess, ground: Ground) -> None:
+def freeze_at_rest(worker: WorkerProcess, harness: Harness) -> None:
     """Stop the process while it holds none of the store's locks: one that does stops everybody."""
     worker.pause()
-    while ground.is_locked():
+    while harness.is_locked():
         worker.thaw()
         worker.pause()
 
 
-def test_sigterm_finishes_what_runs_and_starts_nothing_more(ground: Ground, fleet: Fleet, gate: Gate) -> None:
+def test_sigterm_finishes_what_runs_and_starts_nothing_more(harness: Harness, fleet: Fleet, gate: Gate) -> None:
     worker = fleet.start(concurrency=1, types=["hold"])
-    first = ground.client.start(hold.bind(1, gate.path))
-    second = ground.client.start(hold.bind(2, gate.path))
+    first = harness.client.start(hold.bind(1, gate.path))
+    second = harness.client.start(hold.bind(2, gate.path))
     worker.wait_for("started")
 
     worker.process.terminate()
@@ -68,7 +68,7 @@ def test_sigterm_finishes_what_runs_and_starts_nothing_more(ground: Ground, flee
     gate.open()
     assert worker.process.wait(PATIENCE) == 0
 
-    finished, waiting = ground.client.get(first), ground.client.get(second)
+    finished, waiting = harness.client.get(first), harness.client.get(second)
     assert finished is not None
     assert waiting is not None
     assert finished.status is Status.COMPLETED
@@ -76,47 +76,47 @@ def test_sigterm_finishes_what_runs_and_starts_nothing_more(ground: Ground, flee
 
 
 def test_a_job_that_outlives_the_grace_period_is_released_and_its_attempt_does_not_count(
-    ground: Ground, fleet: Fleet, gate: Gate
+    harness: Harness, fleet: Fleet, gate: Gate
 ) -> None:
     worker = fleet.start(grace=0.2)
-    chain = ground.client.start(hold.bind(1, gate.path))
+    chain = harness.client.start(hold.bind(1, gate.path))
     worker.wait_for("started")
 
     assert worker.terminate() == 0
 
-    report = ground.client.report(chain.id)
+    report = harness.client.report(chain.id)
     assert report is not None
     assert (report.job.status, report.job.attempt) == (Status.PENDING, 0)
     assert [attempt.outcome for attempt in report.attempts] == ["released"]
     fleet.start().wait_for("started", job_id=chain.id, attempt=1)
 
 
-def test_a_poison_job_fails_after_its_attempts_while_others_complete(ground: Ground, fleet: Fleet) -> None:
-    chain = ground.client.start(poison.bind())
+def test_a_poison_job_fails_after_its_attempts_while_others_complete(harness: Harness, fleet: Fleet) -> None:
+    chain = harness.client.start(poison.bind())
     for _ in range(3):
         worker = fleet.start(types=["poison"])
         worker.process.wait(30)
         assert worker.process.returncode == 139
 
     fleet.start()
-    healthy = ground.client.start(note.bind(1))
+    healthy = harness.client.start(note.bind(1))
 
-    ground.client.wait(healthy, timeout=30)
+    harness.client.wait(healthy, timeout=30)
     with pytest.raises(ChainFailed, match="lease lost"):
-        ground.client.wait(chain, timeout=30)
-    report = ground.client.report(chain.id)
+        harness.client.wait(chain, timeout=30)
+    report = harness.client.report(chain.id)
     assert report is not None
     assert [(attempt.number, attempt.outcome) for attempt in report.attempts] == [(1, "lost"), (2, "lost"), (3, "lost")]
     assert report.job.status is Status.FAILED
 
 
-def test_two_workers_share_the_work_and_run_each_job_once(ground: Ground, fleet: Fleet) -> None:
+def test_two_workers_share_the_work_and_run_each_job_once(harness: Harness, fleet: Fleet) -> None:
     workers = [fleet.start(lease=30), fleet.start(lease=30)]
-    chains = ground.client.start_many([note.bind(number) for number in range(300)])
+    chains = harness.client.start_many([note.bind(number) for number in range(300)])
 
-    tokens = [ground.client.wait(chain, timeout=60) for chain in chains]
+    tokens = [harness.client.wait(chain, timeout=60) for chain in chains]
 
-    assert ground.ledger() == [(number, token) for number, token in enumerate(tokens)]
+    assert harness.ledger() == [(number, token) for number, token in enumerate(tokens)]
     assert all(worker.terminate() == 0 for worker in workers)
     completed = [[event for event in worker.events if event["kind"] == "completed"] for worker in workers]
     assert sum(map(len, completed)) == 300

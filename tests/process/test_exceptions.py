@@ -9,34 +9,34 @@ import pytest
 from holdfast import ChainFailed, Status
 from tests.process.fleet import PATIENCE, Fleet
 from tests.process.gate import Gate
-from tests.process.ground import Ground
+from tests.process.harness import Harness
 from tests.process.work import ERRORS, hold, interrupt, interrupt_in_child, interrupt_in_thread, note
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_only_a_real_signal_stops_a_worker(ground: Ground, fleet: Fleet, gate: Gate, number: signal.Signals) -> None:
+def test_only_a_real_signal_stops_a_worker(harness: Harness, fleet: Fleet, gate: Gate, number: signal.Signals) -> None:
     worker = fleet.start(grace=0.2, lease=30)
-    beside = ground.client.start(hold.bind(1, gate.path))
+    beside = harness.client.start(hold.bind(1, gate.path))
     worker.wait_for("started", job_id=beside.id)
     chains = [
-        ground.client.start(job_type.bind(2, error))
+        harness.client.start(job_type.bind(2, error))
         for job_type in (interrupt, interrupt_in_thread, interrupt_in_child)
         for error in ERRORS
     ]
 
     for chain in chains:
         with pytest.raises(ChainFailed):
-            ground.client.wait(chain, timeout=PATIENCE)
-    assert not ground.is_locked()
-    ground.client.wait(ground.client.start(note.bind(3)), timeout=PATIENCE)
+            harness.client.wait(chain, timeout=PATIENCE)
+    assert not harness.is_locked()
+    harness.client.wait(harness.client.start(note.bind(3)), timeout=PATIENCE)
     worker.process.send_signal(number)
     assert worker.process.wait(PATIENCE) == 0
 
-    assert [number for number, _ in ground.ledger()] == [3]
+    assert [number for number, _ in harness.ledger()] == [3]
     for chain in chains:
-        report = ground.client.report(chain.id)
+        report = harness.client.report(chain.id)
         assert report is not None
         assert [each.outcome for each in report.attempts] == ["failed", "failed"]
-    released = ground.client.get_job(beside.id)
+    released = harness.client.get_job(beside.id)
     assert released is not None
     assert (released.status, released.attempt) == (Status.PENDING, 0)

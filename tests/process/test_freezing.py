@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.clock import duration
-from holdfast.ids import new_token
-from holdfast.jobs import AnyJobType
-from holdfast.operations import ClaimJobs, Reap, TypeTerms
+from holdfast.core.clock import duration
+from holdfast.core.ids import new_token
+from holdfast.engine.operations import ClaimJobs, Reap, TypeTerms
+from holdfast.registry.jobs import AnyJobType
 from tests.process.fleet import PATIENCE, Fleet
-from tests.process.ground import Ground
+from tests.process.harness import Harness
 from tests.process.test_crashes import freeze_at_rest
 from tests.process.work import wait_for_abort, wait_for_abort_in_child, wait_for_abort_in_thread
 
@@ -24,30 +24,30 @@ HANDLERS = [wait_for_abort, wait_for_abort_in_thread, wait_for_abort_in_child]
 @pytest.mark.parametrize("job_type", HANDLERS, ids=lambda job_type: job_type.name)
 @pytest.mark.parametrize("reason", ["already_completed", "taken_by_another_worker", "cancelled", "not_found"])
 def test_a_worker_that_thaws_says_why_its_attempts_are_over(
-    ground: Ground, fleet: Fleet, tmp_path: Path, job_type: AnyJobType, reason: str
+    harness: Harness, fleet: Fleet, tmp_path: Path, job_type: AnyJobType, reason: str
 ) -> None:
     reasons = tmp_path / "reasons"
     frozen = fleet.start(lease=2.0)
-    chain = ground.client.start(job_type.bind(str(reasons)))
+    chain = harness.client.start(job_type.bind(str(reasons)))
     frozen.wait_for("started", attempt=1)
     wait_until(Path(f"{reasons}.begun").exists)
-    freeze_at_rest(frozen, ground)
-    wait_until(lambda: is_expired(ground, chain.id))
+    freeze_at_rest(frozen, harness)
+    wait_until(lambda: is_expired(harness, chain.id))
 
     match reason:
         case "already_completed":
             rescuer = fleet.start(lease=2.0)
-            assert ground.client.wait(chain, timeout=PATIENCE) == "done"
+            assert harness.client.wait(chain, timeout=PATIENCE) == "done"
             rescuer.wait_for("completed", attempt=2)
         case "taken_by_another_worker":
-            store = ground.client.store
+            store = harness.client.store
             wait_until(lambda: bool(store.perform_sync(Reap((job_type.name,), (), 1))))
             terms = TypeTerms(job_type.name, duration(60), 5)
             assert store.perform_sync(ClaimJobs((terms,), 1, "another worker", new_token()))
         case _:
-            ground.client.cancel(chain.id)
+            harness.client.cancel(chain.id)
             if reason == "not_found":
-                assert ground.client.delete([chain.id]) == [chain.id]
+                assert harness.client.delete([chain.id]) == [chain.id]
     frozen.thaw()
 
     wait_until(reasons.exists)
@@ -56,8 +56,8 @@ def test_a_worker_that_thaws_says_why_its_attempts_are_over(
     assert frozen.terminate() == 0
 
 
-def is_expired(ground: Ground, job_id: str) -> bool:
-    job = ground.client.get_job(job_id)
+def is_expired(harness: Harness, job_id: str) -> bool:
+    job = harness.client.get_job(job_id)
     assert job is not None
     assert job.leased_until is not None
     return job.leased_until < datetime.now(UTC)

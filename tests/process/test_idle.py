@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.process.fleet import Fleet, WorkerProcess
-from tests.process.ground import Ground
+from tests.process.harness import Harness
 from tests.process.work import note
 
 
@@ -20,9 +20,9 @@ def cpu_seconds(worker: WorkerProcess) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_an_idle_worker_uses_practically_no_processor(ground: Ground, fleet: Fleet) -> None:
+def test_an_idle_worker_uses_practically_no_processor(harness: Harness, fleet: Fleet) -> None:
     worker = fleet.start(poll_interval=60, lease=60)
-    ground.client.wait(ground.client.start(note.bind(1)), timeout=30)
+    harness.client.wait(harness.client.start(note.bind(1)), timeout=30)
     before = cpu_seconds(worker)
 
     with pytest.raises(subprocess.TimeoutExpired):
@@ -31,12 +31,12 @@ def test_an_idle_worker_uses_practically_no_processor(ground: Ground, fleet: Fle
     assert cpu_seconds(worker) - before <= 0.06
 
 
-def test_a_job_of_another_process_begins_long_before_the_next_poll(ground: Ground, fleet: Fleet) -> None:
+def test_a_job_of_another_process_begins_long_before_the_next_poll(harness: Harness, fleet: Fleet) -> None:
     worker = fleet.start(poll_interval=60, lease=60)
     waits: list[float] = []
     for number in range(20):
         begun = time.monotonic()
-        chain = ground.client.start(note.bind(number))
+        chain = harness.client.start(note.bind(number))
         worker.wait_for("started", job_id=chain.id)
         waits.append(time.monotonic() - begun)
 

@@ -7,16 +7,16 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.process.fleet import Fleet
-from tests.process.ground import sqlite_ground
+from tests.process.harness import sqlite_harness
 from tests.process.work import note
 
 
 def test_a_job_committed_on_an_sqlite3_connection_begins_without_a_poll(tmp_path: Path) -> None:
-    with sqlite_ground(tmp_path) as ground:
-        fleet = Fleet(ground.url)
+    with sqlite_harness(tmp_path) as harness:
+        fleet = Fleet(harness.url)
         worker = fleet.start(poll_interval=60, lease=60)
         with closing(sqlite3.connect(tmp_path / "jobs.db")) as connection:
-            chain = ground.client.start(note.bind(1), tx=connection)
+            chain = harness.client.start(note.bind(1), tx=connection)
             connection.commit()
 
         worker.wait_for("started", job_id=chain.id)

@@ -23,7 +23,7 @@ class Producer:
     def __init__(self, client: SyncClient) -> None:
         self.accepted: dict[int, Chain[str]] = {}
         self._client = client
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
         self._stop = threading.Event()
 
     @contextmanager
@@ -38,9 +38,9 @@ class Producer:
 
     def work_goes_on(self) -> None:
         """Come back when jobs that are accepted from now on complete."""
-        with self._news:
+        with self._changed:
             known = len(self.accepted)
-            assert self._news.wait_for(lambda: len(self.accepted) >= known + 20, timeout=60)
+            assert self._changed.wait_for(lambda: len(self.accepted) >= known + 20, timeout=60)
             latest = self.accepted[max(self.accepted)]
         self._client.wait(latest, timeout=60)
 
@@ -52,9 +52,9 @@ class Producer:
                 chain = self._client.start(note.bind(number))
             except StoreUnavailable:
                 continue
-            with self._news:
+            with self._changed:
                 self.accepted[number] = chain
-                self._news.notify()
+                self._changed.notify()
 
 
 @pytest.fixture

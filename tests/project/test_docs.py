@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.exits import MEANINGS
+from holdfast.cli.exit_codes import MEANINGS
 from tests.edges.cli.test_help import WANTED
 from tests.project.snippets import ROOT, run_page, snippets
 

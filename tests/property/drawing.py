@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import hypothesis.strategies as st
 
-from holdfast.clock import SECOND, Micros
-from holdfast.lifecycle import DedupScope, NewJob, Settlement
-from holdfast.operations import Filter
-from holdfast.record import FOR_EVER, Record, Status
+from holdfast.core.clock import SECOND, Micros
+from holdfast.core.lifecycle import DedupScope, NewJob, Settlement
+from holdfast.core.record import FOR_EVER, Record, Status
+from holdfast.engine.operations import Filter
 
 T = TypeVar("T")
 

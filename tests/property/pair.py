@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from holdfast.core.record import ChainRecord, Record
+from holdfast.engine.operations import EventRow, Filter, ListChains, ListJobs, Operation, Settled
+from holdfast.engine.store import Store
 from holdfast.errors import HoldfastError
-from holdfast.operations import EventRow, Filter, ListChains, ListJobs, Operation, Settled
-from holdfast.record import ChainRecord, Record
-from holdfast.store import Store
 from holdfast.testing.clock import ManualClock
 
 R = TypeVar("R")

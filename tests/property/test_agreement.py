@@ -17,11 +17,12 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from holdfast import operations
-from holdfast.clock import SECOND
-from holdfast.dependencies import cycles
-from holdfast.lifecycle import NewJob, Settlement
-from holdfast.operations import (
+from holdfast.core.clock import SECOND
+from holdfast.core.dependencies import cycles
+from holdfast.core.lifecycle import NewJob, Settlement
+from holdfast.core.record import Claim, Record, Status
+from holdfast.engine import operations
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
@@ -56,8 +57,7 @@ from holdfast.operations import (
     TypeTerms,
     Unlisten,
 )
-from holdfast.record import Claim, Record, Status
-from holdfast.store import Store
+from holdfast.engine.store import Store
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.redis import RedisStore
@@ -86,7 +86,7 @@ class Agreement(RuleBasedStateMachine):
         self.held: list[Record] = []
         """Every claim ever made; most are stale."""
         self.sent: list[Settlement] = []
-        self.heard = [0, 0]
+        self.received = [0, 0]
 
     def teardown(self) -> None:
         try:
@@ -259,7 +259,9 @@ class Agreement(RuleBasedStateMachine):
         if leaves:
             self.pair.perform(Unlisten(listener))
         else:
-            self.heard = [store.perform_sync(Listen(listener, lease)) for store in (self.pair.model, self.pair.store)]
+            self.received = [
+                store.perform_sync(Listen(listener, lease)) for store in (self.pair.model, self.pair.store)
+            ]
 
     @rule(data=st.data())
     def look_up(self, data: st.DataObject) -> None:
@@ -282,11 +284,11 @@ class Agreement(RuleBasedStateMachine):
         assert cycles(dict(waiting), 1) == []
         for types in (*((type,) for type in drawing.TYPES), drawing.TYPES):
             self.pair.perform(NextDue(types))
-        told, other = [
+        reported, other = [
             Counter(map(repr, comparable(store.perform_sync(ReadEvents(after, 1000)))))
-            for store, after in zip((self.pair.model, self.pair.store), self.heard, strict=True)
+            for store, after in zip((self.pair.model, self.pair.store), self.received, strict=True)
         ]
-        assert other == told
+        assert other == reported
 
     @invariant()
     def the_jobs_hang_together(self) -> None:
@@ -383,7 +385,7 @@ TestRedis = _case(Redis, share=1)
 
 def test_every_verb_takes_part() -> None:
     folder = Path(__file__).parent
-    told = {
+    reported = {
         node.id
         for file in folder.glob("*.py")
         for node in ast.walk(ast.parse(file.read_text()))
@@ -393,4 +395,4 @@ def test_every_verb_takes_part() -> None:
     verbs = {each.__name__ for each in vars(operations).values() if isinstance(each, type) and hasattr(each, "verb")}
 
     assert verbs
-    assert verbs - told == set()
+    assert verbs - reported == set()

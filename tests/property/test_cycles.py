@@ -17,11 +17,11 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from holdfast.clock import SECOND
-from holdfast.dependencies import cycles
-from holdfast.errors import DependencyCycle
-from holdfast.lifecycle import NewJob, Settlement
-from holdfast.operations import (
+from holdfast.core.clock import SECOND
+from holdfast.core.dependencies import cycles
+from holdfast.core.lifecycle import NewJob, Settlement
+from holdfast.core.record import ChainRecord, Record, Status
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
@@ -37,8 +37,8 @@ from holdfast.operations import (
     Step,
     TypeTerms,
 )
-from holdfast.record import ChainRecord, Record, Status
-from holdfast.store import Store
+from holdfast.engine.store import Store
+from holdfast.errors import DependencyCycle
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.redis import RedisStore

@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from holdfast import Store
+from holdfast.engine.wakeups import ANYTHING
 from holdfast.testing.clock import ManualClock
 from holdfast.testing.conformance import Place
-from holdfast.wakeups import ANYTHING
 from tests.conformance.conftest import place as place
 from tests.queue.stage import Stage
 

@@ -11,16 +11,16 @@ from functools import partial
 from typing import Any
 
 from holdfast import Queue, QueueJob, Retry
-from holdfast.queue.relay import EVENTS
+from holdfast.queue.event_relay import EVENTS
 
 
-def tell(event: str, *values: Any) -> None:
+def emit(event: str, *values: Any) -> None:
     sys.stdout.write(json.dumps([event, *map(str, values)]) + "\n")
     sys.stdout.flush()
 
 
 async def handle(job: QueueJob[Any]) -> Any:
-    tell("begun", job.id, job.attempts)
+    emit("begun", job.id, job.attempts)
     match job.payload:
         case "hang":
             await asyncio.Event().wait()
@@ -38,7 +38,7 @@ async def handle(job: QueueJob[Any]) -> Any:
 async def main(address: str, options: dict[str, Any]) -> None:
     queue: Queue[Any, Any] = Queue("emails", store=address, retry=Retry(initial=0, jitter=0), **options)
     for event in EVENTS:
-        queue.on(event, partial(tell, event))
+        queue.on(event, partial(emit, event))
     queue.execute(handle)
     await queue.run()
 

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from holdfast import Queue, QueueJob, Reaper, Retry, Store
-from holdfast.clock import duration
-from holdfast.ids import new_token
-from holdfast.operations import ClaimJobs, TypeTerms
-from holdfast.queue.relay import EVENTS
-from holdfast.record import Record
+from holdfast.core.clock import duration
+from holdfast.core.ids import new_token
+from holdfast.core.record import Record
+from holdfast.engine.operations import ClaimJobs, TypeTerms
+from holdfast.queue.event_relay import EVENTS
 from holdfast.testing.clock import ManualClock
 
 T = TypeVar("T")
@@ -26,25 +26,25 @@ LEASE = 30
 AnyQueue = Queue[Any, Any]
 
 
-class Ear:
+class Recorder:
     """Keeps every event of a queue or reaper, and lets a test wait until it has heard enough."""
 
     def __init__(self, subject: AnyQueue | Reaper, events: tuple[str, ...] = EVENTS) -> None:
         self.events: list[tuple[Any, ...]] = []
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         for event in events:
-            subject.on(event, partial(self._hear, event))
+            subject.on(event, partial(self._receive, event))
 
-    def _hear(self, event: str, *values: Any) -> None:
+    def _receive(self, event: str, *values: Any) -> None:
         self.events.append((event, *values))
-        self._news.set()
+        self._changed.set()
 
-    async def hear(self, event: str, *values: Any, times: int = 1) -> tuple[Any, ...]:
+    async def receive(self, event: str, *values: Any, times: int = 1) -> tuple[Any, ...]:
         """Wait until such an event, beginning with these values, was heard so often; answers the last."""
         async with asyncio.timeout(PATIENCE):
             while len(found := self.find(event, *values)) < times:
-                self._news.clear()
-                await self._news.wait()
+                self._changed.clear()
+                await self._changed.wait()
         return found[times - 1]
 
     def find(self, event: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from holdfast import Queued
-from holdfast.operations import Cancel, Operation
-from tests.queue.stage import Ear, Handler, Stage, fail, soon
+from holdfast.engine.operations import Cancel, Operation
+from tests.queue.stage import Handler, Recorder, Stage, fail, soon
 
 
 async def test_a_waiting_job_is_cancelled_and_never_runs(stage: Stage) -> None:
@@ -21,9 +21,9 @@ async def test_a_waiting_job_is_cancelled_and_never_runs(stage: Stage) -> None:
         await producer.enqueue("b", 2)
 
     consumer = stage.queue(handler, concurrency=1)
-    ear = Ear(consumer)
+    recorder = Recorder(consumer)
     async with consumer:
-        await ear.hear("completed", "b")
+        await recorder.receive("completed", "b")
 
     assert handler.ids == ["b"]
 
@@ -51,14 +51,14 @@ async def test_a_running_job_is_left_alone(stage: Stage) -> None:
 
 async def test_a_failing_job_is_cancelled_and_a_failed_one_is_over(stage: Stage) -> None:
     queue = stage.queue(Handler(fail), retry=None, max_retries=1)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("failing", 1)
-        await ear.hear("failing", "failing")
+        await recorder.receive("failing", "failing")
         assert await queue.cancel("failing") == "cancelled"
 
         await queue.enqueue("failed", 1, max_attempts=1)
-        await ear.hear("failed", "failed")
+        await recorder.receive("failed", "failed")
         assert await queue.cancel("failed") == "completed"
         status = await queue.status("failed")
         assert status is not None
@@ -87,7 +87,7 @@ async def test_a_delayed_job_is_cancelled(stage: Stage) -> None:
 async def test_whoever_cancels_while_a_worker_claims_gets_a_true_answer(stage: Stage) -> None:
     handler = Handler()
     async with stage.queue(handler) as queue:
-        ear = Ear(queue)
+        recorder = Recorder(queue)
         for number in range(30):
             id = f"job-{number}"
             await queue.enqueue(id, 1)
@@ -96,19 +96,19 @@ async def test_whoever_cancels_while_a_worker_claims_gets_a_true_answer(stage: S
 
             if answer == "cancelled":
                 assert await queue.enqueue(id, 2) == Queued()
-            await ear.hear("completed", id)
+            await recorder.receive("completed", id)
             payloads = [job.payload for job in handler.jobs if job.id == id]
             assert payloads == ([2] if answer == "cancelled" else [1])
 
 
 async def test_the_cancel_is_told(stage: Stage) -> None:
     async with stage.queue() as queue:
-        ear = Ear(queue)
+        recorder = Recorder(queue)
         await queue.enqueue("a", 1)
         await queue.cancel("a")
         await queue.cancel("a")
 
-        assert ear.find("cancelled") == [("cancelled", "a")]
+        assert recorder.find("cancelled") == [("cancelled", "a")]
 
 
 async def test_of_callers_that_cancel_one_job_at_once_one_is_told_so(
@@ -123,11 +123,11 @@ async def test_of_callers_that_cancel_one_job_at_once_one_is_told_so(
         return await perform(operation)
 
     async with stage.queue() as queue:
-        ear = Ear(queue)
+        recorder = Recorder(queue)
         await queue.enqueue("a", 1)
         monkeypatch.setattr(stage.store, "perform", perform_together)
 
         answers = await soon(asyncio.gather(*[queue.cancel("a") for _ in range(3)]))
 
         assert sorted(answers) == ["cancelled", "not_found", "not_found"]
-        assert ear.find("cancelled") == [("cancelled", "a")]
+        assert recorder.find("cancelled") == [("cancelled", "a")]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import JobFailed, JsonCodec, MsgpackCodec, PayloadRefused, Queue, content_id
-from tests.queue.stage import Ear, Handler, Stage, soon
+from tests.queue.stage import Handler, Recorder, Stage, soon
 
 EVERY_BYTE = bytes(range(256))
 
@@ -105,11 +105,11 @@ async def test_an_outsized_payload_is_refused(stage: Stage) -> None:
 async def test_an_undecodable_message_waits_for_a_consumer_that_can_decode_it(stage: Stage) -> None:
     older, newer = Handler(), Handler(lambda job: "read")
     consumer = stage.queue(older, max_retries=0)
-    ear = Ear(consumer)
+    recorder = Recorder(consumer)
     async with stage.queue(payload_codec=MsgpackCodec(), max_retries=0) as producer:
         async with consumer:
             await producer.enqueue("a", {"x": b"\xff"})
-            await ear.hear("requeued", "a")
+            await recorder.receive("requeued", "a")
         status = await producer.status("a")
         assert status is not None
         assert (status.state, status.attempts) == ("queued", 0)
@@ -124,11 +124,11 @@ async def test_an_undecodable_message_waits_for_a_consumer_that_can_decode_it(st
 async def test_an_undecodable_message_fails_its_job_after_the_timeout_with_a_clear_error(stage: Stage) -> None:
     handler = Handler()
     consumer = stage.queue(handler, max_retries=5, mismatch_timeout=0)
-    ear = Ear(consumer)
+    recorder = Recorder(consumer)
     async with consumer, stage.queue(payload_codec=MsgpackCodec(), max_retries=5) as producer:
         with pytest.raises(JobFailed, match="JsonCodec cannot decode the payload") as failure:
             await soon(producer.enqueue_and_wait("a", {"x": b"\xff"}))
-        await ear.hear("failed", "a")
+        await recorder.receive("failed", "a")
         status = await producer.status("a")
 
     assert "queue 'emails'" in str(failure.value)
@@ -140,14 +140,14 @@ async def test_an_undecodable_message_fails_its_job_after_the_timeout_with_a_cle
 
 async def test_a_mismatch_does_not_exhaust_the_attempts(stage: Stage) -> None:
     consumer = stage.queue(Handler(), max_retries=0, mismatch_timeout=0)
-    ear = Ear(consumer)
+    recorder = Recorder(consumer)
     async with consumer, stage.queue(payload_codec=MsgpackCodec(), max_retries=0) as producer:
         with pytest.raises(JobFailed) as failure:
             await soon(producer.enqueue_and_wait("a", {"x": b"\xff"}))
-        _, _, told = await ear.hear("failed", "a")
+        _, _, reported = await recorder.receive("failed", "a")
 
     assert type(failure.value) is JobFailed
-    assert type(told) is JobFailed
+    assert type(reported) is JobFailed
 
 
 async def test_a_codec_may_raise_whatever_it_likes(stage: Stage) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import Completed, Duplicate, Queue, Queued
 from holdfast.testing.conformance import Place
-from tests.queue.stage import Ear, Handler, Stage, fail, soon
+from tests.queue.stage import Handler, Recorder, Stage, fail, soon
 
 ODD_IDS = [
     "user:1",
@@ -30,11 +30,11 @@ ODD_IDS = [
 async def test_a_new_id_is_queued_and_runs(stage: Stage) -> None:
     handler = Handler()
     queue = stage.queue(handler)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
 
     async with queue:
         assert await queue.enqueue("a", {"to": "you"}) == Queued()
-        await ear.hear("completed", "a")
+        await recorder.receive("completed", "a")
 
     assert [(job.id, job.payload, job.attempts) for job in handler.jobs] == [("a", {"to": "you"}, 1)]
 
@@ -46,11 +46,11 @@ async def test_an_unfinished_id_is_a_duplicate_that_tells_its_state(stage: Stage
         assert await producer.enqueue("a", 2) == Duplicate("queued")
 
         async with stage.queue(handler, retry=None, max_retries=1) as consumer:
-            ear = Ear(consumer)
+            recorder = Recorder(consumer)
             await handler.begun()
             assert await producer.enqueue("a", 3) == Duplicate("processing")
             handler.let_go()
-            await ear.hear("failing", "a")
+            await recorder.receive("failing", "a")
             assert await producer.enqueue("a", 4) == Duplicate("failing")
 
     assert [job.payload for job in handler.jobs] == [1]
@@ -78,12 +78,12 @@ async def test_dedup_lasts_as_long_as_the_result(stage: Stage) -> None:
 
 async def test_failed_and_cancelled_ids_may_be_enqueued_again(stage: Stage) -> None:
     queue = stage.queue(Handler(fail), max_retries=0)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", 1)
-        await ear.hear("failed", "a")
+        await recorder.receive("failed", "a")
         assert await queue.enqueue("a", 2) == Queued()
-        await ear.hear("failed", "a", times=2)
+        await recorder.receive("failed", "a", times=2)
 
         await queue.enqueue("b", 1, delay=60)
         await queue.cancel("b")
@@ -100,8 +100,8 @@ async def test_of_64_callers_with_one_id_one_makes_a_job(stage: Stage, place: Pl
         assert sum(answer == Queued() for answer in answers) == 1
         assert sum(answer == Duplicate("queued") for answer in answers) == 63
         async with stage.queue(handler) as consumer:
-            ear = Ear(consumer)
-            await ear.hear("completed", "a")
+            recorder = Recorder(consumer)
+            await recorder.receive("completed", "a")
         assert handler.ids == ["a"]
     await other.close()
 
@@ -110,10 +110,10 @@ async def test_of_64_callers_with_one_id_one_makes_a_job(stage: Stage, place: Pl
 async def test_an_id_may_contain_anything(stage: Stage, id: str) -> None:
     handler = Handler()
     queue = stage.queue(handler)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         assert await soon(queue.enqueue_and_wait(id, "x")) == "x"
-        await ear.hear("completed", id)
+        await recorder.receive("completed", id)
         assert await queue.result(id) == "x"
         assert await queue.enqueue(id, "y") == Completed("x")
         assert await queue.cancel(id) == "completed"
@@ -159,10 +159,10 @@ async def test_max_attempts_are_refused_below_one(stage: Stage) -> None:
 async def test_max_attempts_of_one_job_count_before_the_queues(stage: Stage) -> None:
     handler = Handler(fail)
     queue = stage.queue(handler, max_retries=0)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", 1, max_attempts=3)
-        await ear.hear("failed", "a")
+        await recorder.receive("failed", "a")
 
     assert [job.attempts for job in handler.jobs] == [1, 2, 3]
     assert {job.max_attempts for job in handler.jobs} == {3}
@@ -170,12 +170,12 @@ async def test_max_attempts_of_one_job_count_before_the_queues(stage: Stage) -> 
 
 async def test_the_time_to_live_is_the_producers_and_the_first_one_counts(stage: Stage) -> None:
     async with stage.queue(result_ttl=10) as producer, stage.queue(Handler(), result_ttl=1000) as consumer:
-        ear = Ear(consumer)
+        recorder = Recorder(consumer)
         await producer.enqueue("a", 1)
         await producer.enqueue("b", 1, result_ttl=100)
         await producer.enqueue("b", 1, result_ttl=5)
-        await ear.hear("completed", "a")
-        await ear.hear("completed", "b")
+        await recorder.receive("completed", "a")
+        await recorder.receive("completed", "b")
 
         stage.clock.advance(50)
         assert await producer.result("a") is None
@@ -187,14 +187,14 @@ async def test_the_time_to_live_is_the_producers_and_the_first_one_counts(stage:
 async def test_a_delayed_job_waits_for_its_time(stage: Stage) -> None:
     handler = Handler()
     queue = stage.queue(handler)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("later", 1, delay=60)
         assert await soon(queue.enqueue_and_wait("now", 2)) == 2
         assert handler.ids == ["now"]
 
         stage.clock.advance(60)
-        await ear.hear("completed", "later")
+        await recorder.receive("completed", "later")
 
 
 async def test_higher_priority_runs_first_and_equals_in_order(stage: Stage) -> None:
@@ -205,9 +205,9 @@ async def test_higher_priority_runs_first_and_equals_in_order(stage: Stage) -> N
         await producer.enqueue("second", 1, priority=5)
 
     consumer = stage.queue(handler, concurrency=1)
-    ear = Ear(consumer)
+    recorder = Recorder(consumer)
     async with consumer:
-        await ear.hear("completed", "low")
+        await recorder.receive("completed", "low")
 
     assert handler.ids == ["first", "second", "low"]
 
@@ -215,7 +215,7 @@ async def test_higher_priority_runs_first_and_equals_in_order(stage: Stage) -> N
 async def test_many_are_enqueued_in_one_step_and_answered_in_order(stage: Stage) -> None:
     handler = Handler()
     queue = stage.queue(handler, concurrency=10)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await soon(queue.enqueue_and_wait("done", "x"))
 
@@ -224,9 +224,9 @@ async def test_many_are_enqueued_in_one_step_and_answered_in_order(stage: Stage)
         assert answers[0] == answers[3] == Queued()
         assert answers[1] == Completed("x")
         assert isinstance(answers[2], Duplicate)
-        await ear.hear("completed", "one", 1)
-        await ear.hear("completed", "two", 4)
-        assert [values[0] for event, *values in ear.events if event == "enqueued"] == ["done", "one", "two"]
+        await recorder.receive("completed", "one", 1)
+        await recorder.receive("completed", "two", 4)
+        assert [values[0] for event, *values in recorder.events if event == "enqueued"] == ["done", "one", "two"]
         assert await queue.enqueue_many([]) == []
 
 

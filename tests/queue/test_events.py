@@ -11,27 +11,27 @@ import pytest
 from holdfast import Cancel, QueueJob, Reschedule
 from holdfast.queue import QueueEvent
 from holdfast.testing.conformance import Place
-from tests.queue.stage import PATIENCE, AnyQueue, Ear, Handler, Stage, fail_until, soon
+from tests.queue.stage import PATIENCE, AnyQueue, Handler, Recorder, Stage, fail_until, soon
 
 
 async def test_a_job_is_told_of_from_enqueue_to_completion(stage: Stage) -> None:
     queue = stage.queue(Handler(fail_until(2)), max_retries=1)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", "x")
-        await ear.hear("completed", "a", "x")
+        await recorder.receive("completed", "a", "x")
 
-    assert [event for event, *_ in ear.events] == ["started", "enqueued", "failing", "completed", "stopped"]
-    (failing,) = ear.find("failing", "a")
+    assert [event for event, *_ in recorder.events] == ["started", "enqueued", "failing", "completed", "stopped"]
+    (failing,) = recorder.find("failing", "a")
     assert failing[2:] == ("ValueError: no luck with attempt 1", 1)
 
 
 async def test_events_are_local_to_whoever_did_it(stage: Stage) -> None:
     consumer, producer = stage.queue(Handler()), stage.queue()
-    near, far = Ear(consumer), Ear(producer)
+    near, far = Recorder(consumer), Recorder(producer)
     async with consumer, producer:
         await soon(producer.enqueue_and_wait("a", 1))
-        await near.hear("completed", "a")
+        await near.receive("completed", "a")
 
     assert far.kinds("a") == ["enqueued"]
     assert near.kinds("a") == ["completed"]
@@ -60,14 +60,14 @@ async def test_a_listener_that_raises_harms_no_job(stage: Stage, event: str, err
     handler = Handler(fail_until(2))
     queue = stage.queue(handler, max_retries=1)
     queue.on(event, spoil)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         assert await soon(queue.enqueue_and_wait("a", 1)) == 1
-        await ear.hear("completed", "a")
+        await recorder.receive("completed", "a")
 
     assert [job.attempts for job in handler.jobs] == [1, 2]
     if event in ("enqueued", "completed", "failing", "started"):
-        assert "a broken listener" in str(ear.find("error")[0])
+        assert "a broken listener" in str(recorder.find("error")[0])
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit, GeneratorExit])
@@ -77,34 +77,34 @@ async def test_an_async_listener_that_raises_is_reported(stage: Stage, error: ty
 
     queue = stage.queue(Handler())
     queue.on("completed", spoil)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", 1)
-        _, reported = await ear.hear("error")
+        _, reported = await recorder.receive("error")
 
     assert str(reported) == "a broken listener"
 
 
 async def test_a_listener_takes_as_many_values_as_it_likes_until_it_is_removed(stage: Stage) -> None:
-    heard: list[Any] = []
+    received: list[Any] = []
     queue = stage.queue(Handler())
-    ear = Ear(queue)
+    recorder = Recorder(queue)
 
     def hear_both(id: str, result: Any) -> None:
-        heard.append((id, result))
+        received.append((id, result))
 
-    queue.on("completed", lambda: heard.append("none"))
-    queue.on("completed", heard.append)
+    queue.on("completed", lambda: received.append("none"))
+    queue.on("completed", received.append)
     remove = queue.on("completed", hear_both)
     async with queue:
         await queue.enqueue("a", 1)
-        await ear.hear("completed", "a")
+        await recorder.receive("completed", "a")
         remove()
         remove()
         await queue.enqueue("b", 2)
-        await ear.hear("completed", "b")
+        await recorder.receive("completed", "b")
 
-    assert heard == ["none", "a", ("a", 1), "none", "b"]
+    assert received == ["none", "a", ("a", 1), "none", "b"]
 
 
 async def test_an_unknown_event_is_refused_with_those_there_are(stage: Stage) -> None:
@@ -122,13 +122,13 @@ async def test_a_handler_that_cancels_or_reschedules_is_told_of(stage: Stage) ->
             raise Reschedule(0)
 
     queue = stage.queue(Handler(act))
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("cancel", 1)
-        await ear.hear("cancelled", "cancel")
+        await recorder.receive("cancelled", "cancel")
         await queue.enqueue("again", 1)
-        await ear.hear("requeued", "again")
-        await ear.hear("completed", "again", None)
+        await recorder.receive("requeued", "again")
+        await recorder.receive("completed", "again", None)
 
 
 async def test_the_stream_tells_what_anybody_does_under_the_queues_words(stage: Stage, place: Place) -> None:
@@ -143,11 +143,11 @@ async def test_the_stream_tells_what_anybody_does_under_the_queues_words(stage: 
             await worker.enqueue("b", 1, delay=60)
             await worker.cancel("b")
 
-            heard = [await soon(anext(events)) for _ in range(7)]
+            received = [await soon(anext(events)) for _ in range(7)]
         await events.aclose()  # type: ignore[attr-defined]
     await other.close()
 
-    assert [(event.id, event.event) for event in heard] == [
+    assert [(event.id, event.event) for event in received] == [
         ("user:1", "queued"),
         ("user:1", "processing"),
         ("user:1", "failing"),
@@ -156,7 +156,7 @@ async def test_the_stream_tells_what_anybody_does_under_the_queues_words(stage: 
         ("b", "queued"),
         ("b", "cancelled"),
     ]
-    assert [event.attempts for event in heard[:5]] == [0, 1, 1, 2, 2]
+    assert [event.attempts for event in received[:5]] == [0, 1, 1, 2, 2]
 
 
 async def test_the_stream_tells_of_stalled_and_failed_jobs(stage: Stage) -> None:
@@ -167,10 +167,10 @@ async def test_the_stream_tells_of_stalled_and_failed_jobs(stage: Stage) -> None
         await stage.claim(lease=5)
         stage.clock.advance(5)
         async with stage.queue(Handler()):
-            heard = [await soon(anext(events)) for _ in range(5)]
+            received = [await soon(anext(events)) for _ in range(5)]
         await events.aclose()  # type: ignore[attr-defined]
 
-    assert [event.event for event in heard] == ["queued", "processing", "stalled", "processing", "completed"]
+    assert [event.event for event in received] == ["queued", "processing", "stalled", "processing", "completed"]
 
 
 async def ready(queue: AnyQueue, events: AsyncIterator[QueueEvent]) -> None:

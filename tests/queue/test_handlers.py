@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import AttemptsExhausted, JobFailed, QueueJob, Retry
 from holdfast.queue import Execution
-from tests.queue.stage import Ear, Handler, Stage, fail, fail_until, soon
+from tests.queue.stage import Handler, Recorder, Stage, fail, fail_until, soon
 
 
 async def test_a_plain_handler_runs_in_a_thread(stage: Stage) -> None:
@@ -124,10 +124,10 @@ async def test_the_hook_sees_a_success_before_it_is_stored_and_may_change_it(sta
         execution.result_ttl = 5
 
     queue = stage.queue(Handler(lambda job: job.payload + 1), after_execution=after, worker_id="w", result_ttl=60)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         assert await soon(queue.enqueue_and_wait("a", 1)) == {"wrapped": 2}
-        await ear.hear("completed", "a", {"wrapped": 2})
+        await recorder.receive("completed", "a", {"wrapped": 2})
         stage.clock.advance(5)
         assert await queue.result("a") is None
 
@@ -227,11 +227,11 @@ async def test_a_broken_hook_is_reported_and_changes_nothing_at_all(stage: Stage
 
     handler = Handler(fail if status == "failed" else None)
     queue = stage.queue(handler, max_retries=0, result_ttl=60, after_execution=after)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", "untouched")
-        await ear.hear(status, "a")
-        _, error = await ear.hear("error")
+        await recorder.receive(status, "a")
+        _, error = await recorder.receive("error")
         assert isinstance(error, BaseException)
         stage.clock.advance(59)
         kept = await queue.status("a")
@@ -267,16 +267,16 @@ async def test_retries_wait_as_the_backoff_says(stage: Stage) -> None:
     handler = Handler(fail)
     retry = Retry(initial=10, multiplier=3, maximum=20, jitter=0)
     queue = stage.queue(handler, max_retries=2, retry=retry)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", 1)
-        await ear.hear("failing", "a")
+        await recorder.receive("failing", "a")
         stage.clock.advance(9.999)
         assert len(handler.jobs) == 1
         stage.clock.advance(0.001)
-        await ear.hear("failing", "a", times=2)
+        await recorder.receive("failing", "a", times=2)
         stage.clock.advance(20)
-        await ear.hear("failed", "a")
+        await recorder.receive("failed", "a")
 
     assert len(handler.jobs) == 3
 

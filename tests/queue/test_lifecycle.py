@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast import Duplicate, Event, Fail, JobFailed, Queue, Queued, QueueJob
-from tests.queue.stage import PATIENCE, Ear, Handler, Stage, soon
+from tests.queue.stage import PATIENCE, Handler, Recorder, Stage, soon
 
 
 async def test_a_producer_and_a_consumer_are_apart(stage: Stage) -> None:
@@ -17,14 +17,14 @@ async def test_a_producer_and_a_consumer_are_apart(stage: Stage) -> None:
     async with stage.queue() as producer:
         assert await producer.enqueue("a", 1) == Queued()
         async with stage.queue(handler) as consumer:
-            await Ear(consumer).hear("completed", "a")
+            await Recorder(consumer).receive("completed", "a")
 
         assert await producer.result("a") == 1
 
 
 async def test_starting_and_stopping_twice_does_nothing_more(stage: Stage) -> None:
     queue = stage.queue(Handler())
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     await queue.stop()
     await queue.start()
     await queue.start()
@@ -32,7 +32,7 @@ async def test_starting_and_stopping_twice_does_nothing_more(stage: Stage) -> No
     await queue.stop()
     await queue.stop()
 
-    assert [event for event, *_ in ear.events if event in ("started", "stopped")] == ["started", "stopped"]
+    assert [event for event, *_ in recorder.events if event in ("started", "stopped")] == ["started", "stopped"]
 
 
 async def test_a_stopped_queue_starts_again_with_what_it_had(stage: Stage) -> None:
@@ -68,7 +68,7 @@ async def test_stopping_one_queue_of_a_store_leaves_the_others_alone(stage: Stag
 async def test_a_stop_lets_running_jobs_finish(stage: Stage) -> None:
     handler = Handler(hold=True)
     queue = stage.queue(handler)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     await queue.start()
     await queue.enqueue("a", 1)
     await handler.begun()
@@ -76,7 +76,7 @@ async def test_a_stop_lets_running_jobs_finish(stage: Stage) -> None:
     handler.let_go()
     await soon(stopping)
 
-    assert ear.kinds("a") == ["enqueued", "completed"]
+    assert recorder.kinds("a") == ["enqueued", "completed"]
 
 
 async def test_what_finishes_during_a_stop_is_told_with_its_result_or_error(stage: Stage) -> None:
@@ -87,7 +87,7 @@ async def test_what_finishes_during_a_stop_is_told_with_its_result_or_error(stag
 
     handler = Handler(act, hold=True)
     queue = stage.queue(handler, concurrency=2)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     await queue.start()
     await queue.enqueue_many([("good", "result"), ("bad", "none")])
     await handler.begun(times=2)
@@ -96,26 +96,26 @@ async def test_what_finishes_during_a_stop_is_told_with_its_result_or_error(stag
     handler.let_go()
     await soon(stopping)
 
-    assert ear.find("completed", "good") == [("completed", "good", "result")]
-    ((*_, error),) = ear.find("failed", "bad")
+    assert recorder.find("completed", "good") == [("completed", "good", "result")]
+    ((*_, error),) = recorder.find("failed", "bad")
     assert type(error) is JobFailed  # it had attempts left
 
 
 async def test_what_outlives_the_grace_period_goes_back_to_the_front_at_once(stage: Stage) -> None:
     stuck, handler = Handler(hold=True), Handler()
     queue = stage.queue(stuck, concurrency=1, grace=0)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with stage.queue() as producer:
         async with queue:
             await producer.enqueue_many([("a", 1), ("b", 2)])
             await stuck.begun()
-        await ear.hear("requeued", "a")
+        await recorder.receive("requeued", "a")
         status = await producer.status("a")
         assert status is not None
         assert (status.state, status.attempts) == ("queued", 0)
 
         async with stage.queue(handler, concurrency=1) as other:
-            await Ear(other).hear("completed", "b")
+            await Recorder(other).receive("completed", "b")
 
     assert [(job.id, job.attempts) for job in handler.jobs] == [("a", 1), ("b", 1)]
     assert stuck.jobs[0].signal.reason == "shutdown"
@@ -143,18 +143,18 @@ async def test_a_plain_handler_that_ignores_the_signal_does_not_keep_its_job(sta
 async def test_a_consumer_runs_until_it_is_cancelled(stage: Stage) -> None:
     handler = Handler(hold=True)
     queue = stage.queue(handler)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     running = asyncio.create_task(queue.run())
     async with stage.queue() as producer:
         await producer.enqueue("a", 1)
         await handler.begun()
         handler.let_go()
-        await ear.hear("completed", "a")
+        await recorder.receive("completed", "a")
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
 
-    assert [event for event, *_ in ear.events] == ["started", "completed", "stopped"]
+    assert [event for event, *_ in recorder.events] == ["started", "completed", "stopped"]
 
 
 async def test_a_consumer_needs_a_handler_and_runs_once_at_a_time(stage: Stage) -> None:
@@ -169,7 +169,7 @@ async def test_a_new_handler_for_a_consumer_that_runs_is_not_given_a_worker_of_i
     first, second = Handler(hold=True), Handler()
     events: list[Event] = []
     queue = stage.queue(first, observers=[events.append])
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     running = asyncio.create_task(queue.run())
     async with stage.queue() as producer:
         await producer.enqueue("a", 1)
@@ -177,9 +177,9 @@ async def test_a_new_handler_for_a_consumer_that_runs_is_not_given_a_worker_of_i
 
         queue.execute(second)
         await producer.enqueue("b", 2)
-        await ear.hear("completed", "b")
+        await recorder.receive("completed", "b")
         first.let_go()
-        await ear.hear("completed", "a")
+        await recorder.receive("completed", "a")
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running

@@ -6,18 +6,18 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast.clock import to_datetime
-from holdfast.operations import Complete, Step
-from tests.queue.stage import Ear, Handler, Stage, fail, soon
+from holdfast.core.clock import to_datetime
+from holdfast.engine.operations import Complete, Step
+from tests.queue.stage import Handler, Recorder, Stage, fail, soon
 
 
 async def test_there_is_no_result_before_completion_nor_for_an_unknown_id(stage: Stage) -> None:
     queue = stage.queue(Handler(fail), max_retries=0)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("later", 1, delay=60)
         await queue.enqueue("failed", 1)
-        await ear.hear("failed", "failed")
+        await recorder.receive("failed", "failed")
 
         for id in ("unknown", "later", "failed"):
             assert await queue.result(id) is None
@@ -35,7 +35,7 @@ async def test_a_status_tells_state_attempts_and_times_truly(stage: Stage) -> No
         assert (queued.created_at, queued.changed_at, queued.error) == (created, created, None)
 
         consumer = stage.queue(handler, retry=None)
-        ear = Ear(consumer)
+        recorder = Recorder(consumer)
         async with consumer:
             await handler.begun()
             stage.clock.advance(10)
@@ -45,7 +45,7 @@ async def test_a_status_tells_state_attempts_and_times_truly(stage: Stage) -> No
             assert (running.created_at, running.changed_at) == (created, created + timedelta(seconds=10))
 
             handler.let_go()
-            await ear.hear("failing", "a")
+            await recorder.receive("failing", "a")
             stage.clock.advance(0.1)
             failing = await producer.status("a")
             assert failing is not None
@@ -54,7 +54,7 @@ async def test_a_status_tells_state_attempts_and_times_truly(stage: Stage) -> No
             assert failing.error == "ValueError: no luck with attempt 1"
 
             stage.clock.advance(60)
-            await ear.hear("failed", "a")
+            await recorder.receive("failed", "a")
             failed = await producer.status("a")
             assert failed is not None
             assert (failed.state, failed.attempts, failed.result) == ("failed", 2, None)
@@ -83,11 +83,11 @@ async def test_an_unknown_or_cancelled_id_has_no_status(stage: Stage) -> None:
 
 async def test_results_and_errors_go_when_their_time_to_live_is_over(stage: Stage) -> None:
     queue = stage.queue(Handler(lambda job: fail(job) if job.payload == "bad" else job.payload), max_retries=0)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue_many([("good", "good"), ("bad", "bad")], result_ttl=60)
-        await ear.hear("completed", "good")
-        await ear.hear("failed", "bad")
+        await recorder.receive("completed", "good")
+        await recorder.receive("failed", "bad")
         stage.clock.advance(59)
         assert await queue.result("good") == "good"
         assert (await queue.status("bad")) is not None
@@ -101,11 +101,11 @@ async def test_results_and_errors_go_when_their_time_to_live_is_over(stage: Stag
 
 async def test_the_time_to_live_of_a_finished_job_is_changed_from_now_on(stage: Stage) -> None:
     queue = stage.queue(Handler(lambda job: fail(job) if job.payload == "bad" else job.payload), max_retries=0)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue_many([("good", "good"), ("bad", "bad"), ("brief", "x")], result_ttl=60)
         for event, id in (("completed", "good"), ("failed", "bad"), ("completed", "brief")):
-            await ear.hear(event, id)
+            await recorder.receive(event, id)
         stage.clock.advance(50)
 
         assert await queue.update_result_ttl("good", 60) == "updated"

@@ -30,19 +30,19 @@ class Consumer:
         given = {"visibility_timeout": 1.0, "poll_interval": 0.5, "concurrency": 4, **options}
         command = [sys.executable, "-m", "tests.queue.consumer", address, json.dumps(given)]
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-        self.heard: list[list[str]] = []
+        self.received: list[list[str]] = []
         self._lines: queues.SimpleQueue[list[str] | None] = queues.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.hear("started")
+        self.receive("started")
 
-    def hear(self, *wanted: str) -> list[str]:
+    def receive(self, *wanted: str) -> list[str]:
         """The next event that begins so."""
         deadline = time.monotonic() + PATIENCE
         while (event := self._lines.get(timeout=max(0.0, deadline - time.monotonic()))) is not None:
             if event[: len(wanted)] == list(wanted):
                 return event
-        raise AssertionError(f"the consumer ended without {wanted}: {self.heard}")
+        raise AssertionError(f"the consumer ended without {wanted}: {self.received}")
 
     def kill(self) -> None:
         self.process.kill()
@@ -64,12 +64,12 @@ class Consumer:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             event = json.loads(line)
-            self.heard.append(event)
+            self.received.append(event)
             self._lines.put(event)
         self._lines.put(None)
 
 
-class Ground:
+class Harness:
     """A store that processes can share, with a blocking producer on it."""
 
     def __init__(self, address: str) -> None:
@@ -101,98 +101,101 @@ class Ground:
 
 
 @pytest.fixture(params=ADDRESSES)
-def ground(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Ground]:
+def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Harness]:
     make: Callable[[Path], str] = ADDRESSES[request.param]
-    ground = Ground(make(tmp_path))
-    with ground.queue:
-        yield ground
-    ground.close()
+    harness = Harness(make(tmp_path))
+    with harness.queue:
+        yield harness
+    harness.close()
 
 
-def test_a_request_is_answered_from_another_process(ground: Ground) -> None:
-    consumer = ground.consumer()
+def test_a_request_is_answered_from_another_process(harness: Harness) -> None:
+    consumer = harness.consumer()
 
-    result = ground.queue.enqueue_and_wait("user:1", "héllo", timeout=PATIENCE)
+    result = harness.queue.enqueue_and_wait("user:1", "héllo", timeout=PATIENCE)
 
     assert result == {"echo": "héllo", "attempts": 1, "process": consumer.process.pid}
 
 
-def test_producers_and_consumers_in_processes_of_their_own_meet(ground: Ground) -> None:
-    ground.consumer()
-    ground.consumer()
+def test_producers_and_consumers_in_processes_of_their_own_meet(harness: Harness) -> None:
+    harness.consumer()
+    harness.consumer()
     for number in range(4):
-        ground.produce(f"job-{number % 2}", "x")
+        harness.produce(f"job-{number % 2}", "x")
 
-    results = ground.results()
+    results = harness.results()
 
     assert [result["echo"] for result in results] == ["x"] * 4
     assert results[0] == results[2]
     assert results[1] == results[3]
 
 
-def test_a_killed_consumers_job_is_finished_by_another(ground: Ground) -> None:
-    first = ground.consumer()
-    ground.queue.enqueue("a", "hang once")
-    first.hear("begun", "a", "1")
+def test_a_killed_consumers_job_is_finished_by_another(harness: Harness) -> None:
+    first = harness.consumer()
+    harness.queue.enqueue("a", "hang once")
+    first.receive("begun", "a", "1")
     first.kill()
-    second = ground.consumer()
+    second = harness.consumer()
 
-    assert ground.queue.enqueue_and_wait("a", "x", timeout=PATIENCE) == {
+    assert harness.queue.enqueue_and_wait("a", "x", timeout=PATIENCE) == {
         "echo": "hang once",
         "attempts": 2,
         "process": second.process.pid,
     }
-    assert ["stalled", "a"] in second.heard
+    assert ["stalled", "a"] in second.received
 
 
-def test_a_job_that_kills_its_consumer_every_time_ends_as_failed(ground: Ground) -> None:
+def test_a_job_that_kills_its_consumer_every_time_ends_as_failed(harness: Harness) -> None:
     with ThreadPoolExecutor(1) as pool:
-        pending = pool.submit(ground.queue.enqueue_and_wait, "poison", "die", max_attempts=2, timeout=PATIENCE)
+        pending = pool.submit(harness.queue.enqueue_and_wait, "poison", "die", max_attempts=2, timeout=PATIENCE)
         for _ in range(2):
-            ground.consumer().process.wait(PATIENCE)
-        ground.consumer()
+            harness.consumer().process.wait(PATIENCE)
+        harness.consumer()
 
         with pytest.raises(AttemptsExhausted, match="lease lost"):
             pending.result()
 
-    status = ground.queue.status("poison")
+    status = harness.queue.status("poison")
     assert status is not None
     assert (status.state, status.attempts) == ("failed", 2)
 
 
-def test_a_frozen_consumer_that_wakes_up_can_write_nothing(ground: Ground) -> None:
-    frozen = ground.consumer()
-    ground.queue.enqueue("a", "hang once")
-    frozen.hear("begun", "a", "1")
+def test_a_frozen_consumer_that_wakes_up_can_write_nothing(harness: Harness) -> None:
+    frozen = harness.consumer()
+    harness.queue.enqueue("a", "hang once")
+    frozen.receive("begun", "a", "1")
     frozen.process.send_signal(signal.SIGSTOP)
-    quick = ground.consumer()
-    result = ground.queue.enqueue_and_wait("a", "x", timeout=PATIENCE)
+    quick = harness.consumer()
+    result = harness.queue.enqueue_and_wait("a", "x", timeout=PATIENCE)
     frozen.process.send_signal(signal.SIGCONT)
 
     assert result["process"] == quick.process.pid
     assert frozen.terminate() == 0
-    assert ground.queue.result("a") == result
-    assert not [event for event in frozen.heard if event[:2] == ["completed", "a"]]
+    assert harness.queue.result("a") == result
+    assert not [event for event in frozen.received if event[:2] == ["completed", "a"]]
 
 
-def test_a_consumer_told_to_stop_gives_its_job_to_another_at_once(ground: Ground) -> None:
-    first = ground.consumer(grace=0, visibility_timeout=3600)
-    ground.queue.enqueue("a", "hang")
-    first.hear("begun", "a", "1")
-    second = ground.consumer(visibility_timeout=3600)
+def test_a_consumer_told_to_stop_gives_its_job_to_another_at_once(harness: Harness) -> None:
+    first = harness.consumer(grace=0, visibility_timeout=3600)
+    harness.queue.enqueue("a", "hang")
+    first.receive("begun", "a", "1")
+    second = harness.consumer(visibility_timeout=3600)
 
     assert first.terminate() == 0
 
-    second.hear("begun", "a", "1")
-    assert [event for event in first.heard if event[0] in ("requeued", "stopped")] == [["requeued", "a"], ["stopped"]]
+    second.receive("begun", "a", "1")
+    assert [event for event in first.received if event[0] in ("requeued", "stopped")] == [
+        ["requeued", "a"],
+        ["stopped"],
+    ]
 
 
-def test_of_many_processes_that_enqueue_one_id_one_makes_a_job(ground: Ground) -> None:
+def test_of_many_processes_that_enqueue_one_id_one_makes_a_job(harness: Harness) -> None:
     for _ in range(4):
-        ground.produce("a", "x")
-    consumer = ground.consumer()
+        harness.produce("a", "x")
+    consumer = harness.consumer()
 
-    results = ground.results()
+    results = harness.results()
 
     assert results == [results[0]] * 4
-    assert len([event for event in consumer.heard if event[:2] == ["begun", "a"]]) == 1
+    assert len([event for event in consumer.received if event[:2] == ["begun", "a"]]) == 1

@@ -7,23 +7,23 @@ import asyncio
 import pytest
 
 from holdfast import AttemptsExhausted, Event
-from holdfast.operations import Reap
+from holdfast.engine.operations import Reap
 from holdfast.testing.conformance import Place
-from tests.queue.stage import LEASE, Ear, Handler, Stage, soon
+from tests.queue.stage import LEASE, Handler, Recorder, Stage, soon
 
 
 async def test_a_stalled_job_runs_again_and_the_lost_attempt_counts(stage: Stage) -> None:
     handler = Handler()
     queue = stage.queue(handler)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with stage.queue() as producer:
         await producer.enqueue("a", 1)
     await stage.claim()
 
     async with queue:
         stage.clock.advance(LEASE)
-        await ear.hear("stalled", "a")
-        await ear.hear("completed", "a")
+        await recorder.receive("stalled", "a")
+        await recorder.receive("completed", "a")
 
     assert [job.attempts for job in handler.jobs] == [2]
 
@@ -46,9 +46,9 @@ async def test_a_job_is_processing_until_it_is_taken_back_and_then_failing(stage
 async def test_a_job_that_stalls_every_time_ends_as_failed(stage: Stage) -> None:
     handler = Handler()
     async with stage.queue(max_retries=2) as producer:
-        ear = Ear(producer)
+        recorder = Recorder(producer)
         pending = asyncio.create_task(producer.enqueue_and_wait("a", 1))
-        await ear.hear("enqueued", "a")
+        await recorder.receive("enqueued", "a")
         for attempt in (1, 2, 3):
             record = await stage.claim()
             assert record.attempt == attempt
@@ -56,10 +56,10 @@ async def test_a_job_that_stalls_every_time_ends_as_failed(stage: Stage) -> None
             if attempt < 3:
                 await stage.store.perform(Reap(("queue:emails",), (), 10))
         consumer = stage.queue(handler)
-        ear = Ear(consumer)
+        recorder = Recorder(consumer)
         async with consumer:
-            await ear.hear("stalled", "a")
-            _, _, failure = await ear.hear("failed", "a")
+            await recorder.receive("stalled", "a")
+            _, _, failure = await recorder.receive("failed", "a")
 
         assert isinstance(failure, AttemptsExhausted)
         with pytest.raises(AttemptsExhausted, match="lease lost"):
@@ -74,11 +74,11 @@ async def test_a_live_job_is_renewed_and_not_stolen_however_long_it_runs(stage: 
     renewals = asyncio.Semaphore(0)
     loop = asyncio.get_running_loop()
 
-    def hear(event: Event) -> None:
+    def receive(event: Event) -> None:
         if event.kind == "renewed":
             loop.call_soon_threadsafe(renewals.release)
 
-    async with stage.queue(slow, visibility_timeout=0.3, observers=[hear]) as queue:
+    async with stage.queue(slow, visibility_timeout=0.3, observers=[receive]) as queue:
         pending = asyncio.create_task(queue.enqueue_and_wait("a", 1))
         await slow.begun()
         async with stage.queue(idle, store=other):

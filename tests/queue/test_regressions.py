@@ -22,10 +22,10 @@ from holdfast import (
     Reaper,
     WaitTimeout,
 )
-from holdfast.operations import Filter, ListJobs, Prune, Reap, Settle
+from holdfast.engine.operations import Filter, ListJobs, Prune, Reap, Settle
 from holdfast.testing.builders import completed
 from holdfast.testing.conformance import Place
-from tests.queue.stage import LEASE, Ear, Handler, Stage, fail, fail_until, soon
+from tests.queue.stage import LEASE, Handler, Recorder, Stage, fail, fail_until, soon
 
 # Results and their time to live
 
@@ -77,15 +77,15 @@ async def test_a_result_of_none_is_delivered_and_cached(stage: Stage) -> None:
 async def test_an_id_with_colons_is_waited_for_watched_and_recovered(stage: Stage) -> None:
     handler = Handler()
     queue = stage.queue(handler)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with stage.queue() as producer:
-        produced = Ear(producer)
+        produced = Recorder(producer)
         pending = asyncio.create_task(producer.enqueue_and_wait("user:1:exp", 1))
-        await produced.hear("enqueued")
+        await produced.receive("enqueued")
         await stage.claim()
         stage.clock.advance(LEASE)
         async with queue:
-            await ear.hear("stalled", "user:1:exp")
+            await recorder.receive("stalled", "user:1:exp")
             assert await soon(pending) == 1
 
 
@@ -114,18 +114,18 @@ async def test_a_cancelled_payload_never_runs_though_its_id_is_enqueued_again_at
         await producer.cancel("a")
         await producer.enqueue("a", "new")
     consumer = stage.queue(handler)
-    ear = Ear(consumer)
+    recorder = Recorder(consumer)
     async with consumer:
-        await ear.hear("completed", "a", "new")
+        await recorder.receive("completed", "a", "new")
 
     assert [job.payload for job in handler.jobs] == ["new"]
 
 
 async def test_a_waiter_whose_job_is_cancelled_does_not_just_time_out(stage: Stage) -> None:
     async with stage.queue() as queue:
-        ear = Ear(queue)
+        recorder = Recorder(queue)
         pending = asyncio.create_task(queue.enqueue_and_wait("a", 1, timeout=3600))
-        await ear.hear("enqueued")
+        await recorder.receive("enqueued")
         await queue.cancel("a")
 
         with pytest.raises(JobCancelled):
@@ -162,11 +162,11 @@ async def test_the_timeout_of_one_waiter_does_not_end_the_subscription_of_anothe
 
 async def test_enqueue_and_wait_tells_that_it_enqueued(stage: Stage) -> None:
     queue = stage.queue(Handler())
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await soon(queue.enqueue_and_wait("a", 1))
 
-    assert ear.find("enqueued") == [("enqueued", "a")]
+    assert recorder.find("enqueued") == [("enqueued", "a")]
 
 
 async def test_the_error_of_a_failure_is_not_json_within_a_message(stage: Stage) -> None:
@@ -196,10 +196,10 @@ async def test_a_listener_that_raises_does_not_run_the_job_again(stage: Stage) -
     handler = Handler()
     queue = stage.queue(handler)
     queue.on("completed", spoil)
-    ear = Ear(queue)
+    recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", 1)
-        await ear.hear("completed", "a")
+        await recorder.receive("completed", "a")
         status = await queue.status("a")
 
     assert len(handler.jobs) == 1
@@ -227,9 +227,9 @@ async def test_binary_payloads_survive_retries_without_leaving_copies(stage: Sta
 
 async def test_an_undecodable_message_does_not_block_its_id_for_ever(stage: Stage) -> None:
     async with stage.queue(Handler(), mismatch_timeout=0) as queue:
-        async with stage.queue(payload_codec=MsgpackCodec()) as stranger:
+        async with stage.queue(payload_codec=MsgpackCodec()) as unrelated:
             with pytest.raises(JobFailed, match="cannot decode"):
-                await soon(stranger.enqueue_and_wait("a", b"\xff"))
+                await soon(unrelated.enqueue_and_wait("a", b"\xff"))
 
         assert await soon(queue.enqueue_and_wait("a", "readable")) == "readable"
 
@@ -288,9 +288,9 @@ async def test_a_worker_whose_id_has_colons_is_recovered_from(stage: Stage) -> N
         await stuck.begun()
         stage.clock.advance(3600)
         reaper = Reaper(stage.store, interval=0.02)
-        ear = Ear(reaper, ("stalled",))
+        recorder = Recorder(reaper, ("stalled",))
         async with reaper:
-            await ear.hear("stalled", "a")
+            await recorder.receive("stalled", "a")
         stuck.let_go()
 
 
@@ -300,10 +300,10 @@ async def test_a_reaper_of_a_named_queue_works(stage: Stage) -> None:
         await stage.claim(name="named")
         stage.clock.advance(LEASE)
         reaper = Reaper(stage.store, queues=["named"], interval=0.02)
-        ear = Ear(reaper, ("stalled", "leadership_acquired"))
+        recorder = Recorder(reaper, ("stalled", "leadership_acquired"))
         async with reaper:
-            await ear.hear("leadership_acquired")
-            await ear.hear("stalled", "a", "named")
+            await recorder.receive("leadership_acquired")
+            await recorder.receive("stalled", "a", "named")
 
 
 # Stopping, and several queues on one store
@@ -338,9 +338,9 @@ async def test_what_is_given_back_goes_to_the_front(stage: Stage) -> None:
             await producer.enqueue_many([("first", 1), ("second", 2)])
             await stuck.begun()
         consumer = stage.queue(handler, concurrency=1)
-        ear = Ear(consumer)
+        recorder = Recorder(consumer)
         async with consumer:
-            await ear.hear("completed", "second")
+            await recorder.receive("completed", "second")
 
     assert handler.ids == ["first", "second"]
 

@@ -35,16 +35,16 @@ def producer(stage: Stage, **options: Any) -> SyncQueue[Any, Any]:
     return queue
 
 
-def _hear(heard: list[tuple[str, str]], event: str, id: str) -> None:
-    heard.append((event, id))
+def _receive(received: list[tuple[str, str]], event: str, id: str) -> None:
+    received.append((event, id))
 
 
 async def test_a_blocking_producer_gets_the_same_answers(stage: Stage) -> None:
     def produce() -> None:
         with producer(stage) as queue:
-            heard: list[tuple[str, str]] = []
-            queue.on("enqueued", partial(_hear, heard, "enqueued"))
-            queue.on("cancelled", partial(_hear, heard, "cancelled"))
+            received: list[tuple[str, str]] = []
+            queue.on("enqueued", partial(_receive, received, "enqueued"))
+            queue.on("cancelled", partial(_receive, received, "cancelled"))
             assert queue.enqueue("a", 1, delay=60) == Queued()
             assert queue.enqueue("a", 2) == Duplicate("queued")
             assert queue.update_result_ttl("a", 5) == "not_terminal"
@@ -53,7 +53,7 @@ async def test_a_blocking_producer_gets_the_same_answers(stage: Stage) -> None:
             assert queue.status("a") is None
             assert queue.result("a") is None
             assert queue.enqueue_many([("b", 1), ("b", 2)], delay=60) == [Queued(), Duplicate("queued")]
-            assert heard == [("enqueued", "a"), ("cancelled", "a"), ("enqueued", "b")]
+            assert received == [("enqueued", "a"), ("cancelled", "a"), ("enqueued", "b")]
 
     await blocking(produce)
 
@@ -122,17 +122,17 @@ async def test_the_stream_is_there_for_blocking_code(stage: Stage) -> None:
     def follow() -> list[tuple[str, str]]:
         with producer(stage) as queue:
             events = queue.events()
-            told: list[tuple[str, str]] = []
+            reported: list[tuple[str, str]] = []
             with ThreadPoolExecutor(1) as pool:
                 first = pool.submit(next, events)
                 while not first.done():
                     queue.enqueue("beacon", 1, delay=60)
                     queue.cancel("beacon")
                 queue.enqueue("a", 1, delay=60)
-                while not told or told[-1][0] != "a":
+                while not reported or reported[-1][0] != "a":
                     event = pool.submit(next, events).result()
-                    told.append((event.id, event.event))
+                    reported.append((event.id, event.event))
                 pool.submit(events.close).result()  # type: ignore[attr-defined]
-            return told[-1:]
+            return reported[-1:]
 
     assert await blocking(follow) == [("a", "queued")]

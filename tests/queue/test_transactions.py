@@ -14,9 +14,9 @@ from holdfast import Duplicate, Queue, Queued, SyncQueue
 
 
 def test_a_job_that_is_rolled_back_was_never_there(tmp_path: Path) -> None:
-    heard: list[str] = []
+    received: list[str] = []
     with SyncQueue[Any, Any]("emails", store=f"sqlite:///{tmp_path}/jobs.db") as queue:
-        queue.on("enqueued", heard.append)
+        queue.on("enqueued", received.append)
         with closing(sqlite3.connect(tmp_path / "jobs.db")) as connection:
             connection.execute("begin")
             assert queue.enqueue("a", 1, tx=connection) == Queued()
@@ -29,13 +29,13 @@ def test_a_job_that_is_rolled_back_was_never_there(tmp_path: Path) -> None:
             connection.commit()
 
         assert queue.enqueue("b", 3) == Duplicate("queued")
-        assert heard == ["a", "b"]
+        assert received == ["a", "b"]
 
 
 async def test_async_code_enqueues_in_its_transaction(tmp_path: Path) -> None:
-    heard: list[str] = []
+    received: list[str] = []
     queue: Queue[Any, Any] = Queue("emails", store=f"sqlite:///{tmp_path}/jobs.db")
-    queue.on("enqueued", heard.append)
+    queue.on("enqueued", received.append)
     async with queue, aiosqlite.connect(tmp_path / "jobs.db") as connection:
         await connection.execute("begin")
         assert await queue.enqueue("a", 1, tx=connection) == Queued()
@@ -45,7 +45,7 @@ async def test_async_code_enqueues_in_its_transaction(tmp_path: Path) -> None:
         assert await queue.enqueue("b", 1, tx=connection) == Queued()
         await connection.commit()
         assert await queue.enqueue("a", 1) == Queued()
-        assert heard == ["b", "a"]
+        assert received == ["b", "a"]
 
 
 def test_a_queue_without_listeners_writes_no_mark(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from holdfast import (
     QueueJob,
     Store,
     WaitTimeout,
-    waiting,
 )
-from holdfast.operations import Delete
-from holdfast.wakeups import NoWakeups
-from tests.queue.stage import LEASE, PATIENCE, Ear, Handler, Stage, fail, fail_until, soon
+from holdfast.client import waiting
+from holdfast.engine.operations import Delete
+from holdfast.engine.wakeups import NoWakeups
+from tests.queue.stage import LEASE, PATIENCE, Handler, Recorder, Stage, fail, fail_until, soon
 
 
 async def test_the_result_is_answered_as_soon_as_it_is_there(stage: Stage) -> None:
@@ -118,9 +118,9 @@ async def test_the_result_of_a_retried_job_is_answered(stage: Stage) -> None:
 
 async def test_the_result_of_a_recovered_job_is_answered(stage: Stage) -> None:
     async with stage.queue() as producer:
-        ear = Ear(producer)
+        recorder = Recorder(producer)
         pending = asyncio.create_task(producer.enqueue_and_wait("a", "x"))
-        await ear.hear("enqueued", "a")
+        await recorder.receive("enqueued", "a")
         await stage.claim()
         handler = Handler()
         async with stage.queue(handler):
@@ -166,9 +166,9 @@ async def test_waiting_for_an_id_that_failed_before_runs_it_again(stage: Stage) 
 
 async def test_a_cancelled_job_ends_the_wait_at_once(stage: Stage) -> None:
     async with stage.queue() as queue:
-        ear = Ear(queue)
+        recorder = Recorder(queue)
         pending = asyncio.create_task(queue.enqueue_and_wait("a", 1))
-        await ear.hear("enqueued", "a")
+        await recorder.receive("enqueued", "a")
 
         assert await queue.cancel("a") == "cancelled"
         with pytest.raises(JobCancelled) as cancelled:
@@ -180,9 +180,9 @@ async def test_a_cancelled_job_ends_the_wait_at_once(stage: Stage) -> None:
 
 async def test_a_deleted_job_ends_the_wait(stage: Stage) -> None:
     async with stage.queue() as queue:
-        ear = Ear(queue)
+        recorder = Recorder(queue)
         pending = asyncio.create_task(queue.enqueue_and_wait("a", 1))
-        await ear.hear("enqueued", "a")
+        await recorder.receive("enqueued", "a")
         record = await stage.claim()
         await stage.store.perform(Delete((record.chain_id,)))
 

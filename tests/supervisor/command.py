@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.supervisor.ground import APP, PATIENCE, Ground, is_over
+from tests.supervisor.harness import APP, PATIENCE, Harness, is_over
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,11 +24,11 @@ WORKERS: dict[str, float] = {
 }  # fmt: skip
 
 
-def written(ground: Ground, **workers: float) -> Path:
+def written(harness: Harness, **workers: float) -> Path:
     """A file for a supervisor on this ground."""
-    path = ground.folder / "holdfast.toml"
+    path = harness.folder / "holdfast.toml"
     lines = [f"{key} = {value}" for key, value in {**WORKERS, **workers}.items()]
-    path.write_text("\n".join([f'store = "{ground.url}"', f'app = "{APP}"', "[workers]", *lines, ""]))
+    path.write_text("\n".join([f'store = "{harness.url}"', f'app = "{APP}"', "[workers]", *lines, ""]))
     return path
 
 
@@ -43,7 +43,7 @@ class SupervisorProcess:
             text=True,
         )
         self.lines: list[dict[str, Any]] = []
-        self._news: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._changed: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -60,7 +60,7 @@ class SupervisorProcess:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
-                line = self._news.get(timeout=max(0.0, deadline - time.monotonic()))
+                line = self._changed.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 raise AssertionError(f"no {wanted} within {PATIENCE:g} s; there were {self.lines}") from None
             if line is None:
@@ -102,8 +102,8 @@ class SupervisorProcess:
             except ValueError:
                 line = {"message": text}
             self.lines.append(line)
-            self._news.put(line)
-        self._news.put(None)
+            self._changed.put(line)
+        self._changed.put(None)
 
     def wait_for_silence(self) -> None:
         """Wait until the supervisor and every process it started have ended."""

@@ -9,21 +9,21 @@ import pytest
 
 from holdfast import Retry
 from holdfast.supervisor import fleet
-from tests.supervisor.ground import ADDRESSES, Ground
+from tests.supervisor.harness import ADDRESSES, Harness
 
 
 @pytest.fixture
-async def ground(tmp_path: Path) -> AsyncIterator[Ground]:
-    ground = Ground(tmp_path)
-    async with ground.client:
-        yield ground
+async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
+    harness = Harness(tmp_path)
+    async with harness.client:
+        yield harness
 
 
 @pytest.fixture(params=ADDRESSES)
-async def each_ground(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ground]:
-    ground = Ground(tmp_path, ADDRESSES[request.param](tmp_path))
-    async with ground.client:
-        yield ground
+async def each_harness(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Harness]:
+    harness = Harness(tmp_path, ADDRESSES[request.param](tmp_path))
+    async with harness.client:
+        yield harness
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from holdfast import Event
 from holdfast.supervisor import Supervisor
-from tests.supervisor.ground import APP, QUICK
+from tests.supervisor.harness import APP, QUICK
 
 PR_SET_CHILD_SUBREAPER = 36
 ORPHAN = "import os\nif os.fork() == 0: os._exit(0)\nos._exit(0)"
@@ -32,12 +32,12 @@ def zombies() -> int:
 async def main(url: str, *, init: bool) -> None:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
-    def hear(event: Event) -> None:
+    def receive(event: Event) -> None:
         if event.kind == "process_ready":
             subprocess.run([sys.executable, "-c", ORPHAN], check=True)
             supervisor.stop()
 
-    supervisor = Supervisor(url, APP, groups=[QUICK], init=init, observers=[hear])
+    supervisor = Supervisor(url, APP, groups=[QUICK], init=init, observers=[receive])
     await supervisor.run()
     sys.stdout.write(f"{zombies()}\n")
 

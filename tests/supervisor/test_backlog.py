@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from holdfast import Client, Jobs
-from holdfast.observer import Observers
+from holdfast.engine.observers import Observers
+from holdfast.engine.wakeups import NoWakeups
 from holdfast.stores.memory import MemoryStore
 from holdfast.supervisor.backlog import Backlog
 from holdfast.testing.clock import ManualClock
-from holdfast.wakeups import NoWakeups
 from tests.worker.faulty import FaultyStore
 
 jobs = Jobs()

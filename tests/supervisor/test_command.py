@@ -14,13 +14,13 @@ import pytest
 
 from holdfast import Status
 from tests.supervisor.command import ROOT, SupervisorProcess, written
-from tests.supervisor.ground import PATIENCE, Ground, read, write
+from tests.supervisor.harness import PATIENCE, Harness, read, write
 from tests.supervisor.work import hold
 
 
 @pytest.fixture
-def config(ground: Ground) -> Path:
-    return written(ground)
+def config(harness: Harness) -> Path:
+    return written(harness)
 
 
 @pytest.fixture
@@ -30,9 +30,9 @@ def supervisor(config: Path) -> Iterator[SupervisorProcess]:
     supervisor.close()
 
 
-async def test_sigterm_drains_the_fleet_and_ends_well(ground: Ground, supervisor: SupervisorProcess) -> None:
-    begun, gate = ground.gate("held")
-    chain = await ground.client.start(hold.bind(str(begun), str(gate)))
+async def test_sigterm_drains_the_fleet_and_ends_well(harness: Harness, supervisor: SupervisorProcess) -> None:
+    begun, gate = harness.gate("held")
+    chain = await harness.client.start(hold.bind(str(begun), str(gate)))
     await read(begun)
 
     supervisor.signal(signal.SIGTERM)
@@ -40,15 +40,15 @@ async def test_sigterm_drains_the_fleet_and_ends_well(ground: Ground, supervisor
     await write(gate)
 
     assert await asyncio.to_thread(supervisor.process.wait, PATIENCE) == 0
-    job = await ground.client.get_job(chain.id)
+    job = await harness.client.get_job(chain.id)
     assert job is not None
     assert (job.status, job.attempt) == (Status.COMPLETED, 1)
     await asyncio.to_thread(supervisor.wait_for_silence)
 
 
-async def test_a_second_sigterm_ends_the_grace_period(ground: Ground, supervisor: SupervisorProcess) -> None:
-    begun, gate = ground.gate("held")
-    chain = await ground.client.start(hold.bind(str(begun), str(gate)))
+async def test_a_second_sigterm_ends_the_grace_period(harness: Harness, supervisor: SupervisorProcess) -> None:
+    begun, gate = harness.gate("held")
+    chain = await harness.client.start(hold.bind(str(begun), str(gate)))
     await read(begun)
 
     supervisor.signal(signal.SIGTERM)
@@ -56,7 +56,7 @@ async def test_a_second_sigterm_ends_the_grace_period(ground: Ground, supervisor
     supervisor.signal(signal.SIGTERM)
 
     assert await asyncio.to_thread(supervisor.process.wait, PATIENCE) == 0
-    job = await ground.client.get_job(chain.id)
+    job = await harness.client.get_job(chain.id)
     assert job is not None
     assert (job.status, job.attempt) == (Status.PENDING, 0)
 
@@ -81,11 +81,11 @@ async def test_sighup_reads_the_file_again(supervisor: SupervisorProcess, config
 
 
 async def test_signals_to_every_process_of_the_group_do_not_end_the_grace_period(
-    ground: Ground, supervisor: SupervisorProcess
+    harness: Harness, supervisor: SupervisorProcess
 ) -> None:
     """As a service manager sends them; and the kernel does, several times, where a supervisor with threads dies."""
-    begun, gate = ground.gate("held")
-    chain = await ground.client.start(hold.bind(str(begun), str(gate)))
+    begun, gate = harness.gate("held")
+    chain = await harness.client.start(hold.bind(str(begun), str(gate)))
     worker = int(await read(begun))
 
     os.kill(worker, signal.SIGTERM)
@@ -98,15 +98,15 @@ async def test_signals_to_every_process_of_the_group_do_not_end_the_grace_period
     await write(gate)
 
     assert await asyncio.to_thread(supervisor.process.wait, PATIENCE) == 0
-    job = await ground.client.get_job(chain.id)
+    job = await harness.client.get_job(chain.id)
     assert job is not None
     assert (job.status, job.attempt) == (Status.COMPLETED, 1)
 
 
-async def test_a_worker_that_hangs_ends_too_when_its_supervisor_is_killed(ground: Ground) -> None:
-    begun, gate = ground.gate("held")
-    await ground.client.start(hold.bind(str(begun), str(gate)))
-    supervisor = SupervisorProcess(written(ground, grace_seconds=0.2))
+async def test_a_worker_that_hangs_ends_too_when_its_supervisor_is_killed(harness: Harness) -> None:
+    begun, gate = harness.gate("held")
+    await harness.client.start(hold.bind(str(begun), str(gate)))
+    supervisor = SupervisorProcess(written(harness, grace_seconds=0.2))
     try:
         await read(begun)
 
@@ -117,37 +117,37 @@ async def test_a_worker_that_hangs_ends_too_when_its_supervisor_is_killed(ground
         supervisor.close()
 
 
-async def test_ctrl_c_ends_a_simulation_and_its_workers(ground: Ground) -> None:
-    config = ground.folder / "holdfast.toml"
+async def test_ctrl_c_ends_a_simulation_and_its_workers(harness: Harness) -> None:
+    config = harness.folder / "holdfast.toml"
     config.write_text("[workers]\ndefault_count = 1\nmax_count = 1\nconcurrency = 2\n[work_kinds.a]\nduration = 0.1\n")
-    command = [sys.executable, "-m", "holdfast.cli", "simulate", "--config", str(config), "--store", ground.url]
+    command = [sys.executable, "-m", "holdfast.cli", "simulate", "--config", str(config), "--store", harness.url]
     simulation = await asyncio.create_subprocess_exec(
         *command, "--jobs", "2000", cwd=ROOT, stderr=asyncio.subprocess.PIPE
     )
 
     async with asyncio.timeout(PATIENCE):
-        async for event in ground.client.events():
+        async for event in harness.client.events():
             if event.kind == "completed":
                 break
         simulation.send_signal(signal.SIGINT)
         await simulation.communicate()  # its workers hold the other end too
 
     assert simulation.returncode == 130
-    counts = (await ground.client.stats()).counts
+    counts = (await harness.client.stats()).counts
     assert counts[Status.RUNNING] == 0
     assert counts[Status.PENDING] > 0
 
 
 @pytest.mark.parametrize(("duty", "zombies"), [("init", "0"), ("no duty", "1")])
-async def test_as_process_1_it_reaps_orphans(ground: Ground, duty: str, zombies: str) -> None:
-    command = [sys.executable, "-m", "tests.supervisor.first_process", ground.url, duty]
+async def test_as_process_1_it_reaps_orphans(harness: Harness, duty: str, zombies: str) -> None:
+    command = [sys.executable, "-m", "tests.supervisor.first_process", harness.url, duty]
     process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
 
     async with asyncio.timeout(PATIENCE):
-        told, _ = await process.communicate()
+        reported, _ = await process.communicate()
 
     assert process.returncode == 0
-    assert told.decode().strip() == zombies
+    assert reported.decode().strip() == zombies
 
 
 def _edit(path: Path, old: str, new: str, *, more: str = "") -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import httpx
 
-from tests.supervisor.ground import Ground, read, ready, write
+from tests.supervisor.harness import Harness, read, ready, write
 from tests.supervisor.work import hold
 
 
-async def test_it_tells_what_is_due_who_is_busy_and_whether_all_is_well(ground: Ground) -> None:
-    begun, gate = ground.gate("held")
-    async with ground.supervised(listen=("127.0.0.1", 0)) as (supervisor, ear), httpx.AsyncClient() as http:
-        await ready(supervisor, ear)
+async def test_it_tells_what_is_due_who_is_busy_and_whether_all_is_well(harness: Harness) -> None:
+    begun, gate = harness.gate("held")
+    async with harness.supervised(listen=("127.0.0.1", 0)) as (supervisor, recorder), httpx.AsyncClient() as http:
+        await ready(supervisor, recorder)
         assert supervisor.endpoint is not None
         host, port = supervisor.endpoint.address
         base = f"http://{host}:{port}"
-        chain = await ground.client.start(hold.bind(str(begun), str(gate)))
+        chain = await harness.client.start(hold.bind(str(begun), str(gate)))
         await read(begun)
 
         assert (await http.get(f"{base}/healthz")).text == "ok\n"
@@ -33,16 +33,16 @@ async def test_it_tells_what_is_due_who_is_busy_and_whether_all_is_well(ground: 
         assert (await http.get(f"{base}/elsewhere")).status_code == 404
         assert (await http.post(f"{base}/healthz")).status_code == 405
         await write(gate)
-        await ground.client.wait(chain, timeout=30)
+        await harness.client.wait(chain, timeout=30)
 
 
-async def test_it_is_not_ready_before_its_workers_are(ground: Ground) -> None:
+async def test_it_is_not_ready_before_its_workers_are(harness: Harness) -> None:
     crashing = "tests.supervisor.crashing"
     async with (
-        ground.supervised(listen=("127.0.0.1", 0), entry=crashing) as (supervisor, ear),
+        harness.supervised(listen=("127.0.0.1", 0), entry=crashing) as (supervisor, recorder),
         httpx.AsyncClient() as http,
     ):
-        await ear.hear("process_died")
+        await recorder.receive("process_died")
         assert supervisor.endpoint is not None
         host, port = supervisor.endpoint.address
 

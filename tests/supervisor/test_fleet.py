@@ -9,12 +9,12 @@ from typing import Any, cast
 import pytest
 
 from holdfast import Event, Retry, Status
-from holdfast.observer import Observers
-from holdfast.operations import TypeStats
+from holdfast.engine.observers import Observers
+from holdfast.engine.operations import TypeStats
 from holdfast.supervisor import Group, Logging
 from holdfast.supervisor.backlog import Reading
+from holdfast.supervisor.child_protocol import Order
 from holdfast.supervisor.fleet import Fleet
-from holdfast.supervisor.order import Order
 
 GROUP = Group(default_count=2, max_count=4, concurrency=10, scale_down_after=0)
 

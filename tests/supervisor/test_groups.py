@@ -7,7 +7,7 @@ import pytest
 from holdfast import Jobs
 from holdfast.simulation import WorkKind
 from holdfast.supervisor import Group, Supervisor
-from holdfast.supervisor.order import find_jobs, share_out
+from holdfast.supervisor.child_protocol import find_jobs, share_out
 from tests.supervisor.letters import letters
 
 jobs = Jobs()

@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import pytest
 
 from holdfast.supervisor import Group, Logging
-from holdfast.supervisor.order import Order
-from holdfast.supervisor.process import ENTRY, WorkerProcess
+from holdfast.supervisor.child_protocol import Order
+from holdfast.supervisor.worker_process import ENTRY, WorkerProcess
 
 ORDER = Order(
     store="sqlite:///x", app=None, kinds=(), group=Group(), types=("a",), logging=Logging(), path=(), supervisor=1

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.supervisor.ground import PATIENCE, QUICK, Ground, lift
+from tests.supervisor.harness import PATIENCE, QUICK, Harness, lift
 from tests.supervisor.servers import SERVERS, Server
 from tests.supervisor.work import note, queue_up
-from tests.worker.stage import Ear
+from tests.worker.stage import Recorder
 
 WINDOW = 2.0
 
@@ -26,51 +26,51 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 async def test_an_idle_fleet_asks_its_database_nothing_and_hears_of_work_at_once(
     server: Server, tmp_path: Path
 ) -> None:
-    ground = Ground(tmp_path, server.url)
-    async with ground.client, ground.supervised() as (_, ear):
+    harness = Harness(tmp_path, server.url)
+    async with harness.client, harness.supervised() as (_, recorder):
         before = server.asked()
-        await ground.client.run(note.bind(1), timeout=PATIENCE)
+        await harness.client.run(note.bind(1), timeout=PATIENCE)
         assert server.asked() > before
         async with asyncio.timeout(PATIENCE):
             # Twenty turns of the supervisor each, and eight looks of a worker that polled. What remains is a sign of
             # life per connection now and then; before the first is over, some last words about the job.
-            while await _asked(server, ear) > 4:
+            while await _asked(server, recorder) > 4:
                 continue
 
-        assert await ground.client.run(note.bind(2), timeout=PATIENCE) == 2
+        assert await harness.client.run(note.bind(2), timeout=PATIENCE) == 2
 
 
-async def _asked(server: Server, ear: Ear) -> int:
+async def _asked(server: Server, recorder: Recorder) -> int:
     """How much a window of time costs the server in which nothing happens."""
     before = server.asked()
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(WINDOW):
-            await ear.hear("process_died")
+            await recorder.receive("process_died")
     return server.asked() - before
 
 
 async def test_through_an_outage_the_fleet_holds_and_then_goes_on(server: Server, tmp_path: Path) -> None:
-    ground = Ground(tmp_path, server.url)
-    barrier = ground.barrier()
-    async with ground.client, ground.supervised() as (supervisor, ear):
+    harness = Harness(tmp_path, server.url)
+    barrier = harness.barrier()
+    async with harness.client, harness.supervised() as (supervisor, recorder):
         (fleet,) = supervisor.fleets
-        chains = await ground.client.start_many([queue_up.bind(str(barrier)) for _ in range(6)])
-        await ear.until(lambda: sum(process.greeted for process in fleet.active) == QUICK.max_count)
+        chains = await harness.client.start_many([queue_up.bind(str(barrier)) for _ in range(6)])
+        await recorder.until(lambda: sum(process.greeted for process in fleet.active) == QUICK.max_count)
         before = {process.pid for process in fleet.processes}
 
         server.stop()
         lifted = lift(barrier)
-        await ear.hear("store_error")
+        await recorder.receive("store_error")
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(3 * QUICK.scale_down_after):
-                await ear.hear("process_draining", "process_died")
+                await recorder.receive("process_draining", "process_died")
         assert {process.pid for process in fleet.active} == before
         assert not supervisor.ready
         server.start()
 
-        assert {await ground.client.wait(chain, timeout=PATIENCE) for chain in chains} <= before
-        await ear.until(lambda: len(fleet.processes) == QUICK.default_count)
-        assert await ground.client.run(note.bind(3), timeout=PATIENCE) == 3
+        assert {await harness.client.wait(chain, timeout=PATIENCE) for chain in chains} <= before
+        await recorder.until(lambda: len(fleet.processes) == QUICK.default_count)
+        assert await harness.client.run(note.bind(3), timeout=PATIENCE) == 3
         os.close(lifted)
 
-    assert not ear.find("process_died")
+    assert not recorder.find("process_died")

@@ -12,130 +12,130 @@ import pytest
 from holdfast import Queue, Status
 from holdfast.supervisor import Group
 from holdfast.supervisor import supervisor as supervisor_module
-from tests.supervisor.ground import PATIENCE, QUICK, Ground, in_thread, is_over, read, ready, write
+from tests.supervisor.harness import PATIENCE, QUICK, Harness, in_thread, is_over, read, ready, write
 from tests.supervisor.work import compute, hog, hold, note, where
 
 
-async def test_jobs_run_in_processes_that_end_with_the_supervisor(ground: Ground) -> None:
-    async with ground.supervised() as (supervisor, ear):
-        chains = await ground.client.start_many([note.bind(number) for number in range(50)])
-        assert [await ground.client.wait(chain, timeout=PATIENCE) for chain in chains] == list(range(50))
-        assert await ground.client.run(compute.bind(7), timeout=PATIENCE) == 49
+async def test_jobs_run_in_processes_that_end_with_the_supervisor(harness: Harness) -> None:
+    async with harness.supervised() as (supervisor, recorder):
+        chains = await harness.client.start_many([note.bind(number) for number in range(50)])
+        assert [await harness.client.wait(chain, timeout=PATIENCE) for chain in chains] == list(range(50))
+        assert await harness.client.run(compute.bind(7), timeout=PATIENCE) == 49
         pids = [process.pid for fleet in supervisor.fleets for process in fleet.processes]
         assert os.getpid() not in pids
 
     assert all(map(is_over, pids))
-    assert not ear.find("process_died")
+    assert not recorder.find("process_died")
 
 
-async def test_letting_a_process_go_cuts_no_attempt_short(ground: Ground) -> None:
-    async with ground.supervised(replace(QUICK, concurrency=1, default_count=3, lease=30)) as (supervisor, ear):
-        held = [ground.gate(str(number)) for number in range(3)]
-        chains = await ground.client.start_many([hold.bind(str(begun), str(gate)) for begun, gate in held])
+async def test_letting_a_process_go_cuts_no_attempt_short(harness: Harness) -> None:
+    async with harness.supervised(replace(QUICK, concurrency=1, default_count=3, lease=30)) as (supervisor, recorder):
+        held = [harness.gate(str(number)) for number in range(3)]
+        chains = await harness.client.start_many([hold.bind(str(begun), str(gate)) for begun, gate in held])
         pids = {int(await read(begun)) for begun, _ in held}
         assert len(pids) == 3
         for process in supervisor.fleets[0].processes:
             process.drain()
         for _, gate in held:
             await write(gate)
-        answers = {await ground.client.wait(chain, timeout=PATIENCE) for chain in chains}
-        await ear.hear("process_ended", times=3)
+        answers = {await harness.client.wait(chain, timeout=PATIENCE) for chain in chains}
+        await recorder.receive("process_ended", times=3)
 
     assert answers == pids
-    jobs = [await ground.client.get_job(chain.id) for chain in chains]
+    jobs = [await harness.client.get_job(chain.id) for chain in chains]
     assert all(job is not None and job.attempt == 1 for job in jobs)
 
 
 @pytest.mark.usefixtures("quick_recovery")
-async def test_a_killed_process_is_replaced_and_its_job_runs_again(ground: Ground) -> None:
-    begun, gate = ground.gate("first")
-    async with ground.supervised() as (_, ear):
-        chain = await ground.client.start(hold.bind(str(begun), str(gate)))
+async def test_a_killed_process_is_replaced_and_its_job_runs_again(harness: Harness) -> None:
+    begun, gate = harness.gate("first")
+    async with harness.supervised() as (_, recorder):
+        chain = await harness.client.start(hold.bind(str(begun), str(gate)))
         victim = int(await read(begun))
         os.kill(victim, signal.SIGKILL)
-        await ear.hear("process_died")
+        await recorder.receive("process_died")
         rescuer = int(await read(begun))
         await write(gate)
-        assert await ground.client.wait(chain, timeout=PATIENCE) == rescuer
+        assert await harness.client.wait(chain, timeout=PATIENCE) == rescuer
 
     assert rescuer != victim
-    report = await ground.client.report(chain.id)
+    report = await harness.client.report(chain.id)
     assert report is not None
     assert [attempt.outcome for attempt in report.attempts] == ["lost", "completed"]
 
 
 @pytest.mark.usefixtures("quick_recovery")
-async def test_processes_that_crash_at_once_are_started_ever_more_slowly(ground: Ground) -> None:
-    async with ground.supervised(entry="tests.supervisor.crashing") as (supervisor, ear):
-        died = await ear.hear("process_died", times=2)
+async def test_processes_that_crash_at_once_are_started_ever_more_slowly(harness: Harness) -> None:
+    async with harness.supervised(entry="tests.supervisor.crashing") as (supervisor, recorder):
+        died = await recorder.receive("process_died", times=2)
         assert not supervisor.ready
 
     assert "ended with 3; the next one starts in" in str(died.detail)
-    assert len(ear.find("process_started")) <= 3
+    assert len(recorder.find("process_started")) <= 3
 
 
-async def test_an_idle_fleet_leaves_its_database_at_rest_until_something_is_due(ground: Ground) -> None:
-    async with ground.supervised() as (supervisor, ear):
-        await ready(supervisor, ear)
+async def test_an_idle_fleet_leaves_its_database_at_rest_until_something_is_due(harness: Harness) -> None:
+    async with harness.supervised() as (supervisor, recorder):
+        await ready(supervisor, recorder)
         before = supervisor.backlog.readings
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(1):
-                await ear.hear("process_died")
+                await recorder.receive("process_died")
         readings = supervisor.backlog.readings - before
-        chain = await ground.client.start(note.bind(1), delay=0.3)
+        chain = await harness.client.start(note.bind(1), delay=0.3)
 
-        assert await ground.client.wait(chain, timeout=PATIENCE) == 1
+        assert await harness.client.wait(chain, timeout=PATIENCE) == 1
 
     assert readings <= 3, "it turned ten times meanwhile"
 
 
-async def test_what_a_killed_worker_s_child_computes_ends_with_it(ground: Ground) -> None:
-    begun, _ = ground.gate("computing")
-    async with ground.supervised() as (_, ear):
-        chain = await ground.client.start(hog.bind(str(begun)))
+async def test_what_a_killed_worker_s_child_computes_ends_with_it(harness: Harness) -> None:
+    begun, _ = harness.gate("computing")
+    async with harness.supervised() as (_, recorder):
+        chain = await harness.client.start(hog.bind(str(begun)))
         pipe = await in_thread(begun.open)
         child, worker = map(int, (await in_thread(pipe.readline)).split())
-        await ground.client.cancel(chain)
+        await harness.client.cancel(chain)
         os.kill(worker, signal.SIGKILL)
         assert await in_thread(pipe.read) == ""  # nobody holds the other end any more
-        await ear.hear("process_died")
+        await recorder.receive("process_died")
         pipe.close()
 
     assert is_over(child)
 
 
-async def test_reloading_drains_processes_of_the_old_settings_and_replaces_them(ground: Ground) -> None:
+async def test_reloading_drains_processes_of_the_old_settings_and_replaces_them(harness: Harness) -> None:
     new = replace(QUICK, concurrency=5)
-    async with ground.supervised(reload=lambda: [new]) as (supervisor, ear):
-        await ready(supervisor, ear)
+    async with harness.supervised(reload=lambda: [new]) as (supervisor, recorder):
+        await ready(supervisor, recorder)
         (old,) = supervisor.fleets[0].processes
         supervisor.reload()
-        await ear.hear("process_ended")
-        await ready(supervisor, ear)
+        await recorder.receive("process_ended")
+        await ready(supervisor, recorder)
 
         (process,) = supervisor.fleets[0].processes
         assert process.pid != old.pid
         assert process.order.group == new
 
 
-async def test_reloading_what_cannot_be_used_changes_nothing(ground: Ground) -> None:
+async def test_reloading_what_cannot_be_used_changes_nothing(harness: Harness) -> None:
     def broken() -> list[Group]:
         raise ValueError("not like this")
 
-    async with ground.supervised(reload=broken) as (supervisor, ear):
-        await ready(supervisor, ear)
+    async with harness.supervised(reload=broken) as (supervisor, recorder):
+        await ready(supervisor, recorder)
         before = list(supervisor.fleets)
         supervisor.reload()
 
         assert supervisor.fleets == before
-        assert not ear.find("reloaded", "process_draining")
+        assert not recorder.find("reloaded", "process_draining")
 
 
-async def test_groups_share_out_the_types(ground: Ground) -> None:
+async def test_groups_share_out_the_types(harness: Harness) -> None:
     cpu = replace(QUICK, name="cpu", types=("where",))
-    async with ground.supervised(QUICK, cpu) as (supervisor, _):
+    async with harness.supervised(QUICK, cpu) as (supervisor, _):
         one, other = await asyncio.gather(
-            ground.client.run(where.bind(), timeout=PATIENCE), ground.client.run(where.bind(), timeout=PATIENCE)
+            harness.client.run(where.bind(), timeout=PATIENCE), harness.client.run(where.bind(), timeout=PATIENCE)
         )
         pids = {fleet.group.name: [each.pid for each in fleet.processes] for fleet in supervisor.fleets}
 
@@ -143,23 +143,23 @@ async def test_groups_share_out_the_types(ground: Ground) -> None:
     assert set(supervisor.fleets[0].order.types) == {"note", "hold", "queue_up", "compute", "hog"}
 
 
-async def test_stopping_gives_back_what_outlives_the_grace_period(ground: Ground) -> None:
-    begun, gate = ground.gate("held")
-    async with ground.supervised(replace(QUICK, grace=0.2, lease=30)):
-        chain = await ground.client.start(hold.bind(str(begun), str(gate)))
+async def test_stopping_gives_back_what_outlives_the_grace_period(harness: Harness) -> None:
+    begun, gate = harness.gate("held")
+    async with harness.supervised(replace(QUICK, grace=0.2, lease=30)):
+        chain = await harness.client.start(hold.bind(str(begun), str(gate)))
         await read(begun)
 
-    job = await ground.client.get_job(chain.id)
+    job = await harness.client.get_job(chain.id)
     assert job is not None
     assert (job.status, job.attempt) == (Status.PENDING, 0)
 
 
 async def test_a_process_that_does_not_end_is_killed_and_told_of(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor_module, "LAST_MOMENTS", 0.3)
-    async with ground.supervised(replace(QUICK, grace=0), clean=False) as (supervisor, ear):
-        await ready(supervisor, ear)
+    async with harness.supervised(replace(QUICK, grace=0), clean=False) as (supervisor, recorder):
+        await ready(supervisor, recorder)
         (process,) = supervisor.fleets[0].processes
         os.kill(process.pid, signal.SIGSTOP)
 
@@ -167,10 +167,10 @@ async def test_a_process_that_does_not_end_is_killed_and_told_of(
     assert process.code == -signal.SIGKILL
 
 
-async def test_a_group_runs_its_queues_and_their_hooks(ground: Ground) -> None:
+async def test_a_group_runs_its_queues_and_their_hooks(harness: Harness) -> None:
     mail = replace(QUICK, name="mail", queues=("letters",))
-    queue: Queue[str, str] = Queue("letters", store=ground.url)
-    async with ground.supervised(QUICK, mail, app="tests.supervisor.letters:jobs") as (supervisor, _), queue:
+    queue: Queue[str, str] = Queue("letters", store=harness.url)
+    async with harness.supervised(QUICK, mail, app="tests.supervisor.letters:jobs") as (supervisor, _), queue:
         answer = await queue.enqueue_and_wait("first", "hello", timeout=PATIENCE)
         pids = {fleet.group.name: [each.pid for each in fleet.processes] for fleet in supervisor.fleets}
 

@@ -102,7 +102,7 @@ def _row(last: Change, said: dict[str, Any]) -> Row:
 Telling = Callable[[Story], None]
 
 
-def verdicts(tell: Telling) -> dict[int, Word]:
+def verdicts(emit: Telling) -> dict[int, Word]:
     story = Story()
-    tell(story)
+    emit(story)
     return {verdict.number: verdict.word for verdict in check(story.evidence())}

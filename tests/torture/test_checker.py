@@ -35,9 +35,9 @@ def test_what_this_version_does_not_have_is_never_ok() -> None:
     assert len(INVARIANTS) == 33
 
 
-@pytest.mark.parametrize(("number", "tell"), BROKEN, ids=[f"I{number}-{tell.__name__}" for number, tell in BROKEN])
-def test_each_thing_that_is_wrong_is_seen(number: int, tell: Telling) -> None:
-    assert verdicts(tell)[number] is Word.VIOLATED
+@pytest.mark.parametrize(("number", "emit"), BROKEN, ids=[f"I{number}-{emit.__name__}" for number, emit in BROKEN])
+def test_each_thing_that_is_wrong_is_seen(number: int, emit: Telling) -> None:
+    assert verdicts(emit)[number] is Word.VIOLATED
 
 
 def test_with_faults_about_what_falls_takes_the_whole_promise_with_it() -> None:
@@ -74,9 +74,9 @@ def test_a_store_that_may_forget_is_not_judged_for_it_but_counted() -> None:
     evidence = story.evidence()
 
     assert {verdict.number: verdict.word for verdict in check(evidence)}[1] is Word.LOST
-    told = losses(evidence)
-    assert told["starts lost"] == 1
-    assert told["seconds before a crash, the oldest lost"] == pytest.approx(0.5, abs=0.1)
+    reported = losses(evidence)
+    assert reported["starts lost"] == 1
+    assert reported["seconds before a crash, the oldest lost"] == pytest.approx(0.5, abs=0.1)
 
 
 def test_points_of_the_sweep_that_nobody_met_leave_crashes_unshown() -> None:

@@ -20,9 +20,9 @@ from torture import payloads
 from torture.checker import Word, check
 
 
-@pytest.mark.parametrize(("number", "tell"), LIES, ids=[f"I{number}-{tell.__name__}" for number, tell in LIES])
-def test_each_lie_is_seen(number: int, tell: Telling) -> None:
-    assert verdicts(tell)[number] is Word.VIOLATED
+@pytest.mark.parametrize(("number", "emit"), LIES, ids=[f"I{number}-{emit.__name__}" for number, emit in LIES])
+def test_each_lie_is_seen(number: int, emit: Telling) -> None:
+    assert verdicts(emit)[number] is Word.VIOLATED
 
 
 def test_a_batch_may_end_between_two_pieces_that_are_written_as_one() -> None:
@@ -156,7 +156,7 @@ def test_a_tie_of_blockers_is_one_of_two_workers(workers: tuple[str, str], apart
 
 
 @pytest.mark.parametrize(
-    ("number", "tell", "word"),
+    ("number", "emit", "word"),
     [
         (4, finished_row_overwritten, Word.VIOLATED),
         (22, finished_row_overwritten, Word.VIOLATED),
@@ -165,9 +165,9 @@ def test_a_tie_of_blockers_is_one_of_two_workers(workers: tuple[str, str], apart
         (12, next_step_written_afterwards, Word.VIOLATED),
     ],
 )
-def test_what_the_audit_shows_by_itself_is_no_loss(number: int, tell: Telling, word: Word) -> None:
+def test_what_the_audit_shows_by_itself_is_no_loss(number: int, emit: Telling, word: Word) -> None:
     story = Story()
-    tell(story)
+    emit(story)
     story.facts.durability = "everysec"
 
     assert {verdict.number: verdict.word for verdict in check(story.evidence())}[number] is word

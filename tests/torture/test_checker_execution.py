@@ -96,16 +96,16 @@ def test_a_lease_or_a_token_upon_a_row_that_does_not_run_is_seen_in_the_audit_al
 
 
 @pytest.mark.parametrize(
-    ("told", "attempt", "word"),
+    ("reported", "attempt", "word"),
     [(True, 0, Word.OK), (True, 1, Word.VIOLATED), (False, 0, Word.OK), (False, 1, Word.OK)],
 )
-def test_a_release_that_was_written_gives_the_attempt_back(told: bool, attempt: int, word: Word) -> None:
+def test_a_release_that_was_written_gives_the_attempt_back(reported: bool, attempt: int, word: Word) -> None:
     def released(story: Story) -> None:
         story.job("a")
         story.claim("a", "t1")
         story.note("releasing", job="a", token="t1")
         story.end("a", "pending", attempt=attempt)
-        if told:
+        if reported:
             story.note("settled", job="a", token="t1", status="pending", written=True)
 
     assert verdicts(released)[8] is word

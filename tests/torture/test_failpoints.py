@@ -24,7 +24,7 @@ def test_an_aim_is_met_once_and_ticked_off(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
         watch.meet("settle", "after")
     watch.meet("settle", "after")
-    watch.tell()
+    watch.emit()
 
     assert (tmp_path / "met").read_text().splitlines() == ["fail after settle"]
     notes = {note.what: note.facts for note in read(tmp_path)[1]}

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from torture.grounds.ground import settled
+from torture.grounds.harness import settled
 from torture.grounds.holding import connections, files, is_stopped, owner, ports
 
 

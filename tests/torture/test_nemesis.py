@@ -14,12 +14,12 @@ from torture.audit import Change
 from torture.checker import Word
 from torture.evidence import Evidence, Facts
 from torture.fleet import Fleet
-from torture.grounds.ground import Fault, Ground, Harm
+from torture.grounds.harness import Fault, Harm, Harness
 from torture.history import History, Note, read
 from torture.nemesis import Nemesis
 
 
-class Bare(Ground):
+class Bare(Harness):
     """A store that can be harmed in the given ways."""
 
     def __init__(self, **harms: Harm) -> None:
@@ -84,8 +84,8 @@ def test_harm_that_broke_off_does_not_count_as_what_it_was_meant_to_be(tmp_path:
 
 @pytest.mark.parametrize(("unharmed", "word"), [([], Word.OK), (["disk full"], Word.VACUOUS)])
 def test_crashes_show_everything_only_if_every_kind_of_harm_happened(unharmed: list[str], word: Word) -> None:
-    def tell(story: Story) -> None:
+    def emit(story: Story) -> None:
         story.note("fault", kind="kill", begun=story.now, outage=False, victim="w")
         story.facts.unharmed = unharmed
 
-    assert verdicts(tell)[22] is word
+    assert verdicts(emit)[22] is word

@@ -18,7 +18,7 @@ class Echo:
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
-        self.heard: list[bytes] = []
+        self.received: list[bytes] = []
         self.connections: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -39,7 +39,7 @@ class Echo:
         with connection:
             try:
                 while data := connection.recv(1000):
-                    self.heard.append(data)
+                    self.received.append(data)
                     connection.sendall(data)
             except OSError:
                 return
@@ -78,7 +78,7 @@ def test_an_answer_is_cut_off_after_the_server_heard_the_request(proxy: Proxy, s
         client.sendall(b"COMMIT")
 
         assert client.recv(100) == b""
-    assert server.heard == [b"begin", b"COMMIT"]
+    assert server.received == [b"begin", b"COMMIT"]
     assert proxy.cut == 1
 
 
@@ -130,7 +130,7 @@ def test_a_dead_connection_stays_dead_until_its_client_hangs_up(proxy: Proxy, se
             another.sendall(b"three")
             assert another.recv(100) == b"three"
     until(lambda: proxy.given_up == 1)
-    assert server.heard == [b"one", b"three"]
+    assert server.received == [b"one", b"three"]
     assert proxy.dead == 1
 
 
@@ -156,7 +156,7 @@ def test_the_server_does_not_notice_that_a_client_is_lost_before_its_release(pro
         another.sendall(b"three")
         assert another.recv(100) == b"three"
 
-    assert server.heard == [b"one", b"three"]
+    assert server.received == [b"one", b"three"]
     (pair,) = lost
     assert pair[1].fileno() != -1, "the server's end is open"
     proxy.release(lost)

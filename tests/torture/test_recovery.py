@@ -18,11 +18,11 @@ def test_a_job_is_measured_from_the_death_of_its_worker_to_its_next_claim() -> N
     story.now = died + 3 * SECOND
     story.claim("a", "t2", worker="w2")
 
-    told = recoveries(story.evidence())["worker killed to its job running again"]
+    reported = recoveries(story.evidence())["worker killed to its job running again"]
 
-    assert told["times"] == 1
-    assert told["max"] == 3.01
-    assert told["beyond"] == 0
+    assert reported["times"] == 1
+    assert reported["max"] == 3.01
+    assert reported["beyond"] == 0
 
 
 def test_a_job_that_its_worker_had_ended_is_nobodys_recovery() -> None:
@@ -58,10 +58,10 @@ def test_waiters_that_hear_and_those_that_do_not_are_told_apart() -> None:
         story.call("wait", "ok", {"chain": name, "timeout": 10.0, "deaf": deaf}, status="completed")
         story.calls[-1].begun = begun
 
-    told = recoveries(story.evidence())
+    reported = recoveries(story.evidence())
 
-    assert told["chain ended to its waiter told, with wake-ups"]["max"] == 0.2
-    assert told["chain ended to its waiter told, without"]["max"] == 5.0
+    assert reported["chain ended to its waiter told, with wake-ups"]["max"] == 0.2
+    assert reported["chain ended to its waiter told, without"]["max"] == 5.0
 
 
 @pytest.mark.parametrize("knew", [True, False])
@@ -78,9 +78,9 @@ def test_a_waiter_whose_worker_died_before_it_knew_is_counted_and_not_measured(k
     story.call("wait", "ok", {"chain": "a", "timeout": 10.0, "deaf": False}, status="completed")
     story.calls[-1].begun = begun
 
-    told = measure(story.evidence())["chain ended to its waiter told, with wake-ups"]
+    reported = measure(story.evidence())["chain ended to its waiter told, with wake-ups"]
 
-    assert (len(told.seconds), told.disturbed) == ((1, 0) if knew else (0, 1))
+    assert (len(reported.seconds), reported.disturbed) == ((1, 0) if knew else (0, 1))
 
 
 def test_what_happened_while_the_store_was_away_is_counted_and_not_measured() -> None:
@@ -96,7 +96,7 @@ def test_what_happened_while_the_store_was_away_is_counted_and_not_measured() ->
         story.claim(name, f"t2{name}")
         story.end(name)
 
-    told = recoveries(story.evidence())["lease lost to the job running again"]
+    reported = recoveries(story.evidence())["lease lost to the job running again"]
 
-    assert (told["times"], told["disturbed"]) == (1, 1)
-    assert told["max"] < 2 < 9 < told["whole"]
+    assert (reported["times"], reported["disturbed"]) == (1, 1)
+    assert reported["max"] < 2 < 9 < reported["whole"]

@@ -27,9 +27,9 @@ def test_text_json_and_page_tell_the_verdict_and_what_is_broken() -> None:
 
     summary = report.summary(evidence, check(evidence))
 
-    told = json.loads(report.as_json(summary))
-    assert told["verdict"] == "INVALID"
-    assert {verdict["number"]: verdict["word"] for verdict in told["verdicts"]}[6] == "VIOLATED"
+    reported = json.loads(report.as_json(summary))
+    assert reported["verdict"] == "INVALID"
+    assert {verdict["number"]: verdict["word"] for verdict in reported["verdicts"]}[6] == "VIOLATED"
     assert "claimed while another claim held it" in report.as_text(summary)
     assert "claimed while another claim held it" in as_page(summary)
 
@@ -90,9 +90,9 @@ def test_a_report_tells_what_was_only_tried_and_what_never_happened() -> None:
     assert "disk full" not in summary["faults"]
     assert summary["tried"] == {"disk full": 1}
     assert summary["excused"] == 0.5
-    for told in (report.as_text(summary), as_page(summary)):
-        assert "50% of the time" in told
-        assert "disk full" in told
+    for reported in (report.as_text(summary), as_page(summary)):
+        assert "50% of the time" in reported
+        assert "disk full" in reported
 
 
 def test_a_table_tells_what_its_recovery_times_leave_out() -> None:

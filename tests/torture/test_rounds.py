@@ -13,11 +13,11 @@ from torture.recovery import measure
 from torture.rounds import joined
 
 
-def of(seed: int, tell: Callable[[Story], None]) -> tuple[dict[str, Any], Any]:
+def of(seed: int, emit: Callable[[Story], None]) -> tuple[dict[str, Any], Any]:
     story = Story()
     story.facts.seed = seed
     story.facts.begun = story.now
-    tell(story)
+    emit(story)
     evidence = story.evidence()
     return report.summary(evidence, check(evidence)), measure(evidence)
 
@@ -44,19 +44,23 @@ def stolen(story: Story) -> None:
 def test_rounds_add_up_and_the_broken_one_is_named_by_its_seed() -> None:
     rounds = [of(7, lambda story: recovered(story, 2)), of(8, lambda story: recovered(story, 4)), of(9, stolen)]
 
-    told = joined([summary for summary, _ in rounds], [measured for _, measured in rounds])
+    reported = joined([summary for summary, _ in rounds], [measured for _, measured in rounds])
 
-    verdicts = {verdict.number: verdict for verdict in told["verdicts"]}
-    assert told["verdict"] == "INVALID"
+    verdicts = {verdict.number: verdict for verdict in reported["verdicts"]}
+    assert reported["verdict"] == "INVALID"
     assert verdicts[6].word is Word.VIOLATED
     assert verdicts[6].violations[0].startswith("seed 9: b: claimed while another claim held it")
     assert verdicts[9].word is Word.VACUOUS
-    assert told["load"]["jobs"] == 4
-    assert told["faults"]["kill"] == 3
-    assert told["executions"] == {"handlers started": 6, "jobs completed by one": 3, "starts per completed job": 2.0}
-    assert told["recovery"]["lease lost to the job taken back"]["times"] == 3
-    assert "3 rounds" in report.as_text(told)
-    assert "claimed while another claim held it" in as_page(told)
+    assert reported["load"]["jobs"] == 4
+    assert reported["faults"]["kill"] == 3
+    assert reported["executions"] == {
+        "handlers started": 6,
+        "jobs completed by one": 3,
+        "starts per completed job": 2.0,
+    }
+    assert reported["recovery"]["lease lost to the job taken back"]["times"] == 3
+    assert "3 rounds" in report.as_text(reported)
+    assert "claimed while another claim held it" in as_page(reported)
 
 
 def test_one_round_is_told_as_it_is() -> None:

@@ -30,10 +30,10 @@ def test_another_seed_is_another_story() -> None:
 
 
 def test_as_many_processes_as_there_are_tell_the_same_stories(tmp_path: Path) -> None:
-    told = [_told_by(processes, tmp_path / f"{processes}.json") for processes in (1, 3)]
+    reported = [_told_by(processes, tmp_path / f"{processes}.json") for processes in (1, 3)]
 
-    assert told[0]["simulations"] == 10
-    assert told[0] == told[1]
+    assert reported[0]["simulations"] == 10
+    assert reported[0] == reported[1]
 
 
 def test_no_invariant_is_broken_under_any_of_many_seeds() -> None:
@@ -50,6 +50,6 @@ def test_no_invariant_is_broken_under_any_of_many_seeds() -> None:
 def _told_by(processes: int, report: Path) -> dict[str, Any]:
     arguments = ["--first", "5", "--number", "10", "--processes", str(processes), "--report", str(report)]
     subprocess.run([sys.executable, "-m", "torture.simulation", *arguments], cwd=ROOT, check=True, capture_output=True)
-    told: dict[str, Any] = json.loads(report.read_text())
-    del told["seconds"]
-    return told
+    reported: dict[str, Any] = json.loads(report.read_text())
+    del reported["seconds"]
+    return reported

@@ -47,19 +47,19 @@ def test_no_invariant_is_broken_on_any_store(runs: dict[str, Run]) -> None:
         process.wait(until - time.monotonic())
 
     for process, place in runs.values():
-        told = place.with_suffix(".txt").read_text()
-        assert process.returncode == 0, told
+        reported = place.with_suffix(".txt").read_text()
+        assert process.returncode == 0, reported
         verdicts = json.loads(place.with_suffix(".json").read_text())["verdicts"]
         words = {verdict["number"]: verdict["word"] for verdict in verdicts}
-        assert [number for number, word in words.items() if word == "VIOLATED"] == [], told
-        assert {number for number, word in words.items() if word == "OK"} >= HAPPENED, told
+        assert [number for number, word in words.items() if word == "VIOLATED"] == [], reported
+        assert {number for number, word in words.items() if word == "OK"} >= HAPPENED, reported
 
 
 def _start(store: str, folder: Path) -> subprocess.Popen[bytes]:
-    report, told = folder / f"{store}.json", folder / f"{store}.txt"
+    report, reported = folder / f"{store}.json", folder / f"{store}.txt"
     arguments = ["--store", store, "--profile", "smoke", "--seed", str(SEED), "--report", str(report)]
     arguments += ["--allow-vacuous"]  # what has to have happened is named above
-    with told.open("wb") as output:
+    with reported.open("wb") as output:
         return subprocess.Popen(
             [sys.executable, "-m", "torture", *arguments],
             cwd=ROOT,

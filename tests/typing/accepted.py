@@ -22,7 +22,7 @@ from holdfast import (
     SyncAttempt,
     SyncClient,
 )
-from holdfast.completing import Current, SyncCurrent
+from holdfast.client.completing import Current, SyncCurrent
 
 jobs = Jobs()
 

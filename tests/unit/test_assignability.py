@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NewType, Protocol, TypedDict
 
 import pytest
 
-from holdfast.assignability import assignable
+from holdfast.codec.assignability import assignable
 
 
 @dataclass

@@ -9,9 +9,9 @@ from uuid import UUID
 
 import pytest
 
+from holdfast.core.retry import Retry
 from holdfast.errors import PayloadRefused, WrongArguments
-from holdfast.jobs import Bound, Jobs
-from holdfast.retry import Retry
+from holdfast.registry.jobs import Bound, Jobs
 from holdfast.worker.attempt import Attempt
 
 

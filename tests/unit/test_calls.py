@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast import Jobs, SyncClient
-from holdfast.record import Status
+from holdfast.core.record import Status
 
 jobs = Jobs()
 
@@ -96,8 +96,8 @@ def test_starting_a_type_that_the_registry_lacks_is_told_once(caplog: pytest.Log
         client.start(resize.bind(1))
         client.start(resize.bind(2))
 
-    (told,) = [record for record in caplog.records if record.levelname == "WARNING"]
-    assert "'resize' was started, and is not in the registry of this client" in told.getMessage()
+    (reported,) = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert "'resize' was started, and is not in the registry of this client" in reported.getMessage()
 
 
 def test_a_client_without_a_registry_starts_what_it_is_given(caplog: pytest.LogCaptureFixture) -> None:

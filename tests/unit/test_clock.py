@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from holdfast.clock import SECOND, duration, system_clock, to_datetime, to_micros
+from holdfast.core.clock import SECOND, duration, system_clock, to_datetime, to_micros
 
 
 @pytest.mark.parametrize(

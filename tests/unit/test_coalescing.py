@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from holdfast.coalescing import LONGEST_PAUSE, MOST, Gap, Gathered
-from holdfast.wakeups import Hints
+from holdfast.engine.hint_buffer import LONGEST_PAUSE, MOST, Gap, Gathered
+from holdfast.engine.wakeups import Hints
 
 
 def test_what_is_gathered_is_taken_together_and_once() -> None:
@@ -37,7 +37,7 @@ def test_what_waits_for_ever_does_not_fill_the_memory() -> None:
 
 def test_the_gap_grows_in_a_flood_and_closes_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("holdfast.coalescing.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("holdfast.engine.hint_buffer.time", SimpleNamespace(monotonic=lambda: now))
     gap, waits = Gap(), list[float]()
 
     for _ in range(10):
@@ -55,7 +55,7 @@ def test_the_gap_grows_in_a_flood_and_closes_after_it(monkeypatch: pytest.Monkey
 
 def test_messages_of_several_hints_count_as_a_flood_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
-    monkeypatch.setattr("holdfast.coalescing.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("holdfast.engine.hint_buffer.time", SimpleNamespace(monotonic=lambda: now))
     waited_for, flooded = Gap(), Gap()
 
     for _ in range(10):

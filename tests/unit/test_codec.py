@@ -20,9 +20,9 @@ import msgspec
 import pydantic
 import pytest
 
-from holdfast.codec import Misfit, codec_for, plain
+from holdfast.codec.codec import Misfit, codec_for, plain
+from holdfast.codec.payload import MAX_DEPTH
 from holdfast.errors import PayloadRefused
-from holdfast.payload import MAX_DEPTH
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 NAIVE = datetime(2024, 5, 1, 12)  # noqa: DTZ001 - what is refused here
@@ -370,7 +370,7 @@ def test_an_unreadable_payload_is_refused_as_plain_values_too() -> None:
 
 
 def test_pydantic_is_not_imported_for_those_who_do_not_use_it() -> None:
-    code = "import sys, holdfast.jobs; sys.exit('pydantic' in sys.modules)"
+    code = "import sys, holdfast.registry.jobs; sys.exit('pydantic' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -12,9 +12,9 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.codec import codec_for, plain
+from holdfast.codec.codec import codec_for, plain
 from holdfast.errors import PayloadRefused
-from holdfast.jobs import Jobs
+from holdfast.registry.jobs import Jobs
 
 KEEPABLE_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 MOMENTS = st.datetimes(timezones=st.timezones())

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from holdfast import Queue, Reaper, Retry, SyncQueue, Worker, defaults
-from holdfast.options import TypeOptions
+from holdfast import Queue, Reaper, Retry, SyncQueue, Worker
+from holdfast.core import defaults
+from holdfast.registry.options import TypeOptions
 from holdfast.supervisor import Group
 
 

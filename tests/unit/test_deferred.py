@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import Conflict
-from holdfast.operations import (
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
@@ -22,7 +22,7 @@ from holdfast.operations import (
     Step,
     TypeTerms,
 )
-from holdfast.record import Record, Status
+from holdfast.errors import Conflict
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.builders import completed, continued, new_job, next_job
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.cycles import QUESTION, cycle_findings
-from holdfast.dependencies import MOST_CHAINS, check_batch, cycles, walk
+from holdfast.client.cycles import QUESTION, cycle_findings
+from holdfast.core.dependencies import MOST_CHAINS, check_batch, cycles, walk
+from holdfast.engine.operations import Waiting
 from holdfast.errors import DependencyCycle
-from holdfast.operations import Waiting
 from holdfast.testing.builders import new_job
 
 WAITS = {"a": ["x", "b"], "b": ["c"], "c": ["a", "d"], "d": []}

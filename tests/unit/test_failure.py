@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.failure import LIMIT, ErrorText, describe, read_error, write
+from holdfast.core.failure import LIMIT, ErrorText, describe, read_error, write
 
 
 class Unspeakable(Exception):
@@ -17,7 +17,7 @@ class Interrupting(Exception):
         raise KeyboardInterrupt
 
 
-def told(error: BaseException) -> ErrorText:
+def reported(error: BaseException) -> ErrorText:
     text = read_error(describe(error))
     assert text is not None
     return text
@@ -27,7 +27,7 @@ def test_an_error_is_told_in_one_line_with_its_story_beside_it() -> None:
     try:
         raise ValueError("no luck") from KeyError("image")
     except ValueError as raised:
-        text = told(raised)
+        text = reported(raised)
 
     assert text == "ValueError: no luck"
     assert (text.type, text.message) == ("ValueError", "no luck")
@@ -36,19 +36,19 @@ def test_an_error_is_told_in_one_line_with_its_story_beside_it() -> None:
 
 
 def test_an_error_without_a_message_is_its_type() -> None:
-    assert told(ValueError()) == "ValueError"
+    assert reported(ValueError()) == "ValueError"
 
 
 def test_a_nested_type_is_named_in_full() -> None:
     class Inner(Exception):
         pass
 
-    assert told(Inner("x")).type.endswith("<locals>.Inner")
+    assert reported(Inner("x")).type.endswith("<locals>.Inner")
 
 
 def test_an_error_that_cannot_speak_is_described_all_the_same() -> None:
-    assert told(Unspeakable()).type == "Unspeakable"
-    assert told(Interrupting()).type == "Interrupting"
+    assert reported(Unspeakable()).type == "Unspeakable"
+    assert reported(Interrupting()).type == "Interrupting"
 
 
 @pytest.mark.parametrize("odd", ["\ud800 alone", "nul \0 here", "\U0001f600", "\x1b[31m", '"quoted\\"'])

@@ -10,11 +10,11 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.ids import new_id, new_token
+from holdfast.core.ids import new_id, new_token
 
 FORKING = """
 import os, signal, sys
-from holdfast import ids
+from holdfast.core import ids
 
 ids._lock.acquire()  # as if another thread were making an id at the moment of the fork
 child = os.fork()

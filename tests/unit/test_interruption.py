@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from holdfast.interruption import ends_task, is_ctrl_c
-from holdfast.observer import Observers
+from holdfast.engine.interruption import ends_task, is_ctrl_c
+from holdfast.engine.observers import Observers
 
 
 def raise_ctrl_c(*values: object) -> None:
@@ -39,7 +39,7 @@ def test_ctrl_c_reaches_the_main_thread_only() -> None:
 
 def test_ctrl_c_while_an_observer_runs_reaches_blocking_code() -> None:
     with pytest.raises(KeyboardInterrupt):
-        Observers([raise_ctrl_c]).tell("created")
+        Observers([raise_ctrl_c]).emit("created")
 
 
 async def test_a_generator_exit_ends_a_task_only_if_its_coroutine_is_closed() -> None:

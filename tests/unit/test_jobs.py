@@ -12,9 +12,9 @@ from uuid import UUID
 
 import pytest
 
+from holdfast.core.retry import Retry
 from holdfast.errors import DuplicateJobType, UnknownJobType
-from holdfast.jobs import Bound, Jobs
-from holdfast.retry import Retry
+from holdfast.registry.jobs import Bound, Jobs
 from holdfast.worker.attempt import Attempt
 from holdfast.worker.sync_attempt import SyncAttempt
 

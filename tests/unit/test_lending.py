@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.sql.lending import transaction_command
+from holdfast.stores.sql.lent_transaction import transaction_command
 
 
 @pytest.mark.parametrize(

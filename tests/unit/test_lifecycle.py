@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from holdfast.clock import SECOND
-from holdfast.failure import read_error
-from holdfast.lifecycle import (
+from holdfast.core.clock import SECOND
+from holdfast.core.failure import read_error
+from holdfast.core.lifecycle import (
     Cancel,
     Continued,
     Fail,
@@ -23,8 +23,8 @@ from holdfast.lifecycle import (
     has_attempts_left,
     settle,
 )
-from holdfast.record import FOR_EVER, Record, Status
-from holdfast.retry import Retry
+from holdfast.core.record import FOR_EVER, Record, Status
+from holdfast.core.retry import Retry
 from holdfast.testing.builders import new_job, next_job
 
 STEADY = Retry(initial=10, multiplier=2, maximum=300, jitter=0)

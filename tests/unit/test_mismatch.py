@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.clock import SECOND
+from holdfast.core.clock import SECOND
+from holdfast.core.failure import read_error
+from holdfast.core.lifecycle import Mismatched, Settlement, create, settle
+from holdfast.core.record import Record, Status
+from holdfast.core.retry import Retry
 from holdfast.errors import PayloadRefused
-from holdfast.failure import read_error
-from holdfast.lifecycle import Mismatched, Settlement, create, settle
-from holdfast.record import Record, Status
-from holdfast.retry import Retry
 from holdfast.testing.builders import new_job
 
 STEADY = Retry(initial=10, multiplier=2, maximum=300, jitter=0)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.defaults import KEEP
-from holdfast.jobs import Jobs
-from holdfast.options import StartOptions, TypeOptions
+from holdfast.core.defaults import KEEP
+from holdfast.registry.jobs import Jobs
+from holdfast.registry.options import StartOptions, TypeOptions
 
 jobs = Jobs()
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast.retry import Retry, seconds
+from holdfast.core.retry import Retry, seconds
 
 
 def test_the_default_is_ten_seconds_doubling_up_to_five_minutes() -> None:

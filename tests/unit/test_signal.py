@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from holdfast.worker.signal import Signal
+from holdfast.worker.abort_signal import Signal
 
 
 def test_one_who_waited_on_a_loop_that_is_closed_keeps_it_from_nobody() -> None:
@@ -15,13 +15,13 @@ def test_one_who_waited_on_a_loop_that_is_closed_keeps_it_from_nobody() -> None:
     task = loop.create_task(waiting)
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
-    heard: list[str | None] = []
-    other = threading.Thread(target=lambda: heard.append(signal.wait_sync(10)))
+    received: list[str | None] = []
+    other = threading.Thread(target=lambda: received.append(signal.wait_sync(10)))
     other.start()
 
     assert signal.fire("timeout")
 
     other.join(10)
-    assert heard == ["timeout"]
+    assert received == ["timeout"]
     task._log_destroy_pending = False  # type: ignore[attr-defined]
     waiting.close()

@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 
-from holdfast import steps
+from holdfast.engine import procedures
+from holdfast.engine.operations import GetJobs, LockChain, Operation
 from holdfast.errors import ChainNotFound
-from holdfast.operations import GetJobs, LockChain, Operation
 
 
-def one_after_another() -> steps.Steps[list[str]]:
+def one_after_another() -> procedures.Steps[list[str]]:
     first: str = yield GetJobs(("a",))
     second: str = yield GetJobs((first,))
     return [first, second]
 
 
-def nothing() -> steps.Steps[str]:
+def nothing() -> procedures.Steps[str]:
     return "at once"
     yield GetJobs(())
 
 
-def recovering() -> steps.Steps[str]:
+def recovering() -> procedures.Steps[str]:
     try:
         yield LockChain("gone")
     except ChainNotFound as error:
@@ -45,25 +45,25 @@ async def answer_async(operation: Operation[Any]) -> str:
 
 
 async def test_each_answer_is_sent_to_the_step_that_asked() -> None:
-    assert steps.run_sync(answer, one_after_another()) == ["<a>", "<<a>>"]
-    assert await steps.run(answer_async, one_after_another()) == ["<a>", "<<a>>"]
+    assert procedures.run_sync(answer, one_after_another()) == ["<a>", "<<a>>"]
+    assert await procedures.run(answer_async, one_after_another()) == ["<a>", "<<a>>"]
 
 
 async def test_steps_that_ask_nothing_answer_at_once() -> None:
-    assert steps.run_sync(answer, nothing()) == "at once"
-    assert await steps.run(answer_async, nothing()) == "at once"
+    assert procedures.run_sync(answer, nothing()) == "at once"
+    assert await procedures.run(answer_async, nothing()) == "at once"
 
 
 async def test_an_error_is_raised_where_the_operation_was_yielded() -> None:
-    assert steps.run_sync(answer, recovering()) == "<instead of gone>"
-    assert await steps.run(answer_async, recovering()) == "<instead of gone>"
+    assert procedures.run_sync(answer, recovering()) == "<instead of gone>"
+    assert await procedures.run(answer_async, recovering()) == "<instead of gone>"
 
 
 async def test_an_error_that_the_steps_do_not_catch_reaches_the_caller() -> None:
-    def failing() -> steps.Steps[None]:
+    def failing() -> procedures.Steps[None]:
         yield LockChain("gone")
 
     with pytest.raises(ChainNotFound):
-        steps.run_sync(answer, failing())
+        procedures.run_sync(answer, failing())
     with pytest.raises(ChainNotFound):
-        await steps.run(answer_async, failing())
+        await procedures.run(answer_async, failing())

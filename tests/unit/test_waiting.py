@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.operations import GetChains
-from holdfast.waiting import Nap, Watcher
-from holdfast.wakeups import ANYTHING, Hints, LocalWakeups
+from holdfast.client.waiting import Nap, Watcher
+from holdfast.engine.operations import GetChains
+from holdfast.engine.wakeups import ANYTHING, Hints, LocalWakeups
 
 
 @pytest.mark.parametrize(

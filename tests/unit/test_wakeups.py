@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from holdfast.wakeups import ANYTHING, Alarm, Hints, LocalWakeups, NoWakeups
+from holdfast.engine.wakeups import ANYTHING, Alarm, Hints, LocalWakeups, NoWakeups
 
 PATIENCE = 20.0
 
@@ -37,27 +37,27 @@ def test_every_subscriber_hears_until_it_unsubscribes() -> None:
 
 def test_a_subscriber_may_unsubscribe_while_it_is_called() -> None:
     wakeups = LocalWakeups()
-    heard: list[Hints] = []
+    received: list[Hints] = []
 
     def once(hints: Hints) -> None:
-        heard.append(hints)
+        received.append(hints)
         leave()
 
     leave = wakeups.subscribe(once)
-    wakeups.subscribe(heard.append)
+    wakeups.subscribe(received.append)
     wakeups.send(ANYTHING)
     wakeups.send(ANYTHING)
 
-    assert len(heard) == 3
+    assert len(received) == 3
 
 
 def test_without_wakeups_nobody_hears_and_workers_are_told_so() -> None:
-    wakeups, heard = NoWakeups(), list[Hints]()
-    wakeups.subscribe(heard.append)()
+    wakeups, received = NoWakeups(), list[Hints]()
+    wakeups.subscribe(received.append)()
 
     wakeups.send(ANYTHING)
 
-    assert (heard, wakeups.healthy) == ([], False)
+    assert (received, wakeups.healthy) == ([], False)
 
 
 async def test_a_ring_before_the_wait_ends_it_at_once_and_only_once() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from uuid import uuid4
 
 from holdfast import Hints
-from holdfast.wakeups import ANYTHING, Listener, LocalWakeups
+from holdfast.engine.wakeups import ANYTHING, Listener, LocalWakeups
 
 _buses: defaultdict[str, list[BusWakeups]] = defaultdict(list)
 

@@ -9,14 +9,14 @@ import pytest
 
 pytest.register_assert_rewrite("holdfast.testing.wakeups")
 
+from holdfast.engine.wakeups import LocalWakeups  # noqa: E402
 from holdfast.stores.postgres import PostgresStore  # noqa: E402  (assertions are rewritten before they are imported)
 from holdfast.stores.postgres.address import parse  # noqa: E402
-from holdfast.stores.postgres.wakeups import PostgresWakeups  # noqa: E402
+from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups  # noqa: E402
 from holdfast.stores.redis import RedisStore  # noqa: E402
-from holdfast.stores.redis.wakeups import RedisWakeups  # noqa: E402
+from holdfast.stores.redis.wakeups.wakeups import RedisWakeups  # noqa: E402
 from holdfast.stores.sqlite import SqliteStore  # noqa: E402
 from holdfast.testing.wakeups import Place  # noqa: E402
-from holdfast.wakeups import LocalWakeups  # noqa: E402
 from tests.servers.postgres import fresh_address, shared_postgres  # noqa: E402
 from tests.servers.redis import shared_redis  # noqa: E402
 from tests.wakeups.bus import BusWakeups, new_bus  # noqa: E402

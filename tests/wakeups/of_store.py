@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast import Hints, Store
-from holdfast.sql.plan import run
+from holdfast.engine.wakeups import Listener
+from holdfast.stores.sql.plan import run
 from holdfast.stores.sqlite import SqliteStore
-from holdfast.stores.sqlite.executing import executor
-from holdfast.wakeups import Listener
+from holdfast.stores.sqlite.connection.execute import executor
 
 
 class StoreWakeups:
@@ -45,5 +45,5 @@ class StoreWakeups:
     def _write(store: SqliteStore, hints: Hints) -> None:
         """Other processes read what a transaction says of itself."""
         tx = store.begin_sync()
-        run(store.tell(hints), executor(tx.native))
+        run(store.emit(hints), executor(tx.native))
         tx.commit()

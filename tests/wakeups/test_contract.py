@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast import Hints
-from holdfast.testing.wakeups import CASES, Case, Place, party
+from holdfast.testing.wakeups import CASES, Case, Place, participants
 from tests.wakeups.bus import BusWakeups, new_bus
 
 
@@ -49,7 +49,7 @@ class Forgetful(BusWakeups):
 def test_broken_wake_ups_fail_their_case(
     broken: type[BusWakeups], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(party, "PATIENCE", 0.1)
+    monkeypatch.setattr(participants, "PATIENCE", 0.1)
     address = f"bus://{new_bus()}"
     (case,) = [case for case in CASES if str(case) == sentence]
 

@@ -16,10 +16,10 @@ import psycopg
 import pytest
 
 from holdfast import Client, Hints, Jobs, SyncClient, Worker
-from holdfast.operations import Start
+from holdfast.engine.operations import Start
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.notification import channel
-from holdfast.stores.redis.wakeups import RedisWakeups
+from holdfast.stores.postgres.wakeups.notification import channel
+from holdfast.stores.redis.wakeups.wakeups import RedisWakeups
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import new_job
 from holdfast.testing.wakeups import Party
@@ -49,7 +49,7 @@ def wakeups() -> str:
 
 
 @pytest.fixture
-def ear(wakeups: str) -> Iterator[Party]:
+def recorder(wakeups: str) -> Iterator[Party]:
     """Somebody who listens elsewhere."""
     there = RedisWakeups.at(wakeups)
     there.open()
@@ -70,8 +70,8 @@ def broken(request: pytest.FixtureRequest) -> Iterator[str]:
 async def test_commits_do_not_wait_for_redis_and_workers_poll(
     broken: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.stores.redis.ear.PATIENCE", 0.1)
-    monkeypatch.setattr("holdfast.stores.redis.mouth.PATIENCE", 0.1)
+    monkeypatch.setattr("holdfast.stores.redis.wakeups.subscriber.PATIENCE", 0.1)
+    monkeypatch.setattr("holdfast.stores.redis.wakeups.publisher.PATIENCE", 0.1)
     caplog.set_level(logging.INFO, "holdfast")
     async with Client(f"sqlite:///{tmp_path}/jobs.db", jobs, wakeups=broken) as client:
         begun = time.monotonic()
@@ -99,7 +99,7 @@ def test_wake_ups_come_back_with_redis_and_tell_what_was_kept(caplog: pytest.Log
         here, there = RedisWakeups.at(address), RedisWakeups.at(address)
         here.open()
         there.open()
-        ear = Party(there)
+        recorder = Party(there)
         assert here.healthy
         assert there.healthy
 
@@ -109,10 +109,10 @@ def test_wake_ups_come_back_with_redis_and_tell_what_was_kept(caplog: pytest.Log
         here.send(Hints(due={"kept"}))
         server.start()
 
-        until(lambda: ear.has_heard_of("kept") or there.healthy)
+        until(lambda: recorder.has_received("kept") or there.healthy)
         until(lambda: here.healthy and there.healthy)
         here.send(Hints(due={"resize"}))
-        until(lambda: ear.has_heard_of("resize"))
+        until(lambda: recorder.has_received("resize"))
         here.close()
         there.close()
     assert caplog.text.count("are down, polling meanwhile") == 2
@@ -137,14 +137,14 @@ def test_a_closed_store_leaves_no_thread_and_says_what_was_left(tmp_path: Path) 
     address = shared_redis().address()
     there = RedisWakeups.at(address)
     there.open()
-    ear = Party(there)
+    recorder = Party(there)
     store = SqliteStore(f"sqlite:///{tmp_path}/jobs.db", wakeups=address)
     store.open_sync()
 
     store.perform_sync(Start((new_job("last"),)))
     store.close_sync()
 
-    ear.hears(Hints(due={"last"}))
+    recorder.receives(Hints(due={"last"}))
     there.close()
     assert {thread for thread in threading.enumerate() if thread.name.startswith("holdfast")} <= before
 
@@ -170,7 +170,7 @@ def test_postgres_neither_listens_nor_notifies_where_redis_wakes() -> None:
         assert [notify.payload for notify in outsider.notifies(timeout=PATIENCE, stop_after=1)] == ["the first"]
 
 
-def test_a_commit_on_a_bare_connection_to_postgres_is_heard_of(ear: Party, wakeups: str) -> None:
+def test_a_commit_on_a_bare_connection_to_postgres_is_heard_of(recorder: Party, wakeups: str) -> None:
     """Nothing tells of it, so the hint is said again until it has most likely happened."""
     store = PostgresStore(fresh_address(), wakeups=wakeups)
     store.open_sync()
@@ -178,22 +178,22 @@ def test_a_commit_on_a_bare_connection_to_postgres_is_heard_of(ear: Party, wakeu
     with psycopg.connect(**store.address.connection) as connection:
         store.join_sync(connection).perform(Start((new_job(),)))
         connection.commit()
-        ear.forget()
+        recorder.forget()
 
-        ear.hears(Hints(due={"resize"}))
+        recorder.receives(Hints(due={"resize"}))
     store.close_sync()
 
 
-def test_a_commit_on_a_bare_connection_to_sqlite_is_heard_of(ear: Party, wakeups: str, tmp_path: Path) -> None:
+def test_a_commit_on_a_bare_connection_to_sqlite_is_heard_of(recorder: Party, wakeups: str, tmp_path: Path) -> None:
     store = SqliteStore(f"sqlite:///{tmp_path}/jobs.db", wakeups=wakeups)
     store.open_sync()
 
     with closing(sqlite3.connect(tmp_path / "jobs.db")) as connection:
         store.join_sync(connection).perform(Start((new_job(),)))
         connection.commit()
-        ear.forget()
+        recorder.forget()
 
-        ear.hears(Hints(due={"resize"}))
+        recorder.receives(Hints(due={"resize"}))
     store.close_sync()
 
 

@@ -124,11 +124,11 @@ def test_a_file_names_them_beside_the_store_and_nobody_shows_the_password(
         pass  # so that there is one
 
     shown = CliRunner().invoke(app, ["config"], env={"COLUMNS": "500"}).stdout
-    told = CliRunner().invoke(app, ["doctor"], env={"COLUMNS": "500"}).stdout
+    reported = CliRunner().invoke(app, ["doctor"], env={"COLUMNS": "500"}).stdout
 
     wakeups: Wakeups = SqliteStore(settle(Flags(config=file), {}).need_store()).wakeups
     assert isinstance(wakeups, ConnectedWakeups)
     assert wakeups.name == "redis://localhost:1/0?namespace=holdfast"
     assert 'wakeups = "redis://:***@localhost:1"' in shown
-    assert "workers poll every second" in told
-    assert "hunter" not in shown + told
+    assert "workers poll every second" in reported
+    assert "hunter" not in shown + reported

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from holdfast import Store
+from holdfast.engine.wakeups import ANYTHING, NoWakeups
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.clock import ManualClock
-from holdfast.wakeups import ANYTHING, NoWakeups
 from tests.servers.postgres import fresh_address, shared_postgres
 from tests.worker.stage import Stage
 
@@ -20,7 +20,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[repo
     """Look for lost jobs, for a blocked loop and for idle connections more often than otherwise."""
     monkeypatch.setattr("holdfast.worker.reaper.REAP_EVERY", 0.1)
     monkeypatch.setattr("holdfast.worker.watchdog.BEAT", 0.05)
-    monkeypatch.setattr("holdfast.stores.postgres.deadline.TICK", 0.02)
+    monkeypatch.setattr("holdfast.stores.postgres.connection.deadlines.TICK", 0.02)
 
 
 @pytest.fixture

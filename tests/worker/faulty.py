@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
-from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
+from holdfast.engine.operations import Operation
+from holdfast.engine.store import AppTransaction, Store, SyncAppTransaction
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import Operation
-from holdfast.store import AppTransaction, Store, SyncAppTransaction
+from holdfast.stores.buffered_transaction import DeferredSyncTransaction, DeferredTransaction
 
 R = TypeVar("R")
 

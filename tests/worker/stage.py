@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from holdfast import Bound, Chain, Client, Event, Job, Jobs, Report, Retry, Store, Worker
-from holdfast.operations import Reap
+from holdfast.engine.operations import Reap
 from holdfast.testing.clock import ManualClock
 
 T = TypeVar("T")
@@ -22,20 +22,20 @@ QUICK = Retry(initial=0.01, maximum=0.02, jitter=0, max_attempts=None)
 ENDS = {"completed", "continued", "retrying", "rescheduled", "released", "mismatched", "failed", "cancelled", "lost"}
 
 
-class Ear:
+class Recorder:
     """An observer that keeps every event, and lets a test wait until it has heard enough."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self._loop = asyncio.get_running_loop()
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
         self._reactions: dict[str, Callable[[], object]] = {}
 
     def __call__(self, event: Event) -> None:
         self.events.append(event)
         if (react := self._reactions.pop(event.kind, None)) is not None:
             react()
-        self._loop.call_soon_threadsafe(self._news.set)
+        self._loop.call_soon_threadsafe(self._changed.set)
 
     def then(self, kind: str, react: Callable[[], object]) -> None:
         """Do something at the next event of this kind, on the thread that tells it."""
@@ -45,11 +45,11 @@ class Ear:
         """Wait until the condition, looked at after every event, is true; answers what it gave."""
         async with asyncio.timeout(PATIENCE):
             while not (answer := condition()):
-                self._news.clear()
-                await self._news.wait()
+                self._changed.clear()
+                await self._changed.wait()
         return answer
 
-    async def hear(self, *kinds: str, times: int = 1, **about: Any) -> Event:
+    async def receive(self, *kinds: str, times: int = 1, **about: Any) -> Event:
         """Wait until such an event was heard so often, before or now; answers the last of them."""
         found = await self.until(lambda: matching[times - 1 :] if (matching := self.find(*kinds, **about)) else [])
         return found[0]
@@ -74,8 +74,8 @@ class Stage:
         self.store = store
         self.clock = clock
         self.jobs = Jobs()
-        self.ear = Ear()
-        self.client = Client(store, self.jobs, observers=[self.ear])
+        self.recorder = Recorder()
+        self.client = Client(store, self.jobs, observers=[self.recorder])
 
     def worker(self, **options: Any) -> Worker:
         """A worker that polls quickly, so that every test also passes without wake-ups."""
@@ -87,7 +87,7 @@ class Stage:
 
     async def ended(self, chain: Chain[Any], *, times: int = 1) -> Event:
         """Wait until so many attempts at the chain's first job have ended; answers how the last did."""
-        return await self.ear.hear(*ENDS, times=times, job_id=chain.id)
+        return await self.recorder.receive(*ENDS, times=times, job_id=chain.id)
 
     def reaped(self, type: str) -> list[str]:
         """Have somebody else take back what workers of this type hold; answers the jobs.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import Attempt, Chain, Event, Retry, SyncAttempt, Worker
-from holdfast.operations import ClaimJobs, TypeTerms
+from holdfast.engine.operations import ClaimJobs, TypeTerms
 from tests.worker.stage import LEASE, PATIENCE, Stage, soon
 
 Disturb = Callable[[Stage, Chain[Any], Worker], Awaitable[None]]
@@ -67,7 +67,7 @@ async def test_an_async_handler_is_cancelled_and_told_why(stage: Stage, reason: 
     async def long(attempt: Attempt) -> str:
         assert not attempt.signal.aborted
         assert attempt.signal.reason is None
-        stage.ear(Event("working"))
+        stage.recorder(Event("working"))
         try:
             await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:
@@ -90,7 +90,7 @@ async def test_a_plain_handler_sees_the_signal(stage: Stage, reason: str) -> Non
     @stage.jobs.job(timeout=0.02 if reason == "timeout" else None)
     def long(attempt: SyncAttempt) -> str:
         assert attempt.signal.wait_sync(0) is None
-        stage.ear(Event("working"))
+        stage.recorder(Event("working"))
         reasons.append(attempt.signal.wait_sync(PATIENCE))
         over.set()
         return "too late"
@@ -105,11 +105,11 @@ async def _disturbed(stage: Stage, reason: str) -> None:
     """Start a long job, disturb it, and look at what is left of it once its attempt has ended."""
     chain = await stage.start(stage.jobs["long"].bind())
     async with stage.worker(grace=0, concurrency=1) as worker:
-        await stage.ear.hear("working")
+        await stage.recorder.receive("working")
         disturb = LOST.get(reason, _stop if reason == "shutdown" else _nothing)
         await disturb(stage, chain, worker)
         kind = "lost" if reason in LOST else "retrying" if reason == "timeout" else "released"
-        event = await stage.ear.hear(kind, job_id=chain.id)
+        event = await stage.recorder.receive(kind, job_id=chain.id)
 
     job = await stage.client.get_job(chain.id)
     assert (None if job is None else (job.status, job.worker)) == ENDINGS[reason]
@@ -131,11 +131,11 @@ async def test_a_handler_that_ignores_the_signal_writes_nothing(stage: Stage, re
 
     chain = await stage.start(stage.jobs["long"].bind())
     async with stage.worker(concurrency=1) as worker:
-        await stage.ear.hear("started", job_id=chain.id)
+        await stage.recorder.receive("started", job_id=chain.id)
         await LOST[reason](stage, chain, worker)
         before = await stage.client.report(chain.id)
         go_on.set()
-        event = await stage.ear.hear("lost", job_id=chain.id)
+        event = await stage.recorder.receive("lost", job_id=chain.id)
 
     assert event.detail == reason
     assert await stage.client.report(chain.id) == before
@@ -156,10 +156,10 @@ async def test_a_lost_claim_is_noticed_when_progress_is_reported(stage: Stage, r
 
     chain = await stage.start(stage.jobs["long"].bind())
     async with stage.worker(concurrency=1) as worker:
-        await stage.ear.hear("started", job_id=chain.id)
+        await stage.recorder.receive("started", job_id=chain.id)
         await LOST[reason](stage, chain, worker)
         disturbed.set()
-        event = await stage.ear.hear("lost", job_id=chain.id)
+        event = await stage.recorder.receive("lost", job_id=chain.id)
 
     assert event.detail == reason
 
@@ -236,7 +236,7 @@ async def test_what_a_plain_handler_returns_after_its_timeout_is_dropped(stage: 
 
     chain = await stage.start(late.bind())
     async with stage.worker():
-        await stage.ear.hear("completed", job_id=chain.id)
+        await stage.recorder.receive("completed", job_id=chain.id)
         go_on.set()
         await asyncio.to_thread(over.wait, PATIENCE)
 
@@ -263,12 +263,12 @@ async def test_an_older_attempt_of_the_same_worker_is_told_and_fools_nobody(stag
 
     chain = await stage.start(long.bind())
     async with stage.worker(concurrency=2):
-        await stage.ear.hear("started", job_id=chain.id)
+        await stage.recorder.receive("started", job_id=chain.id)
         stage.reaped("long")
-        lost = await stage.ear.hear("lost", job_id=chain.id)
+        lost = await stage.recorder.receive("lost", job_id=chain.id)
         running = await stage.job(chain)
         go_on.set()
-        await stage.ear.hear("completed", job_id=chain.id)
+        await stage.recorder.receive("completed", job_id=chain.id)
 
     assert reasons == ["taken_by_another_worker"]
     assert (lost.attempt, lost.detail) == (1, "taken_by_another_worker")
@@ -292,14 +292,14 @@ async def test_a_worker_does_not_reap_what_it_still_holds(stage: Stage) -> None:
     await stage.store.perform(ClaimJobs(terms, 1, "another", "another token"))
     chain = await stage.start(long.bind())
     async with stage.worker(lease=1000):
-        await stage.ear.hear("started", job_id=chain.id)
+        await stage.recorder.receive("started", job_id=chain.id)
         stage.clock.advance(2000)
-        await stage.ear.hear("reaped", job_id=lost.id)
+        await stage.recorder.receive("reaped", job_id=lost.id)
         go_on.set()
         await stage.ended(chain)
 
     assert (await stage.job(chain)).attempt == 1
-    assert not stage.ear.find("reaped", job_id=chain.id)
+    assert not stage.recorder.find("reaped", job_id=chain.id)
 
 
 async def test_a_handler_that_will_not_end_loses_its_job_in_the_end(stage: Stage) -> None:
@@ -318,11 +318,11 @@ async def test_a_handler_that_will_not_end_loses_its_job_in_the_end(stage: Stage
     chain = await stage.start(endless.bind())
     async with stage.worker(concurrency=2):
         try:
-            await stage.ear.hear("started", job_id=chain.id)
+            await stage.recorder.receive("started", job_id=chain.id)
             await soon(_aborted(stage, chain))
             stage.clock.advance(LEASE + 1)
-            await stage.ear.hear("reaped", job_id=chain.id)
-            await stage.ear.hear("completed", job_id=chain.id)
+            await stage.recorder.receive("reaped", job_id=chain.id)
+            await stage.recorder.receive("completed", job_id=chain.id)
         finally:
             over.set()
 
@@ -332,11 +332,11 @@ async def test_a_handler_that_will_not_end_loses_its_job_in_the_end(stage: Stage
 
 async def _aborted(stage: Stage, chain: Chain[Any]) -> None:
     """Wait until the handler has been cancelled, and renewals have had time to come, had they been due."""
-    first = len(stage.ear.find("renewed"))
+    first = len(stage.recorder.find("renewed"))
 
     @stage.jobs.job(name="bystander")
     async def bystander(attempt: Attempt) -> None:
-        await stage.ear.hear("renewed", times=first + 2, job_id=attempt.job.id)
+        await stage.recorder.receive("renewed", times=first + 2, job_id=attempt.job.id)
 
     async with Worker(stage.client, types=bystander, lease=LEASE, poll_interval=0.02):
         await stage.ended(await stage.start(bystander.bind()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast import Store, StoreUnavailable
-from holdfast.operations import Start, TypeTerms
+from holdfast.engine.operations import Start, TypeTerms
 from holdfast.testing.builders import new_job
 from holdfast.worker.claimer import Claimer
 from tests.worker.faulty import FaultyStore
@@ -13,8 +13,10 @@ from tests.worker.faulty import FaultyStore
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
 
-@pytest.mark.parametrize(("lease", "heard"), [(60.0, 2), (0.0, 0)], ids=["in time", "too late"])
-async def test_a_claim_is_made_again_while_enough_is_left_of_its_lease(store: Store, lease: float, heard: int) -> None:
+@pytest.mark.parametrize(("lease", "received"), [(60.0, 2), (0.0, 0)], ids=["in time", "too late"])
+async def test_a_claim_is_made_again_while_enough_is_left_of_its_lease(
+    store: Store, lease: float, received: int
+) -> None:
     faulty = FaultyStore(store)
     claimer = Claimer(faulty, TERMS, "worker", shortest=lease)
     await store.perform(Start((new_job(), new_job())))
@@ -24,4 +26,4 @@ async def test_a_claim_is_made_again_while_enough_is_left_of_its_lease(store: St
 
     jobs, _ = await claimer.claim(10)
 
-    assert len(jobs) == heard
+    assert len(jobs) == received

@@ -13,12 +13,12 @@ import psycopg
 import pytest
 
 from holdfast import Attempt, ClaimLost, Retry, Store, SyncAttempt, SyncClient
-from holdfast.operations import Operation
-from holdfast.store import SyncTransaction
+from holdfast.engine.operations import Operation
+from holdfast.engine.store import SyncTransaction
+from holdfast.engine.wakeups import NoWakeups
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.clock import ManualClock
-from holdfast.wakeups import NoWakeups
 from tests.servers.postgres import shared_postgres
 from tests.worker.stage import PATIENCE, Stage
 
@@ -39,7 +39,7 @@ async def stage(held: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
     return Stage(held, clock)
 
 
-def stranger() -> psycopg.Connection:
+def unrelated() -> psycopg.Connection:
     """A connection of the application's, in a transaction that it may leave open."""
     connection = shared_postgres().connect()
     connection.autocommit = False
@@ -58,17 +58,17 @@ async def test_other_outcomes_are_written_while_a_job_is_held(stage: Stage) -> N
     async def quick() -> None: ...
 
     chains = await stage.client.start_many([waits.bind() for _ in range(6)])
-    with stranger() as somebody:
+    with unrelated() as somebody:
         async with stage.worker(concurrency=6, lease=LONG):
-            await stage.ear.hear("started", times=6)
+            await stage.recorder.receive("started", times=6)
             SyncClient(stage.store, stage.jobs).cancel(chains[2], tx=somebody)
             go_on.set()
             await stage.client.start_many([quick.bind() for _ in range(30)])
-            await stage.ear.hear("completed", times=30 + 5)
-            assert not stage.ear.find("completed", "lost", job_id=chains[2].id)
+            await stage.recorder.receive("completed", times=30 + 5)
+            assert not stage.recorder.find("completed", "lost", job_id=chains[2].id)
 
             somebody.rollback()
-            await stage.ear.hear("completed", job_id=chains[2].id)
+            await stage.recorder.receive("completed", job_id=chains[2].id)
 
     assert [(await stage.job(chain)).output for chain in chains] == [1] * 6
 
@@ -81,12 +81,12 @@ async def test_a_held_job_that_is_cancelled_in_the_end_is_lost(stage: Stage) -> 
         await go_on.wait()
 
     chain = await stage.start(waits.bind())
-    with stranger() as somebody:
+    with unrelated() as somebody:
         async with stage.worker(lease=LONG):
-            await stage.ear.hear("started")
+            await stage.recorder.receive("started")
             SyncClient(stage.store, stage.jobs).cancel(chain, tx=somebody)
             go_on.set()
-            await stage.ear.hear("store_error")
+            await stage.recorder.receive("store_error")
             somebody.commit()
 
             assert (await stage.ended(chain)).detail == "cancelled"
@@ -101,19 +101,22 @@ async def test_a_worker_that_stops_waits_for_what_moved_aside(stage: Stage) -> N
         return "done"
 
     chain = await stage.start(waits.bind())
-    with stranger() as somebody:
+    with unrelated() as somebody:
         async with stage.worker(lease=LONG) as worker:
-            await stage.ear.hear("started")
+            await stage.recorder.receive("started")
             SyncClient(stage.store, stage.jobs).cancel(chain, tx=somebody)
             go_on.set()
-            await stage.ear.hear("store_error")
+            await stage.recorder.receive("store_error")
             worker.stop()
-            await stage.ear.hear("worker_stopping")
-            assert not stage.ear.find("worker_stopped")
+            await stage.recorder.receive("worker_stopping")
+            assert not stage.recorder.find("worker_stopped")
             somebody.rollback()
 
     assert (await stage.job(chain)).output == "done"
-    assert [event.kind for event in stage.ear.find("completed", "worker_stopped")] == ["completed", "worker_stopped"]
+    assert [event.kind for event in stage.recorder.find("completed", "worker_stopped")] == [
+        "completed",
+        "worker_stopped",
+    ]
 
 
 @pytest.fixture(params=["postgres", "sqlite"])

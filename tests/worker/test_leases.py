@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from holdfast import Attempt, Jobs, Queue, Retry, Store, SyncAttempt
-from holdfast.operations import Renew
+from holdfast.engine.operations import Renew
 from holdfast.supervisor import Group
 from holdfast.testing.clock import ManualClock
-from holdfast.worker.holdings import ticks
-from holdfast.worker.terms import Terms
+from holdfast.worker.held_claims import ticks
+from holdfast.worker.run_options import Terms
 from tests.worker.faulty import FaultyStore
 from tests.worker.stage import LEASE, PATIENCE, Stage
 
@@ -33,7 +33,7 @@ async def test_a_lease_is_renewed_while_the_handler_works(stage: Stage) -> None:
     @stage.jobs.job
     async def long(attempt: Attempt) -> None:
         stage.clock.advance(LEASE / 2)
-        await stage.ear.hear("renewed", times=2, job_id=attempt.job.id)
+        await stage.recorder.receive("renewed", times=2, job_id=attempt.job.id)
         job = await stage.job(attempt.job.id)
         assert job.renewed_at is not None
         assert attempt.job.renewed_at is not None
@@ -55,7 +55,7 @@ async def test_a_lease_is_renewed_after_the_interval(stage: Stage, by: str) -> N
     @stage.jobs.job(**of_type)
     async def long(attempt: Attempt) -> None:
         # Without the interval the first renewal would come after twenty minutes.
-        await stage.ear.hear("renewed", times=3, job_id=attempt.job.id)
+        await stage.recorder.receive("renewed", times=3, job_id=attempt.job.id)
 
     chain = await stage.start(long.bind())
     async with stage.worker(**of_worker):
@@ -109,11 +109,11 @@ def test_an_interval_that_is_no_shorter_than_the_lease_is_refused(stage: Stage) 
 async def test_renewals_that_are_due_together_go_together(stage: Stage, faulty: FaultyStore) -> None:
     @stage.jobs.job
     async def long(attempt: Attempt) -> None:
-        await stage.ear.hear("renewed", times=2, job_id=attempt.job.id)
+        await stage.recorder.receive("renewed", times=2, job_id=attempt.job.id)
 
     await stage.client.start_many([long.bind() for _ in range(5)])
     async with stage.worker(concurrency=5):
-        await stage.ear.hear("completed", times=5)
+        await stage.recorder.receive("completed", times=5)
 
     renewals = [operation for operation in faulty.performed if isinstance(operation, Renew)]
     assert {len(renewal.claims) for renewal in renewals[:2]} == {5}
@@ -125,7 +125,7 @@ async def test_short_jobs_are_never_renewed(stage: Stage, faulty: FaultyStore) -
 
     await stage.client.start_many([quick.bind() for _ in range(100)])
     async with stage.worker(lease=60):
-        await stage.ear.hear("completed", times=100)
+        await stage.recorder.receive("completed", times=100)
 
     assert faulty.count("renew") == 0
 
@@ -139,7 +139,7 @@ async def test_each_type_is_renewed_by_its_own_lease(stage: Stage, faulty: Fault
 
     @stage.jobs.job
     async def hasty(attempt: Attempt) -> None:
-        await stage.ear.hear("renewed", times=3, job_id=attempt.job.id)
+        await stage.recorder.receive("renewed", times=3, job_id=attempt.job.id)
 
     await stage.start(patient.bind())
     async with stage.worker():
@@ -161,7 +161,7 @@ async def test_a_handler_that_blocks_the_event_loop_keeps_its_job_and_is_named(
         def emit(self, record: logging.LogRecord) -> None:
             if getattr(record, "holdfast_event", None) == "loop_blocked":
                 named.append(record)
-                stage.ear.then("renewed", go_on.set)
+                stage.recorder.then("renewed", go_on.set)
 
     named: list[logging.LogRecord] = []
     listener = Listener()
@@ -180,7 +180,7 @@ async def test_a_handler_that_blocks_the_event_loop_keeps_its_job_and_is_named(
         logging.getLogger("holdfast").removeHandler(listener)
 
     assert event.kind == "completed"
-    assert stage.ear.find("renewed", job_id=chain.id)
+    assert stage.recorder.find("renewed", job_id=chain.id)
     assert "the handler of 'selfish' blocks the event loop" in named[0].getMessage()
     assert "in selfish: assert go_on.wait(PATIENCE)" in named[0].getMessage()
     assert "\n" not in named[0].getMessage()
@@ -244,7 +244,7 @@ async def test_an_attempt_gives_up_before_its_lease_can_have_run_out(
 async def test_a_few_renewals_that_fail_do_no_harm(stage: Stage, faulty: FaultyStore) -> None:
     @stage.jobs.job
     async def long(attempt: Attempt) -> str:
-        await stage.ear.hear("renewed", times=2, job_id=attempt.job.id)
+        await stage.recorder.receive("renewed", times=2, job_id=attempt.job.id)
         return "done"
 
     fault = faulty.fail("renew", times=2)
@@ -254,13 +254,13 @@ async def test_a_few_renewals_that_fail_do_no_harm(stage: Stage, faulty: FaultyS
 
     assert event.kind == "completed"
     assert fault.met == 2
-    assert len(stage.ear.find("store_error")) == 2
+    assert len(stage.recorder.find("store_error")) == 2
 
 
 async def test_a_renewal_whose_answer_is_lost_is_sent_again(stage: Stage, faulty: FaultyStore) -> None:
     @stage.jobs.job
     async def long(attempt: Attempt) -> str:
-        await stage.ear.hear("renewed", times=1, job_id=attempt.job.id)
+        await stage.recorder.receive("renewed", times=1, job_id=attempt.job.id)
         return "done"
 
     faulty.fail("renew", when="after")
@@ -277,7 +277,7 @@ async def test_an_error_that_the_store_does_not_name_stops_no_renewals(
 ) -> None:
     @stage.jobs.job
     async def long(attempt: Attempt) -> str:
-        await stage.ear.hear("renewed", times=1, job_id=attempt.job.id)
+        await stage.recorder.receive("renewed", times=1, job_id=attempt.job.id)
         return "done"
 
     faulty.fail("renew", error=ZeroDivisionError("a bug"))

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from holdfast import Fail
-from holdfast.observer import AGAIN, Observers
+from holdfast.engine.observers import AGAIN, Observers
 from tests.worker.stage import Stage
 
 
@@ -57,7 +57,7 @@ async def test_the_log_has_fields_and_no_payloads(stage: Stage, caplog: pytest.L
 def test_each_kind_has_its_level(kind: str, level: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="holdfast")
 
-    Observers().tell(kind, worker="me")
+    Observers().emit(kind, worker="me")
 
     assert [(record.levelname, record.message) for record in caplog.records] == [(level, f"{kind} worker=me")]
 
@@ -65,7 +65,7 @@ def test_each_kind_has_its_level(kind: str, level: str, caplog: pytest.LogCaptur
 def test_data_cannot_forge_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="holdfast")
 
-    Observers().tell("created", job_id="one\ncompleted job_id=two", detail="\x1b[2J")
+    Observers().emit("created", job_id="one\ncompleted job_id=two", detail="\x1b[2J")
 
     assert [record.message for record in caplog.records] == [
         "created job_id='one\\ncompleted job_id=two' detail='\\x1b[2J'"
@@ -84,14 +84,14 @@ def test_a_trouble_that_lasts_is_logged_once_a_minute_and_told_every_time(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
-    monkeypatch.setattr("holdfast.observer.monotonic", lambda: now)
-    heard: list[str | None] = []
-    observers = Observers([lambda event: heard.append(event.detail)])
+    monkeypatch.setattr("holdfast.engine.observers.monotonic", lambda: now)
+    received: list[str | None] = []
+    observers = Observers([lambda event: received.append(event.detail)])
 
     for detail in ("away", "away", "no tables", "away"):
-        observers.tell("store_error", worker="me", detail=detail)
+        observers.emit("store_error", worker="me", detail=detail)
     now += AGAIN
-    observers.tell("store_error", worker="me", detail="away")
+    observers.emit("store_error", worker="me", detail="away")
 
-    assert heard == ["away", "away", "no tables", "away", "away"]
+    assert received == ["away", "away", "no tables", "away", "away"]
     assert [record.message.partition("detail=")[2] for record in caplog.records] == ["away", "no tables", "away"]

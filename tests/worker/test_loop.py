@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from holdfast import Retry, Store, UnknownJobType
-from holdfast.operations import ClaimJobs, Pause, Resume
+from holdfast.engine.operations import ClaimJobs, Pause, Resume
 from holdfast.testing.clock import ManualClock
 from tests.worker.faulty import FaultyStore
 from tests.worker.stage import PATIENCE, Stage, soon
@@ -25,7 +25,7 @@ async def test_a_value_completes_the_job(stage: Stage) -> None:
 
     job = await stage.job(chain)
     assert (job.status, job.output, job.attempt) == ("completed", 42, 1)
-    assert stage.ear.kinds(chain.id) == ["created", "claimed", "started", "completed"]
+    assert stage.recorder.kinds(chain.id) == ["created", "claimed", "started", "completed"]
 
 
 async def test_a_job_started_while_the_worker_sleeps_is_run(stage: Stage) -> None:
@@ -54,11 +54,11 @@ async def test_free_slots_are_filled_in_one_claim(store: Store, clock: ManualClo
 
     await stage.client.start_many([meet.bind() for _ in range(5)])
     async with stage.worker(concurrency=5):
-        await stage.ear.hear("completed", times=5)
+        await stage.recorder.receive("completed", times=5)
 
     claims = [operation for operation in faulty.performed if isinstance(operation, ClaimJobs)]
     assert claims[0].limit == 5
-    assert len({event.job_id for event in stage.ear.find("completed")}) == 5
+    assert len({event.job_id for event in stage.recorder.find("completed")}) == 5
 
 
 async def test_slots_that_are_free_again_are_filled_before_what_ended_is_written(
@@ -72,7 +72,7 @@ async def test_slots_that_are_free_again_are_filled_before_what_ended_is_written
 
     await stage.client.start_many([quick.bind() for _ in range(10)])
     async with stage.worker(concurrency=5):
-        await stage.ear.hear("completed", times=10)
+        await stage.recorder.receive("completed", times=10)
 
     verbs = [operation.verb for operation in faulty.performed if operation.verb in ("claim", "settle")]
     assert verbs[:3] == ["claim", "claim", "settle"]
@@ -93,7 +93,7 @@ async def test_never_more_run_at_once_than_the_concurrency(stage: Stage) -> None
 
     await stage.client.start_many([count.bind() for _ in range(48)])
     async with stage.worker(concurrency=3) as worker:
-        await stage.ear.hear("completed", times=48)
+        await stage.recorder.receive("completed", times=48)
         assert worker.busy <= 3
 
     assert most == 3
@@ -137,7 +137,7 @@ async def test_jobs_run_by_priority_then_due_time_then_creation(stage: Stage) ->
     await stage.start(note_too.bind("urgent"), priority=5)
     await stage.start(note.bind("patient"), priority=-5)
     async with stage.worker(concurrency=1):
-        await stage.ear.hear("completed", times=5)
+        await stage.recorder.receive("completed", times=5)
 
     assert order == ["urgent", "first created", "second created", "past times are now", "patient"]
 
@@ -255,7 +255,7 @@ async def test_the_pause_between_two_jobs_of_a_slot(stage: Stage) -> None:
 
     await stage.client.start_many([note.bind() for _ in range(3)])
     async with stage.worker(concurrency=1, job_delay=0.05):
-        await stage.ear.hear("completed", times=3)
+        await stage.recorder.receive("completed", times=3)
 
     # The loop's timers may be early by its clock's resolution.
     assert min(at[1] - at[0], at[2] - at[1]) >= 0.049
@@ -301,7 +301,7 @@ async def test_the_terms_of_a_type_come_before_the_workers(stage: Stage) -> None
     chains = [await stage.start(particular.bind()), await stage.start(easygoing.bind())]
     chains.append(await stage.start(particular.bind(), max_attempts=2))
     async with stage.worker(lease=50, retry=Retry(max_attempts=3), middlewares=[hold]):
-        await stage.ear.hear("claimed", times=3)
+        await stage.recorder.receive("claimed", times=3)
         jobs = [await stage.job(chain) for chain in chains]
         gate.set()
 

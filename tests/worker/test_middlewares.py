@@ -273,7 +273,7 @@ async def test_a_continuation_passes_through(stage: Stage) -> None:
 
     chain = await stage.start(first.bind())
     async with stage.worker(middlewares=[look]):
-        await stage.ear.hear("completed", chain_id=chain.id)
+        await stage.recorder.receive("completed", chain_id=chain.id)
 
     assert isinstance(seen[0], Bound)
     assert seen[1] == 2

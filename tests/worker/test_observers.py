@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from holdfast import Attempt, Bound, Cancel, Client, Event, Fail, Reschedule, Store, SyncAttempt, SyncClient
-from holdfast.observer import Observers
-from holdfast.operations import GetJobs
-from tests.worker.stage import LEASE, Ear, Stage, soon
+from holdfast.engine.observers import Observers
+from holdfast.engine.operations import GetJobs
+from tests.worker.stage import LEASE, Recorder, Stage, soon
 
 
 async def test_every_kind_is_told_once(stage: Stage) -> None:
@@ -35,13 +35,13 @@ async def test_every_kind_is_told_once(stage: Stage) -> None:
     async with stage.worker():
         for chain in chains.values():
             await stage.ended(chain)
-        await stage.ear.hear("completed", times=2)
+        await stage.recorder.receive("completed", times=2)
 
     for kind, chain in chains.items():
-        assert stage.ear.kinds(chain.id) == ["created", "claimed", "started", kind]
-    assert Counter(event.kind for event in stage.ear.events) == Counter(
+        assert stage.recorder.kinds(chain.id) == ["created", "claimed", "started", kind]
+    assert Counter(event.kind for event in stage.recorder.events) == Counter(
         {"created": 6, "claimed": 7, "started": 7, "completed": 2, "worker_started": 1, "worker_stopping": 1}
-        | {"worker_stopped": 1, "woken": len(stage.ear.find("woken"))}
+        | {"worker_stopped": 1, "woken": len(stage.recorder.find("woken"))}
         | dict.fromkeys(kinds[1:], 1)
     )
 
@@ -51,7 +51,7 @@ async def test_an_event_tells_what_it_is_about(stage: Stage) -> None:
     async def fail() -> None:
         raise Fail("on purpose")
 
-    client = Client(stage.store, stage.jobs, observers=[stage.ear], trace=lambda: "00-trace")
+    client = Client(stage.store, stage.jobs, observers=[stage.recorder], trace=lambda: "00-trace")
     chain = await client.start(fail.bind(), delay=5)
     stage.clock.advance(8)
     async with stage.worker(worker_id="me"):
@@ -62,7 +62,7 @@ async def test_an_event_tells_what_it_is_about(stage: Stage) -> None:
     assert str(failed.error) == "Fail: on purpose"
     assert failed.duration is not None
     assert 0 <= failed.duration < 10
-    assert stage.ear.find("claimed")[0].waited == 3
+    assert stage.recorder.find("claimed")[0].waited == 3
 
 
 async def test_observers_hear_of_a_thing_after_it_was_committed(stage: Stage) -> None:
@@ -82,12 +82,12 @@ async def test_observers_hear_of_a_thing_after_it_was_committed(stage: Stage) ->
             await done.start(side.bind(), delay=1000)
             return done.output("done")
 
-    client = Client(stage.store, stage.jobs, observers=[look, stage.ear])
+    client = Client(stage.store, stage.jobs, observers=[look, stage.recorder])
     stage.client = client
     chain = await client.start(work.bind())
     async with stage.worker():
         await stage.ended(chain)
-        await stage.ear.hear("created", type="side")
+        await stage.recorder.receive("created", type="side")
     await client.cancel((await client.list_chains(type="side")).items[0])
 
     assert seen == [
@@ -115,8 +115,8 @@ async def test_nothing_is_told_of_what_was_undone(stage: Stage) -> None:
     async with stage.worker():
         await stage.ended(chain)
 
-    assert not stage.ear.find("created", type="side")
-    assert not stage.ear.find("completed")
+    assert not stage.recorder.find("created", type="side")
+    assert not stage.recorder.find("completed")
 
 
 async def test_unblocking_is_told(stage: Stage) -> None:
@@ -131,7 +131,7 @@ async def test_unblocking_is_told(stage: Stage) -> None:
     async with stage.worker():
         await stage.ended(blocked)
 
-    assert stage.ear.kinds(blocked.id) == ["created", "unblocked", "claimed", "started", "completed"]
+    assert stage.recorder.kinds(blocked.id) == ["created", "unblocked", "claimed", "started", "completed"]
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ async def test_an_observer_that_raises_harms_nothing(
         attempt.progress(0.5)
         return "hello"
 
-    stage.client = Client(stage.store, stage.jobs, observers=[broken, stage.ear])
+    stage.client = Client(stage.store, stage.jobs, observers=[broken, stage.recorder])
     chains = [await stage.start(job_type.bind()) for job_type in (hello, hello_plain)]
     async with stage.worker():
         for chain in chains:
@@ -172,17 +172,17 @@ async def test_an_observer_is_a_callable_or_has_a_method(stage: Stage) -> None:
         def observe(self, event: Event, /) -> None:
             self.kinds.append(event.kind)
 
-    metrics, ear = Metrics(), Ear()
-    observers = Observers([metrics, ear])
+    metrics, recorder = Metrics(), Recorder()
+    observers = Observers([metrics, recorder])
 
-    observers.tell("woken", worker="me")
+    observers.emit("woken", worker="me")
 
     assert metrics.kinds == ["woken"]
-    assert [event.worker for event in ear.events] == ["me"]
+    assert [event.worker for event in recorder.events] == ["me"]
 
 
 async def test_a_workers_own_observers_hear_only_it(stage: Stage) -> None:
-    mine, others = Ear(), Ear()
+    mine, others = Recorder(), Recorder()
 
     @stage.jobs.job
     async def hello() -> None: ...
@@ -208,20 +208,20 @@ async def test_reaping_is_told_with_the_worker_that_lost_the_job(stage: Stage) -
 
     chain = await stage.start(long.bind())
     async with stage.worker(worker_id="loser", lease=1000):
-        await stage.ear.hear("started", job_id=chain.id)
+        await stage.recorder.receive("started", job_id=chain.id)
         stage.clock.advance(1001)
         async with stage.worker(worker_id="finder", lease=LEASE):
-            reaped = await stage.ear.hear("reaped", job_id=chain.id)
-            await stage.ear.hear("completed", job_id=chain.id)
+            reaped = await stage.recorder.receive("reaped", job_id=chain.id)
+            await stage.recorder.receive("completed", job_id=chain.id)
         over.set()
 
     assert (reaped.worker, reaped.detail, reaped.attempt) == ("finder", "from worker loser", 1)
 
 
 async def test_a_client_tells_what_it_did_itself_once(store: Store) -> None:
-    ear = Ear()
+    recorder = Recorder()
     stage = Stage(store, store.clock)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    client = Client(store, stage.jobs, observers=[ear])
+    client = Client(store, stage.jobs, observers=[recorder])
 
     @stage.jobs.job
     async def hello() -> None: ...
@@ -240,10 +240,10 @@ async def test_a_client_tells_what_it_did_itself_once(store: Store) -> None:
     await client.delete([chain])
 
     assert again.deduplicated
-    assert [event.kind for event in ear.events] == [
+    assert [event.kind for event in recorder.events] == [
         "created", "hurried", "cancelled", "retried", "continued", "completed", "deleted",
     ]  # fmt: skip
-    assert {event.chain_id for event in ear.events} == {chain.id}
+    assert {event.chain_id for event in recorder.events} == {chain.id}
 
 
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
@@ -278,4 +278,4 @@ async def test_a_completing_body_that_fails_tells_nothing(stage: Stage) -> None:
     with pytest.raises(ZeroDivisionError):
         await soon(body())
 
-    assert [event.kind for event in stage.ear.events] == ["created"]
+    assert [event.kind for event in stage.recorder.events] == ["created"]

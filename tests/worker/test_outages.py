@@ -8,10 +8,10 @@ from collections import Counter
 import pytest
 
 from holdfast import Attempt, Bound, Retry, Store, StoreUnavailable, SyncAttempt
+from holdfast.core.lifecycle import Outcome, Settlement, settle
+from holdfast.core.record import Record
+from holdfast.engine.operations import Settle
 from holdfast.errors import Conflict
-from holdfast.lifecycle import Outcome, Settlement, settle
-from holdfast.operations import Settle
-from holdfast.record import Record
 from holdfast.testing.clock import ManualClock
 from tests.worker.faulty import FaultyStore, When
 from tests.worker.stage import LEASE, Stage, soon
@@ -37,7 +37,7 @@ async def test_the_main_loop_survives_an_outage(stage: Stage, faulty: FaultyStor
     chain = await stage.start(hello.bind())
     async with stage.worker():
         await stage.ended(chain)
-        await stage.ear.hear("store_error", times=5)
+        await stage.recorder.receive("store_error", times=5)
 
     assert fault.met == 5
     assert (await stage.job(chain)).output == "hello"
@@ -70,7 +70,7 @@ async def test_outcomes_whose_writing_was_not_answered_are_said_to_be_sent_again
     chain = await stage.start(hello.bind())
     async with stage.worker():
         await stage.ended(chain)
-        await stage.ear.hear("completed")
+        await stage.recorder.receive("completed")
 
     assert [each.again for each in faulty.performed if isinstance(each, Settle)] == [False, True, True]
 
@@ -96,12 +96,12 @@ async def test_an_outcome_that_could_not_be_written_is_written_later_once(
     async with stage.worker():
         for chain in chains:
             await stage.client.wait(chain, timeout=10)
-        await stage.ear.hear("completed", times=20)
+        await stage.recorder.receive("completed", times=20)
 
     assert fault.met == 3
     assert set(runs.values()) == {1}
-    assert len(stage.ear.find("continued")) == 20
-    assert len(stage.ear.find("completed")) == 20
+    assert len(stage.recorder.find("continued")) == 20
+    assert len(stage.recorder.find("completed")) == 20
     jobs = (await stage.client.list_jobs(limit=1000)).items
     assert Counter(job.chain_id for job in jobs) == Counter({chain.id: 2 for chain in chains})
 
@@ -159,11 +159,11 @@ async def test_an_attempts_own_transaction_that_breaks_happens_once_or_not_at_al
     async with stage.worker():
         event = await stage.ended(chain)
         stage.clock.advance(100)
-        await stage.ear.hear("completed", job_id=chain.id)
+        await stage.recorder.receive("completed", job_id=chain.id)
 
     assert event.kind == ("retrying" if when == "before" else "completed")
     assert (await stage.job(chain)).output == (2 if when == "before" else 1)
-    assert len(stage.ear.find("created", type="side")) == 1
+    assert len(stage.recorder.find("created", type="side")) == 1
     assert len((await stage.client.list_chains(type="side")).items) == 1
 
 
@@ -181,9 +181,9 @@ async def test_a_long_outage_ends_and_everything_is_done_once(stage: Stage, faul
     async with stage.worker(concurrency=5, lease=60):
         await soon(halfway.wait())
         fault = faulty.fail(times=None)
-        await stage.ear.hear("store_error", times=10)
+        await stage.recorder.receive("store_error", times=10)
         fault.end()
-        await stage.ear.hear("completed", times=50)
+        await stage.recorder.receive("completed", times=50)
 
     assert runs == Counter({chain.id: 1 for chain in chains})
 
@@ -199,10 +199,10 @@ async def test_a_worker_does_not_pile_up_what_it_cannot_write(stage: Stage, faul
     await stage.client.start_many([count.bind() for _ in range(100)])
     fault = faulty.fail("settle", times=None)
     async with stage.worker(concurrency=3):
-        await stage.ear.hear("store_error", times=10)
+        await stage.recorder.receive("store_error", times=10)
         most = runs
         fault.end()
-        await stage.ear.hear("completed", times=100)
+        await stage.recorder.receive("completed", times=100)
 
     assert most <= 6
 
@@ -255,7 +255,7 @@ async def test_an_outage_before_the_handler_runs_is_a_failed_attempt(stage: Stag
     async with stage.worker():
         assert (await stage.ended(chain)).kind == "retrying"
         stage.clock.advance(100)
-        await stage.ear.hear("completed", job_id=chain.id)
+        await stage.recorder.receive("completed", job_id=chain.id)
 
     assert (await stage.job(chain)).output == 1
 
@@ -272,7 +272,7 @@ async def test_a_rollback_that_fails_leaves_no_zombie(
     async def broken(self: object) -> None:
         raise ZeroDivisionError("the connection is gone")
 
-    monkeypatch.setattr("holdfast.deferred.DeferredTransaction.rollback", broken)
+    monkeypatch.setattr("holdfast.stores.buffered_transaction.DeferredTransaction.rollback", broken)
     chain = await stage.start(unlucky.bind())
     async with stage.worker():
         event = await stage.ended(chain)
@@ -301,9 +301,9 @@ async def test_an_attempt_that_breaks_in_the_engine_itself_is_taken_back(
     chain = await stage.start(hello.bind())
     async with stage.worker(concurrency=1):
         for _ in range(3):
-            await stage.ear.until(lambda: caplog.text.count("broke in the engine itself") == broken > 0)
+            await stage.recorder.until(lambda: caplog.text.count("broke in the engine itself") == broken > 0)
             stage.clock.advance(LEASE + 1)
-            await stage.ear.hear("reaped", times=broken)
+            await stage.recorder.receive("reaped", times=broken)
         await stage.ended(chain)
 
     assert (await stage.job(chain)).output == 4

@@ -70,7 +70,7 @@ async def test_for_ever_means_for_ever(stage: Stage) -> None:
 
     chain = await stage.start(flaky.bind())
     async with stage.worker():
-        await stage.ear.hear("completed", job_id=chain.id)
+        await stage.recorder.receive("completed", job_id=chain.id)
 
     assert (await stage.job(chain)).output == 40
 
@@ -95,7 +95,7 @@ async def test_reschedule_by_delay_or_at_a_time(stage: Stage, plain: bool) -> No
         assert (await stage.ended(chain, times=2)).kind == "rescheduled"
         second = await stage.job(chain)
         stage.clock.move_to(int(tomorrow.timestamp() * 1e6))
-        await stage.ear.hear("completed", job_id=chain.id)
+        await stage.recorder.receive("completed", job_id=chain.id)
 
     assert (first.status, first.scheduled_at) == ("pending", datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC))
     assert second.scheduled_at == tomorrow
@@ -124,7 +124,7 @@ async def test_a_reschedule_counts_as_an_attempt(stage: Stage) -> None:
 
     chain = await stage.start(hesitant.bind(), max_attempts=3)
     async with stage.worker():
-        await stage.ear.hear("failed", job_id=chain.id)
+        await stage.recorder.receive("failed", job_id=chain.id)
 
     assert (await stage.job(chain)).attempt == 3
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from holdfast import Store
-from holdfast.operations import Operation, Settle
+from holdfast.engine.operations import Operation, Settle
+from holdfast.engine.wakeups import Listener
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.clock import ManualClock
-from holdfast.wakeups import Listener
 from tests.worker.faulty import FaultyStore
 from tests.worker.stage import Stage, soon
 
@@ -45,7 +45,7 @@ async def test_a_worker_that_can_write_no_outcome_any_more_stops_and_says_why(
         await soon(stage.worker().run())
 
     assert "holdfast-settler" in caplog.text
-    assert stage.ear.find("worker_stopped")
+    assert stage.recorder.find("worker_stopped")
 
 
 @pytest.mark.parametrize("part", ["renewer", "watchdog"])

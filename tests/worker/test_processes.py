@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from holdfast import ChainCancelled, ChainFailed, Client, Jobs, Status, SyncAttempt, Worker
-from holdfast.jobs import AnyJobType
+from holdfast.registry.jobs import AnyJobType
 from holdfast.stores.memory import MemoryStore
 from holdfast.worker.process_child import Request, Returned, WasAborted
 from holdfast.worker.processes import _Child  # pyright: ignore[reportPrivateUsage]
 from tests.worker import computing
-from tests.worker.stage import Ear, soon
+from tests.worker.stage import Recorder, soon
 
 
 @pytest.fixture
@@ -33,10 +33,10 @@ async def client() -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def working(client: Client, **options: Any) -> AsyncGenerator[Ear]:
-    ear = Ear()
-    async with Worker(client, observers=[ear], **options):
-        yield ear
+async def working(client: Client, **options: Any) -> AsyncGenerator[Recorder]:
+    recorder = Recorder()
+    async with Worker(client, observers=[recorder], **options):
+        yield recorder
 
 
 async def test_a_handler_s_value_comes_back_from_another_process(client: Client) -> None:
@@ -86,13 +86,13 @@ async def test_an_error_that_cannot_travel_keeps_its_name_and_text(client: Clien
 
 
 async def test_fail_cancel_and_reschedule_mean_what_they_mean_elsewhere(client: Client) -> None:
-    async with working(client) as ear:
+    async with working(client) as recorder:
         with pytest.raises(ChainFailed, match="no use"):
             await client.run(computing.give_up.bind(), timeout=30)
         with pytest.raises(ChainCancelled, match="not needed"):
             await client.run(computing.call_off.bind(), timeout=30)
         later = await client.start(computing.later.bind())
-        await ear.hear("rescheduled")
+        await recorder.receive("rescheduled")
 
     report = await client.report(later.id)
     assert report is not None
@@ -108,7 +108,7 @@ async def test_a_wrong_output_is_a_failed_attempt(client: Client) -> None:
 
 
 async def test_a_child_that_dies_costs_one_attempt_of_one_job(client: Client, tmp_path: Path) -> None:
-    async with working(client) as ear:
+    async with working(client) as recorder:
         dying = await client.start(computing.exit_once.bind(str(tmp_path / "marker")))
         others = await client.start_many([computing.add.bind(number) for number in range(20)])
         assert await client.wait(dying, timeout=30) == "survived"
@@ -118,7 +118,7 @@ async def test_a_child_that_dies_costs_one_attempt_of_one_job(client: Client, tm
     assert report is not None
     assert [attempt.outcome for attempt in report.attempts] == ["failed", "completed"]
     assert "ended with exit code 7" in str(report.attempts[0].error)
-    assert len(ear.find("retrying")) == 1
+    assert len(recorder.find("retrying")) == 1
 
 
 async def test_a_segfault_is_reported_with_the_place_where_it_happened(client: Client) -> None:
@@ -239,11 +239,11 @@ def _request(number: int, job_type: AnyJobType = computing.pid) -> Request:
 async def test_a_cancelled_chain_s_handler_hears_why_and_cleans_up(client: Client, tmp_path: Path) -> None:
     begun, ended = tmp_path / "begun", tmp_path / "ended"
     os.mkfifo(begun)
-    async with working(client) as ear:
+    async with working(client) as recorder:
         chain = await client.start(computing.linger.bind(str(begun), str(ended)))
         await soon(asyncio.to_thread(begun.read_text))
         await client.cancel(chain)
-        await ear.hear("lost")
+        await recorder.receive("lost")
 
         assert ended.read_text() == "cancelled"
         assert await client.run(computing.add.bind(1), timeout=30) == 2
@@ -285,10 +285,10 @@ async def test_a_memory_limit_fails_the_attempt_and_spares_the_worker(client: Cl
 
 
 async def test_a_child_that_hogs_the_interpreter_does_not_lose_its_lease(client: Client) -> None:
-    async with working(client) as ear, working(client):
+    async with working(client) as recorder, working(client):
         assert await client.run(computing.hog_interpreter.bind(2.0), timeout=30) == "done"
 
-    assert not ear.find("lost", "reaped")
+    assert not recorder.find("lost", "reaped")
 
 
 async def test_middlewares_wrap_it_and_see_its_value(client: Client) -> None:
@@ -340,11 +340,11 @@ def resize(image: int{more}) -> int:
     sys.path.insert(0, str(tmp_path))
     try:
         rolling = importlib.import_module("rolling")
-        async with Client(MemoryStore(), rolling.jobs) as other, working(other) as ear:
+        async with Client(MemoryStore(), rolling.jobs) as other, working(other) as recorder:
             module.write_text(source.format(more=""))
             importlib.invalidate_caches()
             chain = await other.start(rolling.resize.bind(1, mode="crop"))
-            event = await ear.hear("mismatched", job_id=chain.id)
+            event = await recorder.receive("mismatched", job_id=chain.id)
             job = await other.get_job(chain.id)
     finally:
         sys.path.remove(str(tmp_path))

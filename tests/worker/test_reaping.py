@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast import Worker
-from holdfast.operations import ClaimJobs, Pause, Resume
+from holdfast.engine.operations import ClaimJobs, Pause, Resume
 from tests.worker.stage import LEASE, Stage
 
 
@@ -19,13 +19,13 @@ async def test_a_lost_job_is_taken_back_also_by_a_worker_that_always_has_work(st
     stage.clock.advance(LEASE + 1)
     await stage.start(endless.bind(), priority=1)
     async with stage.worker(concurrency=1):
-        await stage.ear.hear("reaped", job_id=lost.id)
+        await stage.recorder.receive("reaped", job_id=lost.id)
 
 
 async def _crash(stage: Stage, *types: str) -> None:
     """Claim what is due, as a worker that then dies."""
-    doomed = Worker(stage.client, types=types, lease=LEASE, worker_id="doomed")
-    terms = tuple(doomed._terms[name].claiming() for name in types)  # pyright: ignore[reportPrivateUsage]
+    deletable = Worker(stage.client, types=types, lease=LEASE, worker_id="doomed")
+    terms = tuple(deletable._terms[name].claiming() for name in types)  # pyright: ignore[reportPrivateUsage]
     await stage.store.perform(ClaimJobs(terms, 100, "doomed", "a token"))
 
 
@@ -54,9 +54,9 @@ async def test_a_crash_counts_as_an_attempt_and_poison_ends(stage: Stage) -> Non
 async def _reap(stage: Stage, name: str) -> None:
     """A worker that is free to reap, and never gets to claim."""
     await stage.store.perform(Pause((name,)))
-    reaped = len(stage.ear.find("reaped"))
+    reaped = len(stage.recorder.find("reaped"))
     async with stage.worker(types=name):
-        await stage.ear.hear("reaped", times=reaped + 1)
+        await stage.recorder.receive("reaped", times=reaped + 1)
     await stage.store.perform(Resume((name,)))
 
 
@@ -68,7 +68,7 @@ async def test_observers_hear_that_a_crash_was_the_last(stage: Stage) -> None:
     await _crash(stage, "poison")
     stage.clock.advance(LEASE + 1)
     async with stage.worker():
-        failed = await stage.ear.hear("failed", job_id=chain.id)
+        failed = await stage.recorder.receive("failed", job_id=chain.id)
 
     assert failed.error is not None
     assert "lease lost" in failed.error

@@ -28,9 +28,9 @@ async def test_what_runs_may_finish_and_nothing_new_is_claimed(stage: Stage) -> 
     running, waiting = await stage.client.start_many([long.bind() for _ in range(2)])
     worker = stage.worker(concurrency=1, grace=PATIENCE)
     work = asyncio.create_task(worker.run())
-    await stage.ear.hear("started", job_id=running.id)
+    await stage.recorder.receive("started", job_id=running.id)
     worker.stop()
-    await stage.ear.hear("worker_stopping")
+    await stage.recorder.receive("worker_stopping")
     late = await stage.start(long.bind(), priority=10)
     go_on.set()
     await soon(work)
@@ -38,7 +38,7 @@ async def test_what_runs_may_finish_and_nothing_new_is_claimed(stage: Stage) -> 
     assert (await stage.job(running)).output == "done"
     assert [(await stage.job(chain)).attempt for chain in (waiting, late)] == [0, 0]
     assert worker.busy == 0
-    kinds = [event.kind for event in stage.ear.events if event.kind.startswith("worker_")]
+    kinds = [event.kind for event in stage.recorder.events if event.kind.startswith("worker_")]
     assert kinds == ["worker_started", "worker_stopping", "worker_stopped"]
 
 
@@ -53,7 +53,7 @@ async def test_handlers_that_block_every_thread_of_the_loop_do_not_keep_the_work
     chain = await stage.start(blocks.bind())
     worker = stage.worker(grace=0)
     work = asyncio.create_task(worker.run())
-    await stage.ear.hear("started", job_id=chain.id)
+    await stage.recorder.receive("started", job_id=chain.id)
     worker.stop()
     try:
         await soon(work)
@@ -71,19 +71,19 @@ async def test_after_the_grace_period_the_rest_is_released_and_no_attempt_is_bur
 
         @stage.jobs.job(name="long")
         def long(attempt: SyncAttempt) -> None:
-            stage.ear(Event("working"))
+            stage.recorder(Event("working"))
             over.wait(PATIENCE)
 
     else:
 
         @stage.jobs.job(name="long")
         async def long_async(attempt: Attempt) -> None:
-            stage.ear(Event("working"))
+            stage.recorder(Event("working"))
             await asyncio.get_running_loop().create_future()
 
     chain = await stage.start(stage.jobs["long"].bind())
     async with stage.worker(grace=0.05, worker_id="first"):
-        await stage.ear.hear("working")
+        await stage.recorder.receive("working")
     over.set()
 
     job = await stage.job(chain)
@@ -104,9 +104,9 @@ async def test_a_released_job_is_run_by_the_next_worker_as_the_same_attempt(stag
 
     chain = await stage.start(long.bind())
     async with stage.worker(grace=0):
-        await stage.ear.hear("started", job_id=chain.id)
+        await stage.recorder.receive("started", job_id=chain.id)
     async with stage.worker():
-        await stage.ear.hear("completed", job_id=chain.id)
+        await stage.recorder.receive("completed", job_id=chain.id)
 
     assert (await stage.job(chain)).output == 1
     assert len(set(tokens)) == 2
@@ -123,7 +123,7 @@ async def test_a_handler_may_finish_in_spite_of_the_signal(stage: Stage) -> None
 
     chain = await stage.start(thorough.bind())
     async with stage.worker(grace=0):
-        await stage.ear.hear("started", job_id=chain.id)
+        await stage.recorder.receive("started", job_id=chain.id)
 
     assert (await stage.job(chain)).output == "wound up at shutdown"
 
@@ -138,9 +138,9 @@ async def test_the_signal_does_not_fire_before_the_grace_period_ends(stage: Stag
 
     chain = await stage.start(long.bind())
     async with stage.worker(grace=PATIENCE) as worker:
-        await stage.ear.hear("started", job_id=chain.id)
+        await stage.recorder.receive("started", job_id=chain.id)
         worker.stop()
-        await stage.ear.hear("worker_stopping")
+        await stage.recorder.receive("worker_stopping")
         go_on.set()
 
     assert (await stage.job(chain)).output is False
@@ -164,9 +164,9 @@ async def test_a_second_order_ends_the_grace_period(stage: Stage, first: Any, se
     chain = await stage.start(long.bind())
     worker = stage.worker(grace=1000)
     work = asyncio.create_task(worker.run())
-    await stage.ear.hear("started", job_id=chain.id)
+    await stage.recorder.receive("started", job_id=chain.id)
     await first(worker, work)
-    await stage.ear.hear("worker_stopping")
+    await stage.recorder.receive("worker_stopping")
     await second(worker, work)
     await soon(asyncio.wait([work]))
 
@@ -185,9 +185,9 @@ async def test_a_cancelled_run_winds_down_like_a_stopped_one(stage: Stage) -> No
 
     chain = await stage.start(long.bind())
     work = asyncio.create_task(stage.worker(grace=PATIENCE).run())
-    await stage.ear.hear("started", job_id=chain.id)
+    await stage.recorder.receive("started", job_id=chain.id)
     work.cancel()
-    await stage.ear.hear("worker_stopping")
+    await stage.recorder.receive("worker_stopping")
     go_on.set()
     await soon(asyncio.wait([work]))
 
@@ -238,7 +238,7 @@ async def test_an_error_in_the_body_still_winds_the_worker_down(stage: Stage) ->
 
     async def body() -> None:
         async with stage.worker(grace=0):
-            await stage.ear.hear("started", job_id=chain.id)
+            await stage.recorder.receive("started", job_id=chain.id)
             raise ZeroDivisionError
 
     chain = await stage.start(long.bind())
@@ -261,9 +261,9 @@ async def test_stopping_with_the_store_away_ends_all_the_same(
 
     chain = await stage.start(long.bind())
     async with stage.worker(grace=0):
-        await stage.ear.hear("started", job_id=chain.id)
+        await stage.recorder.receive("started", job_id=chain.id)
         fault = faulty.fail(times=None)
-        await stage.ear.hear("store_error")
+        await stage.recorder.receive("store_error")
     fault.end()
 
     assert (await stage.job(chain)).status == "running"
@@ -322,11 +322,11 @@ async def test_a_signal_stops_every_worker_of_the_process(stage: Stage, number: 
 
     workers = [stage.worker(worker_id=name) for name in ("one", "two")]
     work = asyncio.gather(*(worker.run() for worker in workers))
-    await stage.ear.hear("worker_started", times=2)
+    await stage.recorder.receive("worker_started", times=2)
     os.kill(os.getpid(), number)
     await soon(work)
 
-    assert {event.worker for event in stage.ear.find("worker_stopped")} == {"one", "two"}
+    assert {event.worker for event in stage.recorder.find("worker_stopped")} == {"one", "two"}
 
 
 async def test_a_second_signal_ends_the_grace_period(stage: Stage) -> None:
@@ -336,9 +336,9 @@ async def test_a_second_signal_ends_the_grace_period(stage: Stage) -> None:
 
     chain = await stage.start(long.bind())
     work = asyncio.create_task(stage.worker(grace=1000).run())
-    await stage.ear.hear("started", job_id=chain.id)
+    await stage.recorder.receive("started", job_id=chain.id)
     os.kill(os.getpid(), signal.SIGTERM)
-    await stage.ear.hear("worker_stopping")
+    await stage.recorder.receive("worker_stopping")
     os.kill(os.getpid(), signal.SIGTERM)
     await soon(work)
 

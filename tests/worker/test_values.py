@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast import Bound
-from holdfast.operations import Start
+from holdfast.engine.operations import Start
 from holdfast.testing.builders import new_job
 from tests.worker.stage import Stage
 
@@ -59,7 +59,7 @@ async def test_an_input_that_does_not_fit_is_a_mismatch_and_backs_off(stage: Sta
     job = new_job("double", input=stored)
     await stage.store.perform(Start((job,)))
     async with stage.worker():
-        event = await stage.ear.hear("mismatched", job_id=job.id)
+        event = await stage.recorder.receive("mismatched", job_id=job.id)
 
     assert event.error is not None
     assert (await stage.job(job.id)).attempt == 0

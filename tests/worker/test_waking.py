@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from holdfast import Attempt, Bound, Client, Fail, Jobs, Store
-from holdfast.operations import NextDue, Operation
+from holdfast.engine.operations import NextDue, Operation
+from holdfast.engine.wakeups import ANYTHING, Hints, LocalWakeups, NoWakeups
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.clock import ManualClock
-from holdfast.wakeups import ANYTHING, Hints, LocalWakeups, NoWakeups
 from tests.worker.faulty import FaultyStore
 from tests.worker.stage import PATIENCE, Stage, soon
 
@@ -26,7 +26,7 @@ async def test_a_job_a_century_ahead_disturbs_nobody(stage: Stage) -> None:
     async with stage.worker():
         await stage.ended(await stage.start(hello.bind()))
 
-    assert not stage.ear.find("store_error")
+    assert not stage.recorder.find("store_error")
     assert (await stage.job(far)).status == "pending"
 
 
@@ -86,7 +86,7 @@ async def test_whatever_makes_a_job_due_wakes_a_sleeping_worker(clock: ManualClo
         chain = await stage.start(hello.bind(), delay=1000 if by == "run_now" else 0)
     async with stage.worker(poll_interval=1000):
         if by == "retry":
-            await stage.ear.hear("failed")
+            await stage.recorder.receive("failed")
         await soon(asleep.wait())
         match by:
             case "retry":
@@ -98,7 +98,7 @@ async def test_whatever_makes_a_job_due_wakes_a_sleeping_worker(clock: ManualClo
             case _:
                 async with stage.client.completing(other) as current:
                     await (current.output(None) if by == "unblocked" else current.continue_with(hello.bind()))
-        await stage.ear.hear("completed", type="hello")
+        await stage.recorder.receive("completed", type="hello")
 
 
 async def test_a_worker_prunes_and_survives_an_outage_of_it(
@@ -122,7 +122,7 @@ async def test_a_worker_prunes_and_survives_an_outage_of_it(
     chain = await stage.start(brief.bind())
     async with stage.worker():
         await stage.ended(chain)
-        await stage.ear.hear("store_error", times=2)
+        await stage.recorder.receive("store_error", times=2)
         stage.clock.advance(11)
         await soon(pruned.wait())
 
@@ -153,7 +153,7 @@ async def test_hints_that_come_too_often_do_no_harm(clock: ManualClock) -> None:
             await stage.client.wait(chain, timeout=PATIENCE)
 
     assert (len(runs), set(runs.values())) == (60, {1})
-    assert not stage.ear.find("lost", "reaped", "retrying")
+    assert not stage.recorder.find("lost", "reaped", "retrying")
 
 
 def test_a_client_needs_no_jobs_to_look_around() -> None:

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from holdfast.worker.holdings import Holdings
+from holdfast.worker.held_claims import Holdings
 from holdfast.worker.watchdog import Watchdog
 
 

@@ -36,7 +36,7 @@ INVARIANTS: dict[int, tuple[str, Check]] = {
     16: ("cancel is final", control.cancel_is_final),
     17: ("external completion", control.one_completer),
     18: ("waiters wake", waiting.waiters_wake),
-    19: ("result keep time", control.kept_as_told),
+    19: ("result keep time", control.kept_as_reported),
     20: ("payload fidelity", fidelity.payloads_exact),
     21: ("shutdown loses nothing", upkeep.shutdown_loses_nothing),
     22: ("crash anywhere", upkeep.crash_anywhere),
@@ -71,8 +71,8 @@ def check(evidence: Evidence) -> list[Verdict]:
         fallen = [other for other in others if tallies[other].violations]
         if fallen and tallies[number].reason is None:
             proven = any(other not in TOLD or tallies[other].proven for other in fallen)
-            told = "with faults about, these did not hold: " + ", ".join(map(str, fallen))
-            tallies[number].broken(told, by_audit=proven)
+            reported = "with faults about, these did not hold: " + ", ".join(map(str, fallen))
+            tallies[number].broken(reported, by_audit=proven)
     return [
         judge(number, name, tallies[number], may_lose=forgets and number in TOLD)
         for number, (name, _) in INVARIANTS.items()

@@ -7,8 +7,8 @@ from collections import defaultdict
 from torture.audit import Change
 from torture.checker.answers import by_then, during
 from torture.checker.execution import TICK, spread
+from torture.checker.reported import check_reported
 from torture.checker.telling import FINISHED, ends, is_outside, story
-from torture.checker.told import check_told
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 from torture.history import Call
@@ -27,8 +27,8 @@ def cancel_is_final(evidence: Evidence) -> Tally:
             if change.before in FINISHED and change.after in ("pending", "blocked"):
                 cancelled = None
             if cancelled is not None and change.after not in ("cancelled", None):
-                told = f"{job_id}: {change.after} after it was cancelled: {story(changes)}"
-                tally.broken(told, by_audit=True)
+                reported = f"{job_id}: {change.after} after it was cancelled: {story(changes)}"
+                tally.broken(reported, by_audit=True)
             if change.after == "cancelled" and change.before != "cancelled":
                 cancelled = change
                 tally.opportunities += 1
@@ -36,15 +36,17 @@ def cancel_is_final(evidence: Evidence) -> Tally:
         if cancelled is not None:
             later = [each for each in evidence.by_chain[changes[0].chain] if each.seq > cancelled.seq]
             if any(each.before is None and each.index > changes[0].index for each in later):
-                told = f"{job_id}: its chain went on after it was cancelled: {story(changes)}"
-                tally.broken(told, by_audit=True)
+                reported = f"{job_id}: its chain went on after it was cancelled: {story(changes)}"
+                tally.broken(reported, by_audit=True)
     for call in evidence.called("cancel"):
         if call.outcome == "ok" and call.facts.get("status") is not None:
-            chain, told = call.args["chain"], call.facts["status"]
+            chain, reported = call.args["chain"], call.facts["status"]
             changes = evidence.by_chain.get(chain, [])
-            match = [change for change in changes if ends(change) and change.after == told]
-            tally.expect(by_then(call, match), f"cancel of {chain} was told {told}, not so by then: {story(changes)}")
-    check_told(tally, evidence, [each for each in evidence.changes if (each.before, each.after) == TAKEN])
+            match = [change for change in changes if ends(change) and change.after == reported]
+            tally.expect(
+                by_then(call, match), f"cancel of {chain} was told {reported}, not so by then: {story(changes)}"
+            )
+    check_reported(tally, evidence, [each for each in evidence.changes if (each.before, each.after) == TAKEN])
     return tally
 
 
@@ -70,7 +72,9 @@ def one_completer(evidence: Evidence) -> Tally:
             tally.broken(f"{chain}: a completer was told that it won, not so by then: {story(changes)}")
         for call in lost:
             _check_loser(tally, call, changes)
-    check_told(tally, evidence, [each for each in evidence.changes if each.before == "running" and is_outside(each)])
+    check_reported(
+        tally, evidence, [each for each in evidence.changes if each.before == "running" and is_outside(each)]
+    )
     return tally
 
 
@@ -82,7 +86,7 @@ def _check_loser(tally: Tally, call: Call, changes: list[Change]) -> None:
         tally.broken(f"{call.args['chain']}: a completer that lost was told {error}: {story(changes)}")
 
 
-def kept_as_told(evidence: Evidence) -> Tally:
+def kept_as_reported(evidence: Evidence) -> Tally:
     """19. Nothing is pruned before its time, nor anything unfinished; nothing is kept long after it."""
     tally = Tally()
     asked: set[str] = set()

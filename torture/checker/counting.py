@@ -32,11 +32,11 @@ class Moments:
 
 def check_snapshots(tally: Tally, evidence: Evidence) -> None:
     """By the audit: no fewer than were there all the while, no more than may have been there."""
-    told: dict[str, list[int]] = defaultdict(list)
+    reported: dict[str, list[int]] = defaultdict(list)
     for call in evidence.called("start", "delete"):
         if call.outcome == "ok" and call.ended is not None:
             for chain in call.facts["found"] if call.op == "start" else call.facts.get("deleted", call.args["chains"]):
-                told[chain].append(call.ended)
+                reported[chain].append(call.ended)
     created, removed = Moments(), Moments()
     for changes in evidence.by_job.values():
         for place, change in enumerate(changes):
@@ -44,7 +44,7 @@ def check_snapshots(tally: Tally, evidence: Evidence) -> None:
                 moments = created if change.before is None else removed
                 moments.earliest.append(change.at)
                 # Later steps of a chain are nobody's call.
-                whose = told[change.chain] if change.after is None or not change.index else []
+                whose = reported[change.chain] if change.after is None or not change.index else []
                 moments.latest.append(stood_by(changes, place, whose))
     created.sort()
     removed.sort()

@@ -22,8 +22,8 @@ def never_early(evidence: Evidence) -> Tally:
                 continue  # one that was cancelled before is due at once when it is retried
             delayed += 1
             early = call.begun + call.args["delay"] * 1e6 - first.at
-            told = f"{asked}: claimed {early / 1e6:.3f} s before the time that was asked for: {story(changes)}"
-            tally.expect(early <= TICK, told)
+            reported = f"{asked}: claimed {early / 1e6:.3f} s before the time that was asked for: {story(changes)}"
+            tally.expect(early <= TICK, reported)
     tally.counts["delays kept"] = delayed
     if not delayed and evidence.facts.timely:
         tally.opportunities = 0  # a long run has some; without, the only times are those that the store made up

@@ -42,11 +42,11 @@ def processes_follow(evidence: Evidence) -> Tally:
                 tempted.add(unknown.at)
     tally.counts["times that the backlog was unknown for long"] = len(held)
     tally.counts["with more to do meanwhile"] = len(tempted)
-    told = evidence.noted("supervisor")
-    scaled = [note for note in told if note.facts["kind"] == "scaled"]
+    reported = evidence.noted("supervisor")
+    scaled = [note for note in reported if note.facts["kind"] == "scaled"]
     tally.counts["scaled"] = len(scaled)
-    tally.counts["died"] = sum(note.facts["kind"] == "process_died" for note in told)
-    drained = {note.facts["worker"]: note for note in told if note.facts["kind"] == "process_draining"}
+    tally.counts["died"] = sum(note.facts["kind"] == "process_died" for note in reported)
+    drained = {note.facts["worker"]: note for note in reported if note.facts["kind"] == "process_draining"}
     tally.counts["drained"] = len(drained)
     _check_drains(tally, evidence, drained)
     for note in evidence.noted("supervisor exit"):

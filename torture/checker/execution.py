@@ -84,8 +84,8 @@ def stale_cannot_write(evidence: Evidence) -> Tally:
     for change in evidence.changes:
         if change.before == "running" and change.after != "running" and change.token_before is not None:
             if change.token not in (None, change.token_before):
-                told = f"{change.id}: ran under {change.token_before}, ended under {change.token}"
-                tally.broken(told, by_audit=True)
+                reported = f"{change.id}: ran under {change.token_before}, ended under {change.token}"
+                tally.broken(reported, by_audit=True)
             # What is taken back, cancelled or completed from outside keeps no token: that is nobody's settlement.
             settled.add((change.id, change.token, change.after))
     for note in evidence.noted("settled"):
@@ -93,8 +93,8 @@ def stale_cannot_write(evidence: Evidence) -> Tally:
         if not note.facts["written"]:
             tally.opportunities += 1
         elif (job_id, token, status) not in settled:
-            told = story(evidence.by_job.get(job_id, []))
-            tally.broken(f"{job_id}: told that {token[:6]} made it {status}; it never did: {told}")
+            reported = story(evidence.by_job.get(job_id, []))
+            tally.broken(f"{job_id}: told that {token[:6]} made it {status}; it never did: {reported}")
     tally.opportunities += len(evidence.noted("stale"))
     _check_accepted(tally, evidence)
     _check_leases(tally, evidence)
@@ -108,14 +108,14 @@ def stale_cannot_write(evidence: Evidence) -> Tally:
 
 def _check_accepted(tally: Tally, evidence: Evidence) -> None:
     """Renewals and progress that were accepted: none that was asked for after the claim had ended for certain."""
-    told = _told_ends(evidence)
+    reported = _told_ends(evidence)
     over: dict[tuple[str, str], tuple[int, Change]] = {}
     for job_id, changes in evidence.by_job.items():
         for place, change in enumerate(changes):
             if change.token_before is not None and (change.after != "running" or change.token != change.token_before):
                 # What its own worker settled is not taken from it: the transaction may be open meanwhile.
                 own = change.token == change.token_before
-                by = stood_by(changes, place, [] if own else told[job_id, change.after])
+                by = stood_by(changes, place, [] if own else reported[job_id, change.after])
                 over.setdefault((job_id, change.token_before), (by, change))
     for note in evidence.noted("accepted"):
         for job_id, token in note.facts["claims"]:
@@ -129,18 +129,18 @@ def _check_accepted(tally: Tally, evidence: Evidence) -> None:
 
 def _told_ends(evidence: Evidence) -> dict[tuple[str, str | None], list[int]]:
     """When those who cancelled, completed or deleted a job were told so."""
-    told: dict[tuple[str, str | None], list[int]] = defaultdict(list)
+    reported: dict[tuple[str, str | None], list[int]] = defaultdict(list)
     for call in evidence.called("cancel", "complete", "delete"):
         if call.outcome != "ok" or call.ended is None:
             continue
         if call.op == "complete":
-            told[call.facts.get("job", call.args["chain"]), "completed"].append(call.ended)
+            reported[call.facts.get("job", call.args["chain"]), "completed"].append(call.ended)
             continue
         status = None if call.op == "delete" else "cancelled"
         for chain in [call.args["chain"]] if call.op == "cancel" else call.facts.get("deleted", call.args["chains"]):
             for job_id in {change.id for change in evidence.by_chain.get(chain, [])}:
-                told[job_id, status].append(call.ended)
-    return told
+                reported[job_id, status].append(call.ended)
+    return reported
 
 
 def _check_leases(tally: Tally, evidence: Evidence) -> None:
@@ -151,8 +151,8 @@ def _check_leases(tally: Tally, evidence: Evidence) -> None:
         appeared = change.before != "running" and change.token is not None and change.token != change.token_before
         if change.leased_until is not None or appeared:
             what = "got a token" if appeared else "was leased"
-            told = f"{change.id}: {what} while it was {change.after}: {story(evidence.by_job[change.id])}"
-            tally.broken(told, by_audit=True)
+            reported = f"{change.id}: {what} while it was {change.after}: {story(evidence.by_job[change.id])}"
+            tally.broken(reported, by_audit=True)
 
 
 def attempts_count(evidence: Evidence) -> Tally:
@@ -220,8 +220,8 @@ def recovery(evidence: Evidence) -> Tally:
             waited = (change.at - change.leased_before - evidence.unattended(change.leased_before, change.at)) / 1e6
             late += [waited] if is_reap(change) else []
             how = "taken back" if is_reap(change) else f"{change.after or 'deleted'} and never taken back"
-            told = f"{change.id}: {how} {waited:.1f} s after its lease, bound {bound:g} s"
-            tally.expect_soon(evidence.facts.timely, waited <= bound, told)
+            reported = f"{change.id}: {how} {waited:.1f} s after its lease, bound {bound:g} s"
+            tally.expect_soon(evidence.facts.timely, waited <= bound, reported)
     for job_id, changes in evidence.by_job.items():
         last = changes[-1]
         if last.after == "running":

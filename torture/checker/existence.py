@@ -33,7 +33,7 @@ def no_lost_job(evidence: Evidence) -> Tally:
             for asked, found, duplicate in zip(ids, call.facts["found"], call.facts["deduplicated"], strict=True):
                 there = found in evidence.rows or (found in created and found in removed)
                 tally.expect(
-                    there, f"acknowledged start of {found} (asked as {asked}) is gone: {_tell(evidence, found)}"
+                    there, f"acknowledged start of {found} (asked as {asked}) is gone: {_emit(evidence, found)}"
                 )
                 if found != asked and not duplicate:
                     tally.broken(f"start of {asked} was told that it made {found}")
@@ -72,8 +72,8 @@ def no_phantom(evidence: Evidence) -> Tally:
         if change.index:
             before = by_place.get((change.chain, change.index - 1))
             done = before is not None and any(each.after == "completed" for each in evidence.by_job[before])
-            told = f"{change.id} is step {change.index} of {change.chain} without a completed predecessor"
-            tally.expect(done, told, by_audit=True)
+            reported = f"{change.id} is step {change.index} of {change.chain} without a completed predecessor"
+            tally.expect(done, reported, by_audit=True)
         elif change.type == "effect":
             parent = parent_of(change)
             done = any(each.after == "completed" for each in evidence.by_job.get(parent, []))
@@ -118,8 +118,8 @@ def one_end(evidence: Evidence) -> Tally:
         reopened = 0
         for before, after in zip([None, *changes], changes, strict=False):
             if not _follows(before, after):
-                told = f"{job_id}: a change does not begin where the one before ended: {story(changes)}"
-                tally.broken(told, by_audit=True)
+                reported = f"{job_id}: a change does not begin where the one before ended: {story(changes)}"
+                tally.broken(reported, by_audit=True)
             if after.after is not None and after.before != after.after and after.after not in LEGAL[after.before]:
                 tally.broken(f"{job_id}: {after.before} became {after.after}: {story(changes)}", by_audit=True)
             if after.before == after.after and after.before in FINISHED and _rewritten(after):
@@ -152,5 +152,5 @@ def _follows(before: Change | None, after: Change) -> bool:
     return after.before == (None if before is None else before.after)
 
 
-def _tell(evidence: Evidence, job_id: str) -> str:
+def _emit(evidence: Evidence, job_id: str) -> str:
     return story(evidence.by_job.get(job_id, [])) or "it was never written"

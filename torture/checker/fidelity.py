@@ -19,7 +19,7 @@ def payloads_exact(evidence: Evidence) -> Tally:
             tally.expect(call.facts["equal"], f"{value} came back as {call.facts['got']}")
             met.add(value)
         elif call.outcome == "fail" and not _bad_luck(evidence, call):
-            tally.expect(False, f"{value} was met with {call.facts.get('error')}: {_tell(evidence, call)}")
+            tally.expect(False, f"{value} was met with {call.facts.get('error')}: {_emit(evidence, call)}")
     for call in evidence.called("refuse"):
         if call.outcome == "ok":
             tally.expect(
@@ -45,5 +45,5 @@ def _bad_luck(evidence: Evidence, call: Call) -> bool:
     return call.facts.get("error") == "WaitTimeout" or (bool(ended) and is_reap(ended[-1]))
 
 
-def _tell(evidence: Evidence, call: Call) -> str:
+def _emit(evidence: Evidence, call: Call) -> str:
     return story(evidence.by_chain.get(call.args.get("chain", ""), []))

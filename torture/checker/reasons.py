@@ -21,20 +21,20 @@ def check_reasons(tally: Tally, evidence: Evidence) -> None:
         if change.token_before is not None and (change.after != "running" or change.token != change.token_before):
             ended.setdefault((change.id, change.token_before), change.at)
     troubles = [(note.process, note.at) for note in evidence.noted("event") if note.facts["kind"] == "store_error"]
-    told = 0
+    reported = 0
     wrong: list[str] = []
     for note in evidence.noted("aborted"):
         job_id, token, reason = note.facts["job"], note.facts["token"], note.facts["reason"]
         if ended.get((job_id, token), note.at) >= note.at or reason in ("shutdown", "timeout"):
             continue
         if reason != "error":
-            told += 1
+            reported += 1
         elif not evidence.away(note.at - BEFORE, note.at) and not any(
             process == note.process and abs(at - note.at) < BEFORE for process, at in troubles
         ):
             wrong.append(f"{job_id}: the handler of {token[:6]} was aborted with 'error' after its claim had ended")
-    tally.counts["aborted with the reason"] = told
+    tally.counts["aborted with the reason"] = reported
     tally.counts["aborted without the reason"] = len(wrong)
-    if evidence.facts.timely and len(wrong) >= FEWEST and len(wrong) > told:
+    if evidence.facts.timely and len(wrong) >= FEWEST and len(wrong) > reported:
         for each in wrong:
             tally.broken(each)

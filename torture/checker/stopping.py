@@ -35,7 +35,7 @@ def check_stopping(tally: Tally, evidence: Evidence) -> list[float]:
     for change in evidence.changes:
         if is_claim(change) and change.worker is not None:
             claims[change.worker].append((change.at, change.id))
-    heard = {note.process: note.at for note in evidence.noted("event") if note.facts["kind"] == "worker_stopping"}
+    received = {note.process: note.at for note in evidence.noted("event") if note.facts["kind"] == "worker_stopping"}
     doubts: dict[str, list[int]] = defaultdict(list)
     for note in evidence.noted("failpoint"):
         doubts[note.process].append(note.at)
@@ -47,7 +47,7 @@ def check_stopping(tally: Tally, evidence: Evidence) -> list[float]:
     ends: list[float] = []
     for note in orders:
         asked, worker = note.facts["asked"], note.facts["worker"]
-        _check_claims(tally, evidence, note, heard.get(worker), claims[worker])
+        _check_claims(tally, evidence, note, received.get(worker), claims[worker])
         if note.facts["code"] in KILLED:
             continue
         if note.facts["code"] != 0:
@@ -55,7 +55,7 @@ def check_stopping(tally: Tally, evidence: Evidence) -> list[float]:
             continue
         if _harmed(evidence, doubts[worker], asked, note.at):
             continue  # whom a failpoint freezes, or no store answers, ends late
-        ends.append(_check_end(tally, evidence, note, heard.get(worker)))
+        ends.append(_check_end(tally, evidence, note, received.get(worker)))
         tally.opportunities += any(_held(evidence, job_id, worker, asked) for _, job_id in claims[worker])
         # A claim whose answer never came is one that it does not know of.
         unsure = _harmed(evidence, doubts[worker], asked - round(evidence.facts.lease * 1e6), note.at)
@@ -66,26 +66,28 @@ def check_stopping(tally: Tally, evidence: Evidence) -> list[float]:
     return ends
 
 
-def _check_claims(tally: Tally, evidence: Evidence, exit: Note, heard: int | None, claims: Claims) -> None:
+def _check_claims(tally: Tally, evidence: Evidence, exit: Note, received: int | None, claims: Claims) -> None:
     """It hears the order soon, and from then on claims nothing, but what lay about in a store that did not answer."""
     asked, worker = exit.facts["asked"], exit.facts["worker"]
     deafest = round((BLOCKED * evidence.facts.lease + evidence.facts.slack) * 1e6)
-    known = exit.at if heard is None else heard
+    known = exit.at if received is None else received
     deaf = known - asked - evidence.still(worker, asked, known)
-    if deaf > deafest and (heard is not None or any(at > asked + deafest for at, _ in claims)):
+    if deaf > deafest and (received is not None or any(at > asked + deafest for at, _ in claims)):
         _late(tally, evidence, f"{worker} heard only after {deaf / 1e6:.1f} s that it was to stop")
-    if heard is None:
+    if received is None:
         return
     for at, job_id in claims:
-        if at > heard + TICK and not evidence.away(heard - UNANSWERED, at):
-            passing = at <= heard + ROUND_TRIP + evidence.still(worker, heard, at)
+        if at > received + TICK and not evidence.away(received - UNANSWERED, at):
+            passing = at <= received + ROUND_TRIP + evidence.still(worker, received, at)
             if not passing or not _given_back(evidence, job_id, worker):
-                tally.broken(f"{worker} claimed {job_id} {(at - heard) / 1e6:.3f} s after it knew that it was to stop")
+                tally.broken(
+                    f"{worker} claimed {job_id} {(at - received) / 1e6:.3f} s after it knew that it was to stop"
+                )
 
 
-def _check_end(tally: Tally, evidence: Evidence, exit: Note, heard: int | None) -> float:
+def _check_end(tally: Tally, evidence: Evidence, exit: Note, received: int | None) -> float:
     """It is gone within the grace that it gives to what it runs."""
-    worker, begun = exit.facts["worker"], exit.facts["asked"] if heard is None else heard
+    worker, begun = exit.facts["worker"], exit.facts["asked"] if received is None else received
     took = (exit.at - begun - evidence.still(worker, begun, exit.at)) / 1e6
     bound = evidence.facts.grace + evidence.facts.slack
     if took > bound:
@@ -97,9 +99,9 @@ def _harmed(evidence: Evidence, failpoints: list[int], begun: int, ended: int) -
     return any(at > begun for at in failpoints) or evidence.away(begun, ended) > 0
 
 
-def _late(tally: Tally, evidence: Evidence, told: str) -> None:
+def _late(tally: Tally, evidence: Evidence, reported: str) -> None:
     if evidence.facts.timely:
-        tally.broken(told)
+        tally.broken(reported)
     else:
         tally.counts["late"] = tally.counts.get("late", 0) + 1
 

@@ -45,8 +45,8 @@ def _check_together(tally: Tally, evidence: Evidence, changes: list[Change]) -> 
         if change.before is None and change.index:
             before = completed.get(change.index - 1)
             together = before is not None and _together(evidence, before, change)
-            told = f"chain {change.chain}: step {change.index} was not written with the end of the one before"
-            tally.expect(together, f"{told}: {story(changes)}", by_audit=True)
+            reported = f"chain {change.chain}: step {change.index} was not written with the end of the one before"
+            tally.expect(together, f"{reported}: {story(changes)}", by_audit=True)
 
 
 def _together(evidence: Evidence, end: Change, other: Change) -> bool:
@@ -114,8 +114,8 @@ def _check_let_go(tally: Tally, evidence: Evidence, chains: list[str], changes: 
         let_go = change.before == "blocked" and change.after in ("pending", "failed")
         causes = ended + born if change.after == "failed" else ended
         if let_go and not any(_together(evidence, cause, change) for cause in causes):
-            told = f"{change.id} became {change.after} apart from the end of its blockers: {story(changes)}"
-            tally.broken(told, by_audit=True)
+            reported = f"{change.id} became {change.after} apart from the end of its blockers: {story(changes)}"
+            tally.broken(reported, by_audit=True)
 
 
 def _completion(changes: list[Change]) -> Change | None:

@@ -15,8 +15,8 @@ LONGEST_OPEN = 10_000_000
 
 def story(changes: Iterable[Change]) -> str:
     """The transitions of a job, renewals left out."""
-    told = [change for change in changes if change.before != change.after or change.token_before != change.token]
-    return " ".join(_step(change) for change in told[-12:])
+    reported = [change for change in changes if change.before != change.after or change.token_before != change.token]
+    return " ".join(_step(change) for change in reported[-12:])
 
 
 def _step(change: Change) -> str:
@@ -53,14 +53,14 @@ def parent_of(change: Change) -> str:
     return (change.key or "").partition("|")[0]
 
 
-def stood_by(changes: Sequence[Change], place: int, told: Iterable[int] = ()) -> int:
+def stood_by(changes: Sequence[Change], place: int, reported: Iterable[int] = ()) -> int:
     """When a change of a job had committed for certain: the audit knows only when it was written.
 
     Somebody was told so, or another transaction changed the same row, or no transaction stays open for that long.
     """
     change = changes[place]
     others = (each.at for each in changes[place + 1 :] if _is_of_another(each, change))
-    known = [moment for moment in told if moment >= change.at]
+    known = [moment for moment in reported if moment >= change.at]
     return min([change.at + LONGEST_OPEN, *known, *islice(others, 1)])
 
 

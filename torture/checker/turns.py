@@ -70,15 +70,15 @@ def check_turns(tally: Tally, evidence: Evidence) -> list[float]:
                 if waited > LONG:
                     overtaken = sum(other > place for other in counting[excuses].claimed(due, change.at))
                     most = max(most, overtaken)
-                told = (
+                reported = (
                     f"{job_id}: due for {waited:.1f} s, bound {bound:g} s, overtaken by {overtaken}: {story(changes)}"
                 )
                 in_turn = waited <= bound and overtaken <= MOST_OVERTAKEN
                 if is_claim(change):
                     waits.append(waited)
-                    tally.expect_soon(evidence.facts.timely, in_turn, told)
+                    tally.expect_soon(evidence.facts.timely, in_turn, reported)
                 elif not in_turn and evidence.facts.timely:
-                    tally.broken(told)
+                    tally.broken(reported)
                 due = None
             if change.after == "pending" and (change.before != "pending" or _moved(change)):
                 due = max(change.at, change.scheduled_at or 0)

@@ -104,8 +104,8 @@ def bounded(evidence: Evidence) -> Tally:
         # Those of a supervisor give no sign of life.
         started = sum(note.facts["kind"] == "process_started" for note in evidence.noted("supervisor"))
         limit = CONNECTIONS_EACH * (len(evidence.lives) + started) + CONNECTIONS_A_SECOND * lived
-        told = f"{made} connections made by {len(evidence.lives)} processes in {lived:.0f} s of their lives"
-        tally.expect(made <= limit, f"{told}, limit {limit:.0f}")
+        reported = f"{made} connections made by {len(evidence.lives)} processes in {lived:.0f} s of their lives"
+        tally.expect(made <= limit, f"{reported}, limit {limit:.0f}")
         tally.counts["most connections made in a second of a process"] = round(made / lived, 2) if lived else 0
     if evidence.facts.timely and largest < LARGE_ERROR:
         tally.opportunities = 0  # a long run has errors of which only a part is kept
@@ -119,9 +119,9 @@ def _check_claims(tally: Tally, evidence: Evidence) -> None:
     # One that is not answered is made again under its token: where the audit names transactions, each counts by itself.
     taken = Counter((claim.token, claim.tx, claim.worker) for claim in evidence.changes if is_claim(claim))
     for (token, _, worker), number in taken.items():
-        told = f"{worker} claimed {number} jobs at once under {token}, and runs {evidence.facts.concurrency}"
+        reported = f"{worker} claimed {number} jobs at once under {token}, and runs {evidence.facts.concurrency}"
         if number > evidence.facts.concurrency:
-            tally.broken(told, by_audit=True)
+            tally.broken(reported, by_audit=True)
     # One that took fewer found no more: it could not have taken too many.
     tally.opportunities += sum(number >= evidence.facts.concurrency for number in taken.values())
     tally.counts["most claimed at once"] = max(taken.values(), default=0)
@@ -139,8 +139,8 @@ def conservation(evidence: Evidence) -> Tally:
     )
     counted = Counter(row.status for row in evidence.facts.rows)
     for status in {*counted, *evidence.facts.stats}:
-        told = evidence.facts.stats.get(status, 0)
-        tally.expect(told == counted[status], f"{told} {status} by the statistics, {counted[status]} listed")
+        reported = evidence.facts.stats.get(status, 0)
+        tally.expect(reported == counted[status], f"{reported} {status} by the statistics, {counted[status]} listed")
     check_snapshots(tally, evidence)
     return tally
 

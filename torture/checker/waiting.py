@@ -15,7 +15,7 @@ from torture.evidence import Evidence
 from torture.history import Call
 
 LOOK_WITHOUT_WAKEUP = 5.0
-"""Seconds between two looks of a waiter that hears nothing (holdfast.waiting.POLL)."""
+"""Seconds between two looks of a waiter that hears nothing (holdfast.client.waiting.POLL)."""
 
 SENT = 1_000_000
 """Microseconds in which a process that goes on has sent what it meant to send."""
@@ -45,7 +45,7 @@ class Wait(NamedTuple):
         return not evidence.stood_still(self.teller, self.knew, min(self.answered, self.knew + SENT))
 
 
-def told_waits(evidence: Evidence) -> Iterator[Wait]:
+def reported_waits(evidence: Evidence) -> Iterator[Wait]:
     """Those that were told of an end that had been written by then."""
     settled = {
         (note.process, note.facts["job"]): note.at for note in evidence.noted("settled") if note.facts["written"]
@@ -55,10 +55,10 @@ def told_waits(evidence: Evidence) -> Iterator[Wait]:
         if call.outcome == "ok":
             meddling[call.args["chain"]].append(call)
     for call in evidence.called("wait"):
-        told, chain = call.facts.get("status"), call.args["chain"]
-        if call.outcome != "ok" or call.ended is None or told not in FINISHED:
+        reported, chain = call.facts.get("status"), call.args["chain"]
+        if call.outcome != "ok" or call.ended is None or reported not in FINISHED:
             continue
-        known = [each for each in evidence.by_chain.get(chain, []) if ends(each) and each.after == told]
+        known = [each for each in evidence.by_chain.get(chain, []) if ends(each) and each.after == reported]
         known = [each for each in known if each.at <= call.ended + TICK]
         if not known:
             continue
@@ -76,7 +76,7 @@ def waiters_wake(evidence: Evidence) -> Tally:
     timely, bound = evidence.facts.timely, LOOK_WITHOUT_WAKEUP + evidence.facts.slack
     _check_ends(tally, evidence)
     for call in evidence.called("wait"):
-        chain, told = call.args["chain"], call.facts.get("status")
+        chain, reported = call.args["chain"], call.facts.get("status")
         changes = evidence.by_chain.get(chain, [])
         if call.outcome == "fail":
             tally.expect(False, f"waiter of {chain} was met with {call.facts.get('error')}: {story(changes)}")
@@ -84,10 +84,10 @@ def waiters_wake(evidence: Evidence) -> Tally:
             _check_unanswered(tally, evidence, call)
         elif call.outcome != "ok":
             continue
-        elif told in FINISHED:
-            match = [each for each in changes if ends(each) and each.after == told]
-            tally.expect(by_then(call, match), f"waiter of {chain} was told {told}: {story(changes)}")
-        elif told == "timeout":
+        elif reported in FINISHED:
+            match = [each for each in changes if ends(each) and each.after == reported]
+            tally.expect(by_then(call, match), f"waiter of {chain} was told {reported}: {story(changes)}")
+        elif reported == "timeout":
             end = _last_end(evidence, chain)
             slept = 0.0 if end is None else _waited(evidence, call, end)
             tally.expect_soon(timely, slept <= bound, f"waiter of {chain} gave up {slept:.1f} s after it had ended")
@@ -105,25 +105,25 @@ def _check_unanswered(tally: Tally, evidence: Evidence, call: Call) -> None:
     over = (last - call.begun - evidence.still(call.process, call.begun, last)) / 1e6 - call.args["timeout"]
     bound = LOOK_WITHOUT_WAKEUP + evidence.facts.slack
     if over > bound:
-        told = f"waiter of {call.args['chain']} never returned, {over:.1f} s after its own time"
-        tally.expect_soon(evidence.facts.timely, False, told)
+        reported = f"waiter of {call.args['chain']} never returned, {over:.1f} s after its own time"
+        tally.expect_soon(evidence.facts.timely, False, reported)
 
 
 def _check_ends(tally: Tally, evidence: Evidence) -> None:
     """Soon: at once where a wake-up came, after a look where none did. All are given the same output."""
     late: dict[bool, list[float]] = {False: [], True: []}
     results = _results(evidence)
-    for wait in told_waits(evidence):
+    for wait in reported_waits(evidence):
         call, chain = wait.call, wait.end.chain
         waited = _waited(evidence, call, wait.end.at)
         late[wait.deaf].append(waited)
         bound = LOOK_WITHOUT_WAKEUP + evidence.facts.slack
-        told = f"waiter of {chain} was told {waited:.1f} s after it ended, bound {bound:g} s"
-        tally.expect_soon(evidence.facts.timely, waited <= bound, told)
+        reported = f"waiter of {chain} was told {waited:.1f} s after it ended, bound {bound:g} s"
+        tally.expect_soon(evidence.facts.timely, waited <= bound, reported)
         if not wait.deaf and wait.hinted(evidence):
             since = _waited(evidence, call, max(wait.end.at, wait.knew or 0))
-            told = f"waiter of {chain} was told {since:.1f} s after a wake-up was sent for it"
-            tally.expect_soon(evidence.facts.timely, since <= evidence.facts.slack, told)
+            reported = f"waiter of {chain} was told {since:.1f} s after a wake-up was sent for it"
+            tally.expect_soon(evidence.facts.timely, since <= evidence.facts.slack, reported)
         output, kept = call.facts.get("output"), results.get(chain)
         if wait.end.after == "completed" and output is not None and chain in results:
             tally.expect(output == kept, f"waiter of {chain} was given {output!r}, its result is {kept!r}")

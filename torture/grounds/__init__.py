@@ -6,31 +6,31 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from torture.grounds.ground import Ground
+from torture.grounds.harness import Harness
 
 
-def _sqlite(folder: Path, durability: str) -> AbstractContextManager[Ground]:
-    from torture.grounds.sqlite import sqlite_ground
+def _sqlite(folder: Path, durability: str) -> AbstractContextManager[Harness]:
+    from torture.grounds.sqlite import sqlite_harness
 
-    return sqlite_ground(folder, durability)
-
-
-def _postgres(folder: Path, durability: str) -> AbstractContextManager[Ground]:
-    from torture.grounds.postgres import postgres_ground
-
-    return postgres_ground(folder, durability)
+    return sqlite_harness(folder, durability)
 
 
-def _redis(folder: Path, durability: str) -> AbstractContextManager[Ground]:
-    from torture.grounds.redis import redis_ground
+def _postgres(folder: Path, durability: str) -> AbstractContextManager[Harness]:
+    from torture.grounds.postgres import postgres_harness
 
-    return redis_ground(folder, durability)
+    return postgres_harness(folder, durability)
 
 
-GROUNDS: dict[str, Callable[[Path, str], AbstractContextManager[Ground]]] = {
+def _redis(folder: Path, durability: str) -> AbstractContextManager[Harness]:
+    from torture.grounds.redis import redis_harness
+
+    return redis_harness(folder, durability)
+
+
+GROUNDS: dict[str, Callable[[Path, str], AbstractContextManager[Harness]]] = {
     "sqlite": _sqlite,
     "postgres": _postgres,
     "redis": _redis,
 }
 
-__all__ = ["GROUNDS", "Ground"]
+__all__ = ["GROUNDS", "Harness"]

@@ -53,8 +53,8 @@ class Disk:
         if self._filler.exists():  # it was cut already; what was let go of since is taken again
             return self._top_up()
         for _ in range(50):
-            told = os.statvfs(self.path)
-            if self._resize((told.f_blocks - told.f_bfree) * told.f_frsize + LEFT):
+            reported = os.statvfs(self.path)
+            if self._resize((reported.f_blocks - reported.f_bfree) * reported.f_frsize + LEFT):
                 return self._top_up()
         return False
 

@@ -41,7 +41,7 @@ def is_stopped(pid: int) -> bool:
         return True
 
 
-def connections_told(held: dict[int, int], *, served: int, allowed: int) -> dict[str, Any]:
+def connections_reported(held: dict[int, int], *, served: int, allowed: int) -> dict[str, Any]:
     """What processes hold of a server, beside what it serves and what one of them may have."""
     most = max(held.values(), default=0)
     return {

@@ -17,7 +17,7 @@ from tests.servers.postgres import START_SECONDS, Postgres, running_postgres
 from torture.audit import COLUMNS, Change
 from torture.grounds import holding
 from torture.grounds.disk import Disk, limited, own_disk
-from torture.grounds.ground import AT_ONCE, Fault, Ground, settled
+from torture.grounds.harness import AT_ONCE, Fault, Harness, settled
 from torture.grounds.host_loss import lose_host
 from torture.grounds.proxied import proxy_faults
 from torture.grounds.sqlite import audited
@@ -61,7 +61,7 @@ create trigger torture after insert or update or delete on holdfast.job for each
 """  # noqa: S608 - our own columns
 
 
-class PostgresGround(Ground):
+class PostgresGround(Harness):
     """A server that can be crashed, its connections killed, the way to it cut."""
 
     def __init__(self, server: Postgres, proxy: Proxy, disk: Disk | None) -> None:
@@ -116,7 +116,7 @@ class PostgresGround(Ground):
             "select pg_terminate_backend(pid) from pg_stat_activity"
             " where pid <> pg_backend_pid() and backend_type = 'client backend' and random() < 0.5"
         )
-        return any(told for (told,) in ended)
+        return any(reported for (reported,) in ended)
 
     def _restart(self, how: Signals, seconds: float) -> bool:
         """Stop the server and start it again. Without its first process, all others notice, each when it looks."""
@@ -197,8 +197,8 @@ class PostgresGround(Ground):
             " and state_change < clock_timestamp() - interval '1 second')"
             " from pg_stat_activity where backend_type = 'client backend' and client_addr is not null"
         )
-        told = holding.connections_told(held, served=served, allowed=OF_A_PROCESS)
-        return {**told, "left: idle in transaction at rest": idle}
+        reported = holding.connections_reported(held, served=served, allowed=OF_A_PROCESS)
+        return {**reported, "left: idle in transaction at rest": idle}
 
     def leaks(self) -> dict[str, Any]:
         waiting = (
@@ -233,7 +233,7 @@ class PostgresGround(Ground):
 
 
 @contextmanager
-def postgres_ground(folder: Path, durability: str) -> Generator[Ground]:
+def postgres_harness(folder: Path, durability: str) -> Generator[Harness]:
     with (
         own_disk() as disk,
         running_postgres(
@@ -245,8 +245,8 @@ def postgres_ground(folder: Path, durability: str) -> Generator[Ground]:
     ):  # fmt: skip
         proxy = Proxy(("127.0.0.1", server.port))
         try:
-            ground = PostgresGround(server, proxy, disk)
-            ground.create()
-            yield ground
+            harness = PostgresGround(server, proxy, disk)
+            harness.create()
+            yield harness
         finally:
             proxy.close()

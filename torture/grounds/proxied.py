@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from torture.grounds.ground import AT_ONCE, Fault
+from torture.grounds.harness import AT_ONCE, Fault
 from torture.proxy import Mode, Proxy
 
 DEADLINE = 5.0

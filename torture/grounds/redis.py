@@ -14,14 +14,14 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from holdfast.stores.redis.links import AT_ONCE as AT_ONCE_ASYNC
-from holdfast.stores.redis.links import IDLE_KEPT
+from holdfast.stores.redis.connection.connection_pool import AT_ONCE as AT_ONCE_ASYNC
+from holdfast.stores.redis.connection.connection_pool import IDLE_KEPT
 from tests.servers.redis import RedisServer, run_redis
 from torture import lua_audit
 from torture.audit import Change
 from torture.grounds import holding
 from torture.grounds.disk import Disk, limited, own_disk
-from torture.grounds.ground import AT_ONCE, Fault, Ground, settled
+from torture.grounds.harness import AT_ONCE, Fault, Harness, settled
 from torture.grounds.proxied import proxy_faults
 from torture.proxy import Proxy
 
@@ -30,7 +30,7 @@ OF_A_PROCESS = AT_ONCE_ASYNC + IDLE_KEPT + 2
 """As many as talk at once, those that threads keep, one that listens and one that tells."""
 
 
-class RedisGround(Ground):
+class RedisHarness(Harness):
     """A server that can be killed, its scripts forgotten, the way to it cut."""
 
     transactional = False
@@ -136,7 +136,7 @@ class RedisGround(Ground):
         held = holding.connections(pids, self.proxy.port)
         with self.server.connect() as client:
             served = sum(each["flags"] in ("N", "P") and each["addr"][0] != "/" for each in client.client_list())
-        return holding.connections_told(held, served=served, allowed=OF_A_PROCESS)
+        return holding.connections_reported(held, served=served, allowed=OF_A_PROCESS)
 
     def leaks(self) -> dict[str, Any]:
         deadline = time.monotonic() + 3
@@ -160,11 +160,11 @@ class RedisGround(Ground):
 
 
 @contextmanager
-def redis_ground(folder: Path, durability: str) -> Generator[Ground]:
+def redis_harness(folder: Path, durability: str) -> Generator[Harness]:
     if durability:
-        from torture.grounds.weaker_redis import weaker_ground
+        from torture.grounds.weaker_redis import weaker_harness
 
-        with weaker_ground(folder, durability) as weaker:
+        with weaker_harness(folder, durability) as weaker:
             yield weaker
         return
     with (
@@ -175,7 +175,7 @@ def redis_ground(folder: Path, durability: str) -> Generator[Ground]:
     ):
         proxy = Proxy(("127.0.0.1", server.port))
         try:
-            yield RedisGround(server, proxy, disk)
+            yield RedisHarness(server, proxy, disk)
         finally:
             proxy.close()
 

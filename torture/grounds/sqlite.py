@@ -13,7 +13,7 @@ from holdfast import SyncClient
 from torture.audit import COLUMNS, Change
 from torture.grounds import holding
 from torture.grounds.disk import Disk, own_disk
-from torture.grounds.ground import AT_ONCE, Fault, Ground, settled
+from torture.grounds.harness import AT_ONCE, Fault, Harness, settled
 
 _NOW = "cast((julianday('now') - 2440587.5) * 86400000000 as integer)"
 _AUDITED = {
@@ -51,7 +51,7 @@ def _trigger(event: str, row: str, old: str | None, new: str | None) -> str:
     return f"create trigger torture_{event} after {event} on holdfast_job begin {note}; end"
 
 
-class SqliteGround(Ground):
+class SqliteGround(Harness):
     """A file, on a disk of its own where the machine allows it."""
 
     own_clock = False
@@ -181,10 +181,10 @@ class SqliteGround(Ground):
 
 
 @contextmanager
-def sqlite_ground(folder: Path, durability: str) -> Generator[Ground]:
+def sqlite_harness(folder: Path, durability: str) -> Generator[Harness]:
     with own_disk() as disk:
         where = disk.path if disk is not None else folder / "disk"
         where.mkdir(exist_ok=True)
-        ground = SqliteGround(where, disk)
-        ground.create()
-        yield ground
+        harness = SqliteGround(where, disk)
+        harness.create()
+        yield harness

@@ -10,9 +10,9 @@ from pathlib import Path
 from signal import SIGKILL
 
 from tests.servers.redis import RedisServer, run_redis, until
-from torture.grounds.ground import Fault, Ground
+from torture.grounds.harness import Fault, Harness
 from torture.grounds.power import environment, lose_unflushed, shim
-from torture.grounds.redis import NAMESPACE, RedisGround, append_only_files, free_port
+from torture.grounds.redis import NAMESPACE, RedisHarness, append_only_files, free_port
 from torture.proxy import Proxy
 
 LAG = 0.5
@@ -27,7 +27,7 @@ MODES: dict[str, dict[str, str]] = {
 }
 
 
-class WeakerRedis(RedisGround):
+class WeakerRedis(RedisHarness):
     """A server by itself whose process is killed, or whose machine loses power."""
 
     def __init__(self, server: RedisServer, proxy: Proxy, flushed: Path | None) -> None:
@@ -49,7 +49,7 @@ class WeakerRedis(RedisGround):
         return True
 
 
-class ReplicatedRedis(RedisGround):
+class ReplicatedRedis(RedisHarness):
     """A primary that dies, and a replica that is promoted with what it has heard so far."""
 
     def __init__(self, server: RedisServer, replica: RedisServer, proxy: Proxy, *, link: Proxy) -> None:
@@ -87,7 +87,7 @@ class ReplicatedRedis(RedisGround):
 
 
 @contextmanager
-def weaker_ground(folder: Path, durability: str) -> Generator[Ground]:
+def weaker_harness(folder: Path, durability: str) -> Generator[Harness]:
     """A ground whose server is set up in this mode."""
     settings = {**MODES[durability], "auto_aof_rewrite_percentage": "0", "repl_diskless_sync_delay": "0"}
     with ExitStack() as stack:
@@ -98,14 +98,14 @@ def weaker_ground(folder: Path, durability: str) -> Generator[Ground]:
             replica = stack.enter_context(run_redis(port=free_port(), where=None, product="redis", **settings))
             link = Proxy(("127.0.0.1", server.port))
             stack.callback(link.close)
-            ground: RedisGround = ReplicatedRedis(server, replica, proxy, link=link)
+            harness: RedisHarness = ReplicatedRedis(server, replica, proxy, link=link)
             if durability.startswith("lagging"):
                 link.delay, link.mode = LAG, "delay"
         else:
             flushed = _watch_flushes(server, folder) if settings["appendonly"] == "yes" else None
-            ground = WeakerRedis(server, proxy, flushed)
-        ground.durability = durability
-        yield ground
+            harness = WeakerRedis(server, proxy, flushed)
+        harness.durability = durability
+        yield harness
 
 
 def _watch_flushes(server: RedisServer, folder: Path) -> Path | None:

@@ -8,13 +8,13 @@ MUTANTS: dict[str, Mutant] = {
     "payloads without limit": Mutant(
         "the limit of a payload's size",
         (28,),
-        everywhere=(Edit("holdfast.payload", "    if len(payload) > limit:\n", "    if False:\n"),),
+        everywhere=(Edit("holdfast.codec.payload", "    if len(payload) > limit:\n", "    if False:\n"),),
         favour=("odd",),
     ),
     "errors stored whole": Mutant(
         "the limit of an error's length",
         (28,),
-        everywhere=(Edit("holdfast.failure", "    if len(text) <= limit:\n", "    if True:\n"),),
+        everywhere=(Edit("holdfast.core.failure", "    if len(text) <= limit:\n", "    if True:\n"),),
         favour=("start_vague",),
     ),
     "count a batch as one": Mutant(

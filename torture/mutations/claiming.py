@@ -23,12 +23,14 @@ MUTANTS: dict[str, Mutant] = {
         (28,),
         {
             "memory": (
-                Edit("holdfast.stores.memory.holding", "len(claimed) < op.limit:", "len(claimed) < op.limit + 5:"),
+                Edit("holdfast.stores.memory.attempts", "len(claimed) < op.limit:", "len(claimed) < op.limit + 5:"),
             ),
-            "sqlite": (Edit("holdfast.stores.sqlite.holding", "left = op.limit - len", "left = op.limit + 5 - len"),),
+            "sqlite": (
+                Edit("holdfast.stores.sqlite.verbs.claim", "left = op.limit - len", "left = op.limit + 5 - len"),
+            ),
             "postgres": (
-                Edit("holdfast.stores.postgres.holding", '"limit": op.limit,', '"limit": op.limit + 5,'),
-                Edit("holdfast.stores.postgres.holding", "limit = op.limit - len", "limit = op.limit + 5 - len"),
+                Edit("holdfast.stores.postgres.verbs.claim", '"limit": op.limit,', '"limit": op.limit + 5,'),
+                Edit("holdfast.stores.postgres.verbs.claim", "limit = op.limit - len", "limit = op.limit + 5 - len"),
             ),
             "redis": (Edit("claim.lua", "= op[1], op[2], op[3]", "= op[1], op[2] + 5, op[3]"),),
         },
@@ -45,11 +47,11 @@ MUTANTS: dict[str, Mutant] = {
         (9,),
         {
             "memory": (
-                Edit("holdfast.stores.memory.holding", "scheduled[0][0] <= now:", "scheduled[0][0] <= now + 500000:"),
+                Edit("holdfast.stores.memory.attempts", "scheduled[0][0] <= now:", "scheduled[0][0] <= now + 500000:"),
             ),
             "sqlite": (
                 sqlite("claim_due", "scheduled_at <= :now", "scheduled_at <= :now + 500000"),
-                Edit("holdfast.stores.sqlite.holding", "<= turn.now:", "<= turn.now + 500000:"),
+                Edit("holdfast.stores.sqlite.verbs.claim", "<= turn.now:", "<= turn.now + 500000:"),
             ),
             "postgres": (
                 postgres("claim", "<= (select clock.now from clock)", "<= (select clock.now + 500000 from clock)"),

@@ -10,7 +10,7 @@ _NAIVE_LOOK = (
 )
 
 _LOOK_FIRST = Edit(
-    "holdfast.completing",
+    "holdfast.client.completing",
     "        self._tx: Transaction = self._joined or await self._store.begin()\n"
     "        try:\n"
     "            record = await self._tx.perform(LockChain(self._target.chain_id))\n",
@@ -20,7 +20,7 @@ _LOOK_FIRST = Edit(
     "            pass\n",
 )
 
-_ACCEPT_CYCLES = Edit("holdfast.dependencies", "if blocker == chain_id:", "if False:")
+_ACCEPT_CYCLES = Edit("holdfast.core.dependencies", "if blocker == chain_id:", "if False:")
 
 MUTANTS: dict[str, Mutant] = {
     "continuation apart": Mutant(
@@ -29,14 +29,14 @@ MUTANTS: dict[str, Mutant] = {
         {
             "memory": (
                 Edit(
-                    "holdfast.stores.memory.holding",
+                    "holdfast.stores.memory.attempts",
                     "            if next_job is not None:\n                creating.add",
                     "            if next_job is not None and now % 20:\n                creating.add",
                 ),
             ),
             "sqlite": (
                 Edit(
-                    "holdfast.stores.sqlite.settling",
+                    "holdfast.stores.sqlite.verbs.settle",
                     "            self._continuations.append(next_job)",
                     "            __import__('random').random() < 0.05 or self._continuations.append(next_job)",
                 ),
@@ -84,7 +84,7 @@ MUTANTS: dict[str, Mutant] = {
             ),
             "sqlite": (
                 Edit(
-                    "holdfast.stores.sqlite.chains",
+                    "holdfast.stores.sqlite.verbs.chains",
                     'if left[seq] == 0 and status == "blocked":',
                     'if status == "blocked":',
                 ),
@@ -131,7 +131,7 @@ MUTANTS: dict[str, Mutant] = {
         {
             "memory": (
                 Edit(
-                    "holdfast.stores.memory.completing",
+                    "holdfast.stores.memory.complete",
                     "if job.id != op.job_id or job.status.finished:",
                     "if job.id != op.job_id:",
                 ),
@@ -139,7 +139,7 @@ MUTANTS: dict[str, Mutant] = {
             "sqlite": (
                 _LOOK_FIRST,
                 Edit(
-                    "holdfast.stores.sqlite.completing",
+                    "holdfast.stores.sqlite.verbs.complete",
                     "if job.id != op.job_id or job.status.finished:",
                     "if job.id != op.job_id:",
                 ),
@@ -147,7 +147,7 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (
                 _LOOK_FIRST,
                 Edit(
-                    "holdfast.stores.postgres.completing",
+                    "holdfast.stores.postgres.verbs.complete",
                     "if tail.id != op.job_id or tail.status in FINISHED:",
                     "if tail.id != op.job_id:",
                 ),

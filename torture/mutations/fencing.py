@@ -22,7 +22,7 @@ MUTANTS: dict[str, Mutant] = {
                     "holdfast.stores.memory.state", "is Status.RUNNING and record.token == token", "is Status.RUNNING"
                 ),
             ),
-            "sqlite": (Edit("holdfast.stores.sqlite.settling", " or job.token != token or", " or"),),
+            "sqlite": (Edit("holdfast.stores.sqlite.verbs.settle", " or job.token != token or", " or"),),
             "postgres": (
                 *(postgres(file, _SAME_TOKEN, "") for file in ("settle_completed", "settle_continued", "settle_ended")),
                 Edit("holdfast.stores.postgres.rows", 'case "running" if held_by == token:', 'case "running":'),
@@ -40,14 +40,14 @@ MUTANTS: dict[str, Mutant] = {
         {
             "memory": (
                 Edit(
-                    "holdfast.stores.memory.holding",
+                    "holdfast.stores.memory.attempts",
                     "        if reason := state.lost(job, held.token):\n            lost",
                     '        if reason := state.lost(job, (job and job.token) or ""):\n            lost',
                 ),
             ),
             "sqlite": (
                 Edit(
-                    "holdfast.stores.sqlite.holding",
+                    "holdfast.stores.sqlite.verbs.claim",
                     "lost(holders.get(held.job_id), held.token):\n            answer",
                     'lost(holders.get(held.job_id), holders.get(held.job_id, ("", ""))[1] or ""):\n            answer',
                 ),
@@ -56,7 +56,7 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (
                 postgres("renew", " and asked.token = job.token", ""),
                 Edit(
-                    "holdfast.stores.postgres.holding",
+                    "holdfast.stores.postgres.verbs.claim",
                     "lost(status, token, claim.token):\n                reasons",
                     'lost(status, token, token or ""):\n                reasons',
                 ),
@@ -64,7 +64,9 @@ MUTANTS: dict[str, Mutant] = {
             "redis": (Edit("renew.lua", "lost(job, claim[2])", "lost(job, job and job.token)"),),
         },
         # An attempt that stops itself in time asks for no renewal any more.
-        everywhere=(Edit("holdfast.worker.fencer", 'holding.abort(reasons.get(holding.record.id, "error"))', "pass"),),
+        everywhere=(
+            Edit("holdfast.worker.lease_guard", 'holding.abort(reasons.get(holding.record.id, "error"))', "pass"),
+        ),
         favour=("start_slow",),
         faults=("freeze",),
     ),
@@ -74,11 +76,13 @@ MUTANTS: dict[str, Mutant] = {
         {"sqlite": (), "postgres": ()},
         everywhere=(
             # Attempts that know of their loss end themselves: that would hide what is missing.
-            Edit("holdfast.worker.fencer", 'holding.abort(reasons.get(holding.record.id, "error"))', "pass"),
+            Edit("holdfast.worker.lease_guard", 'holding.abort(reasons.get(holding.record.id, "error"))', "pass"),
             Edit("holdfast.worker.renewer", "holding.abort(reason)", "pass"),
             Edit("holdfast.worker.attempt", "await tx.perform(Guard(self.claim))", "pass"),
             Edit(
-                "holdfast.worker.call", "await (tx.commit() if answer.written else tx.rollback())", "await tx.commit()"
+                "holdfast.worker.handler_call",
+                "await (tx.commit() if answer.written else tx.rollback())",
+                "await tx.commit()",
             ),
         ),
         favour=("start_slow",),
@@ -90,7 +94,7 @@ MUTANTS: dict[str, Mutant] = {
         {
             "sqlite": (
                 Edit(
-                    "holdfast.stores.sqlite.settling",
+                    "holdfast.stores.sqlite.verbs.settle",
                     'job.status != "running" or job.token != token or',
                     'job.status not in ("running", "cancelled") or',
                 ),
@@ -104,7 +108,9 @@ MUTANTS: dict[str, Mutant] = {
                     "\n     where held.status in ('running', 'cancelled')",
                 ),
                 Edit(
-                    "holdfast.stores.postgres.settling", "import SQL, lost\n", f"import SQL, lost as plain\n{_LENIENT}"
+                    "holdfast.stores.postgres.verbs.settle",
+                    "import SQL, lost\n",
+                    f"import SQL, lost as plain\n{_LENIENT}",
                 ),
             ),
             "redis": (

@@ -8,7 +8,7 @@ MUTANTS: dict[str, Mutant] = {
     "waiters that only listen": Mutant(
         "the look at the chain now and then: wake-ups may be lost",
         (18,),
-        everywhere=(Edit("holdfast.waiting", "POLL = 5.0", "POLL = 600.0"),),
+        everywhere=(Edit("holdfast.client.waiting", "POLL = 5.0", "POLL = 600.0"),),
         favour=("request",),
         # Whoever is told late because the store was away proves nothing.
         faults=("kill",),
@@ -17,8 +17,8 @@ MUTANTS: dict[str, Mutant] = {
         "the look at the chain after subscribing: what ended before is not heard",
         (18,),
         everywhere=(
-            Edit("holdfast.waiting", "POLL = 5.0", "POLL = 600.0"),
-            Edit("holdfast.waiting", "look: bool = True) -> Waiting", "look: bool = False) -> Waiting"),
+            Edit("holdfast.client.waiting", "POLL = 5.0", "POLL = 600.0"),
+            Edit("holdfast.client.waiting", "look: bool = True) -> Waiting", "look: bool = False) -> Waiting"),
         ),
         favour=("request",),
         faults=("kill",),
@@ -28,7 +28,9 @@ MUTANTS: dict[str, Mutant] = {
         (10, 23, 30),
         everywhere=(
             Edit(
-                "holdfast.worker.feeder", "return await self._alarm.wait(poll)", "return await self._alarm.wait(3600)"
+                "holdfast.worker.claim_loop",
+                "return await self._alarm.wait(poll)",
+                "return await self._alarm.wait(3600)",
             ),
         ),
         deaf=True,

@@ -31,7 +31,7 @@ MUTANTS: dict[str, Mutant] = {
         (21,),
         everywhere=(
             Edit(
-                "holdfast.interruption",
+                "holdfast.engine.interruption",
                 "\n        and signal.getsignal(signal.SIGINT) is signal.default_int_handler",
                 "",
             ),
@@ -41,7 +41,7 @@ MUTANTS: dict[str, Mutant] = {
         "the question to the store, after a freeze, what became of the jobs",
         (7,),
         everywhere=(
-            Edit("holdfast.worker.fencer", "reasons = self._reasons(expired) if expired else {}", "reasons = {}"),
+            Edit("holdfast.worker.lease_guard", "reasons = self._reasons(expired) if expired else {}", "reasons = {}"),
         ),
         favour=("start_slow",),
         faults=("freeze",),

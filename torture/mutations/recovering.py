@@ -18,7 +18,7 @@ MUTANTS: dict[str, Mutant] = {
         {
             "memory": (
                 Edit(
-                    "holdfast.stores.memory.holding",
+                    "holdfast.stores.memory.attempts",
                     "(job.leased_until or 0) <= now",
                     "(job.leased_until or 0) <= now + 900000",
                 ),
@@ -37,7 +37,9 @@ MUTANTS: dict[str, Mutant] = {
         (10,),
         {
             "postgres": (
-                Edit("holdfast.stores.postgres.holding", "    if passed_over:\n", "    if passed_over and False:\n"),
+                Edit(
+                    "holdfast.stores.postgres.verbs.claim", "    if passed_over:\n", "    if passed_over and False:\n"
+                ),
                 postgres("lock_jobs", "where coalesce(:first::bigint, :first_kept::bigint) is not null", "where false"),
             )
         },
@@ -51,7 +53,9 @@ MUTANTS: dict[str, Mutant] = {
                 Edit("reap.lua", "local again = not job.max_attempts", "local again = true or not job.max_attempts"),
             )
         },
-        everywhere=(Edit("holdfast.lifecycle", "return job.max_attempts in (None, FOR_EVER) or", "return True or"),),
+        everywhere=(
+            Edit("holdfast.core.lifecycle", "return job.max_attempts in (None, FOR_EVER) or", "return True or"),
+        ),
         stores=("sqlite", "postgres", "redis"),
         favour=("start_poison",),
     ),

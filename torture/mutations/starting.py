@@ -11,7 +11,7 @@ MUTANTS: dict[str, Mutant] = {
         {
             "memory": (
                 Edit(
-                    "holdfast.stores.memory.creating",
+                    "holdfast.stores.memory.start",
                     "            chain_id not in job.exclude\n",
                     "            chain_id in job.exclude\n",
                 ),
@@ -39,7 +39,7 @@ MUTANTS: dict[str, Mutant] = {
         {"postgres": ()},
         everywhere=(
             Edit(
-                "holdfast.tx_events",
+                "holdfast.client.tx_events",
                 "answer = await steps.run(joined.perform, call)",
                 "answer = await steps.run(self._store.perform, call)",
             ),
@@ -52,7 +52,7 @@ MUTANTS: dict[str, Mutant] = {
         {
             "sqlite": (
                 Edit(
-                    "holdfast.stores.sqlite.joining",
+                    "holdfast.stores.sqlite.connection.app_transactions",
                     "    return (yield from plan(operation, turn))\n",
                     "    answer = yield from plan(operation, turn)\n"
                     '    yield Statement("commit")\n'
@@ -62,7 +62,7 @@ MUTANTS: dict[str, Mutant] = {
             ),
             "postgres": (
                 Edit(
-                    "holdfast.stores.postgres.joining",
+                    "holdfast.stores.postgres.connection.app_transactions",
                     "answer = yield from plan_of(turn, operation)\n",
                     'answer = yield from plan_of(turn, operation)\n        yield Statement("commit")\n',
                 ),
@@ -75,7 +75,7 @@ MUTANTS: dict[str, Mutant] = {
         (20,),
         everywhere=(
             Edit(
-                "holdfast.starting",
+                "holdfast.client.new_jobs",
                 "bound.input,",
                 'bound.input.replace(b"9007199254740993", b"9007199254740992"),',
             ),

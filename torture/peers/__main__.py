@@ -141,8 +141,8 @@ def main(arguments: list[str]) -> int:
         asyncio.run(import_module(f"torture.peers.{options.work}").work(options.url))
         return 0
     if options.table is not None:
-        told = [json.loads(line) for file in options.table for line in file.read_text().splitlines()]
-        sys.stdout.write("\n".join(map(_row, told)) + "\n")
+        reported = [json.loads(line) for file in options.table for line in file.read_text().splitlines()]
+        sys.stdout.write("\n".join(map(_row, reported)) + "\n")
         return 0
     if options.peer is None:
         parser.error("--peer names whom to compare with")
@@ -153,12 +153,15 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _row(told: dict[str, Any]) -> str:
-    queue = {"ours": "Holdfast", "ours_outside": "Holdfast, outside", "saq": "SAQ"}.get(told["queue"], "Procrastinate")
-    where = {"postgres": "PostgreSQL", "redis": "Redis"}[told["store"]]
-    rest = f"{told['seconds to rest']:g} s" if not told["stuck"] else "never"
-    cells = (f"{queue}, {where}", told["seed"], told["accepted"], f"{told['kills']} / {told['restarts']}", told["lost"],
-             told["duplicated"], told["stuck"], rest)  # fmt: skip
+def _row(reported: dict[str, Any]) -> str:
+    queue = {"ours": "Holdfast", "ours_outside": "Holdfast, outside", "saq": "SAQ"}.get(
+        reported["queue"], "Procrastinate"
+    )
+    where = {"postgres": "PostgreSQL", "redis": "Redis"}[reported["store"]]
+    rest = f"{reported['seconds to rest']:g} s" if not reported["stuck"] else "never"
+    kills = f"{reported['kills']} / {reported['restarts']}"
+    cells = (f"{queue}, {where}", reported["seed"], reported["accepted"], kills, reported["lost"],
+             reported["duplicated"], reported["stuck"], rest)  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
 
 

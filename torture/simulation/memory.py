@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
+from holdfast.core.record import Record
+from holdfast.engine.operations import Operation
+from holdfast.engine.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import Operation
-from holdfast.record import Record
-from holdfast.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
+from holdfast.stores.buffered_transaction import DeferredSyncTransaction, DeferredTransaction
 from holdfast.stores.memory import MemoryStore
 from torture.audit import Change
 from torture.failpoints import Watch

@@ -11,14 +11,15 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from holdfast import ids, waiting
-from holdfast.wakeups import Alarm, Hints
-from holdfast.worker import claimer, fencer, holdings, pruner, reaper, renewer, runner, telling, worker
+from holdfast.client import waiting
+from holdfast.core import ids
+from holdfast.engine.wakeups import Alarm, Hints
+from holdfast.worker import attempt_events, claimer, held_claims, lease_guard, pruner, reaper, renewer, runner, worker
 from torture.simulation.loop import SimulatedLoop
 
 R = TypeVar("R")
 
-_TICKING = (claimer, fencer, holdings, reaper, renewer, runner, telling)
+_TICKING = (claimer, lease_guard, held_claims, reaper, renewer, runner, attempt_events)
 """Modules that read a clock of the process's own."""
 
 
@@ -33,8 +34,8 @@ class TaskRenewer(renewer.Renewer):
         self._stopped = True
         self._task.cancel()
 
-    def hear(self, hints: Hints) -> None:
-        super().hear(hints)
+    def receive(self, hints: Hints) -> None:
+        super().receive(hints)
         if self._suspicious:
             self._alarm.ring()
 

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from holdfast import Client, Worker
-from holdfast.operations import Resume
-from holdfast.record import Record
+from holdfast.core.record import Record
+from holdfast.engine.operations import Resume
 from torture.actor import Actor
 from torture.evidence import Evidence, Facts
 from torture.failpoints import Watch
@@ -233,9 +233,11 @@ class Simulation:
     def _abandon(self) -> None:
         """What crashed processes left behind goes with the loop."""
         for connection in self.connections:
-            heard = connection.wakeups
-            assert isinstance(heard, LossyWakeups)
-            note = Note("hearing", "hints", self.loop.micros(), {"dropped": heard.dropped, "doubled": heard.doubled})
+            received = connection.wakeups
+            assert isinstance(received, LossyWakeups)
+            note = Note(
+                "hearing", "hints", self.loop.micros(), {"dropped": received.dropped, "doubled": received.doubled}
+            )
             self.notes.append(note)
         self.crashes = sum(connection.dead for connection in self.connections)
         left = [task for task in asyncio.all_tasks(self.loop) if not task.done()]

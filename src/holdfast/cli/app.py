@@ -12,23 +12,27 @@ import typer
 
 from holdfast.cli import (
     backlog,
-    benching,
-    configuring,
-    deleting,
-    following,
-    helping,
-    listing,
-    operating,
-    showing,
-    simulating,
-    starting,
+    bench,
+    delete,
+    doctor,
+    events,
+    help,
+    retry,
+    show,
+    simulate,
+    start,
     status,
-    supervising,
-    upkeep,
-    working,
+    supervise,
+    worker,
+)
+from holdfast.cli import (
+    config as config_command,
+)
+from holdfast.cli import (
+    list as list_command,
 )
 from holdfast.cli.command import App, ConfigFile, Json, Store, command
-from holdfast.cli.exits import MEANINGS, Exit
+from holdfast.cli.exit_codes import MEANINGS, Exit
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.settings import Flags
 
@@ -36,7 +40,7 @@ EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning i
 
 app = typer.Typer(
     name="holdfast",
-    cls=helping.Group,
+    cls=help.Group,
     help="Durable background jobs that commit with your data.",
     epilog=EPILOG,
     no_args_is_help=True,
@@ -91,32 +95,32 @@ def demo(
 
 
 for panel, functions in {
-    "Try": {"demo": demo, "simulate": simulating.simulate_, "bench": benching.bench_},
+    "Try": {"demo": demo, "simulate": simulate.simulate_, "bench": bench.bench_},
     "Run": {
-        "worker": working.worker,
-        "supervise": supervising.supervise,
-        "migrate": upkeep.migrate,
-        "config": configuring.config,
+        "worker": worker.worker,
+        "supervise": supervise.supervise,
+        "migrate": doctor.migrate,
+        "config": config_command.config,
     },
-    "Start": {"start": starting.start, "wait": starting.wait},
+    "Start": {"start": start.start, "wait": start.wait},
     "Look": {
         "status": status.status,
         "backlog": backlog.backlog,
-        "list": listing.list_,
-        "show": showing.show,
-        "report": showing.report,
-        "events": following.events,
+        "list": list_command.list_,
+        "show": show.show,
+        "report": show.report,
+        "events": events.events,
     },
     "Operate": {
-        "retry": operating.retry,
-        "cancel": operating.cancel,
-        "run-now": operating.run_now,
-        "delete": deleting.delete,
-        "pause": operating.pause,
-        "resume": operating.resume,
-        "prune": deleting.prune,
-        "doctor": upkeep.doctor,
+        "retry": retry.retry,
+        "cancel": retry.cancel,
+        "run-now": retry.run_now,
+        "delete": delete.delete,
+        "pause": retry.pause,
+        "resume": retry.resume,
+        "prune": delete.prune,
+        "doctor": doctor.doctor,
     },
 }.items():
     for name, function in functions.items():
-        app.command(name, cls=helping.Command, rich_help_panel=panel, epilog=EPILOG)(function)
+        app.command(name, cls=help.Command, rich_help_panel=panel, epilog=EPILOG)(function)

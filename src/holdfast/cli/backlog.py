@@ -10,10 +10,10 @@ from rich.text import Text
 from holdfast.cli import tables
 from holdfast.cli.command import command
 from holdfast.cli.invocation import Invocation
-from holdfast.cli.sheet import Sheet
-from holdfast.cli.status import FOR_SOMEBODY
+from holdfast.cli.status import REPORTED_ELSEWHERE
+from holdfast.cli.table_layout import Sheet
 from holdfast.cli.times import lasting
-from holdfast.cli.working import jobs_to_run
+from holdfast.cli.worker import jobs_to_run
 from holdfast.supervisor.backlog import Reading
 from holdfast.supervisor.metrics import backlog_document, type_document
 
@@ -54,7 +54,7 @@ def _handled(run: Invocation) -> set[str] | None:
 
 def _remark(run: Invocation, name: str, *, document: dict[str, Any]) -> Text:
     if name in run.declared_only:
-        return tables.text(FOR_SOMEBODY, "dim")
+        return tables.text(REPORTED_ELSEWHERE, "dim")
     if name in document["others"]:
         return tables.text(f"no handler in {run.settings.app}", "dim")
     return tables.text("paused" if document["types"][name]["paused"] else "", "yellow")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.cli.logs import log_to_stderr
 from holdfast.supervisor.child import main
-from holdfast.supervisor.order import Logging
+from holdfast.supervisor.child_protocol import Logging
 
 
 def set_up(settings: Logging) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Concatenate, ParamSpec, cast
 
 import typer
 
-from holdfast.cli.exits import Exit, Mistake
+from holdfast.cli.exit_codes import Exit, Mistake
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.settings import Flags
 from holdfast.errors import HoldfastError

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.cli.times import iso
-from holdfast.codec import plain
+from holdfast.codec.codec import plain
+from holdfast.core.failure import ErrorText
+from holdfast.core.job import AttemptReport, Chain, Job
+from holdfast.core.record import Status
 from holdfast.errors import PayloadRefused
-from holdfast.failure import ErrorText
-from holdfast.job import AttemptReport, Chain, Job
-from holdfast.record import Status
 
 Document = dict[str, Any]
 

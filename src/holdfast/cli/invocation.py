@@ -14,17 +14,17 @@ import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from holdfast.cli.apps import load_jobs
-from holdfast.cli.exits import Exit, Mistake, exit_of
+from holdfast.cli.exit_codes import Exit, Mistake, exit_of
 from holdfast.cli.files import check_file
+from holdfast.cli.load_app import load_jobs
 from holdfast.cli.passwords import hide, passwords_in
 from holdfast.cli.printable import printable, write_json
 from holdfast.cli.settings import Flags, Settings, settle
-from holdfast.client import Client
+from holdfast.client.client import Client
+from holdfast.client.sync_client import SyncClient
 from holdfast.errors import HoldfastError
-from holdfast.jobs import Jobs
 from holdfast.queue.queue_type import PREFIX
-from holdfast.sync_client import SyncClient
+from holdfast.registry.jobs import Jobs
 
 T = TypeVar("T")
 

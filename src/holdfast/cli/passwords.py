@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from holdfast.stores.escaping import is_escaped
+from holdfast.stores.password_escaping import is_escaped
 
 _NAMES = re.compile(r"pass(word|wd|phrase)?|secret|token|api[_-]?key|credential", re.IGNORECASE)
 _USERINFO = re.compile(r"(?:://)?[^:]*:(.*)@", re.DOTALL)

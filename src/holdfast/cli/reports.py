@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from holdfast.client.sync_client import SyncClient
+from holdfast.core.job import Job, Report
 from holdfast.errors import JobNotFound
-from holdfast.job import Job, Report
-from holdfast.sync_client import SyncClient
 
 
 def jobs_of(client: SyncClient, chain_id: str) -> list[Job]:

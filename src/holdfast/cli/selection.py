@@ -11,13 +11,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from holdfast.cli.command import check_text, checked
 from holdfast.cli.documents import Document
-from holdfast.cli.exits import Exit, Mistake, exit_of
+from holdfast.cli.exit_codes import Exit, Mistake, exit_of
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.times import since as since_moment
+from holdfast.client.references import wanted
+from holdfast.client.sync_client import SyncClient
+from holdfast.engine.operations import ListChains
 from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
-from holdfast.naming import wanted
-from holdfast.operations import ListChains
-from holdfast.sync_client import SyncClient
 
 Ids = Annotated[
     list[str] | None, typer.Argument(metavar="ID...", help="Ids of chains or jobs; - reads them from stdin.")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.cli.config import FILE, Config, read_config
-from holdfast.cli.exits import Mistake
+from holdfast.cli.config_file import FILE, Config, read_config
+from holdfast.cli.exit_codes import Mistake
 from holdfast.cli.passwords import passwords_in
 from holdfast.config.wakeups import brings_its_own, joined, named_in
 

@@ -19,20 +19,20 @@ from holdfast.cli.command import command
 from holdfast.cli.documents import Document
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import write_json
-from holdfast.cli.sheet import Sheet
+from holdfast.cli.table_layout import Sheet
 from holdfast.cli.times import duration, iso, lasting
-from holdfast.client import Client
-from holdfast.job import Job
-from holdfast.job import moment as to_moment
-from holdfast.operations import Finding, TypeStats
-from holdfast.record import Status
+from holdfast.client.client import Client
+from holdfast.core.job import Job
+from holdfast.core.job import moment as to_moment
+from holdfast.core.record import Status
+from holdfast.engine.operations import Finding, TypeStats
 
 WAITED_TOO_LONG = 60.0
 """Seconds that a due job may wait before somebody should hear of it."""
 EXPIRED_TOO_LONG = 10.0
 """Seconds after which somebody should have taken a dead worker's jobs."""
 MOST_RUNNING = 1000
-FOR_SOMEBODY = "waits for somebody"
+REPORTED_ELSEWHERE = "waits for somebody"
 """Of a type that the app declares without a handler: no worker is missing."""
 
 
@@ -130,7 +130,7 @@ def screen(document: Document) -> RenderableType:
 
 def _remark(row: Document) -> Text:
     if row["waits_for_somebody"] and row["due"]:
-        return tables.text(FOR_SOMEBODY, "dim")
+        return tables.text(REPORTED_ELSEWHERE, "dim")
     return tables.text("paused" if row["paused"] else "", "yellow")
 
 

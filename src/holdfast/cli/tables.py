@@ -12,9 +12,9 @@ from rich.text import Text
 
 from holdfast.cli.documents import is_scheduled
 from holdfast.cli.printable import printable, printable_lines
-from holdfast.cli.sheet import Sheet
+from holdfast.cli.table_layout import Sheet
 from holdfast.cli.times import lasting, relative
-from holdfast.job import AttemptReport, Chain, Job
+from holdfast.core.job import AttemptReport, Chain, Job
 
 STYLES = {
     "blocked": "magenta",

@@ -1,6 +1,6 @@
 """`holdfast.toml`: the store, the workers, retry policies, work kinds and logging, read strictly."""
 
-from holdfast.config.reading import read_settings
+from holdfast.config.file import read_settings
 from holdfast.config.settings import CATALOGUE, FILE, Settings
 from holdfast.config.table import ConfigError
 

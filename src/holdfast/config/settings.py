@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from holdfast.config.table import Source
-from holdfast.config.workers import check_groups
-from holdfast.jobs import Jobs
-from holdfast.retry import Retry
+from holdfast.config.worker_groups import check_groups
+from holdfast.core.retry import Retry
+from holdfast.registry.jobs import Jobs
 from holdfast.simulation import Duration, WorkKind
 from holdfast.supervisor import Group, Logging
 

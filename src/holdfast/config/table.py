@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
-from holdfast.config.lines import KeyPath, line_of
+from holdfast.config.line_numbers import KeyPath, line_of
 
 MOST = 2**31 - 1
 """No setting is larger: as seconds that is a lifetime, and every store can hold it."""

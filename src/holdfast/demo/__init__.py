@@ -4,7 +4,7 @@ Read it as an example: `jobs` declares the work, `shop` starts it, `story` tells
 what became of it. `stage` and `summary` only draw.
 """
 
-from holdfast.demo.story import run_demo
+from holdfast.demo.scenario import run_demo
 from holdfast.demo.summary import summary
 from holdfast.demo.verdict import Verdict
 

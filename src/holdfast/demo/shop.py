@@ -6,9 +6,9 @@ import sqlite3
 from dataclasses import dataclass
 
 from holdfast import SyncClient
+from holdfast.core.job import Chain
 from holdfast.demo.jobs import BIG, approve, bill, charge, ship
 from holdfast.demo.ledger import ENTER
-from holdfast.job import Chain
 
 ORDERS_EACH = 18
 

@@ -3,10 +3,10 @@
 from holdfast.queue.after_execution import Execution
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, State, Updating
 from holdfast.queue.codecs import Codec, JsonCodec, MsgpackCodec, content_id
-from holdfast.queue.job import QueueJob
+from holdfast.queue.event_stream import QueueEvent
 from holdfast.queue.queue import Queue
-from holdfast.queue.reaper import Reaper
-from holdfast.queue.stream import QueueEvent
+from holdfast.queue.queue_job import QueueJob
+from holdfast.queue.queue_reaper import Reaper
 from holdfast.queue.sync_queue import SyncQueue
 
 __all__ = [

@@ -12,14 +12,14 @@ from typing import Any, Generic, Literal, TypeVar
 
 from msgspec.structs import replace
 
-from holdfast.clock import SECOND, duration, to_datetime
-from holdfast.failure import describe
-from holdfast.interruption import ends_task
-from holdfast.lifecycle import Mismatched, Outcome, Raised, Settlement
-from holdfast.options import check_duration
+from holdfast.core.clock import SECOND, duration, to_datetime
+from holdfast.core.failure import describe
+from holdfast.core.lifecycle import Mismatched, Outcome, Raised, Settlement
+from holdfast.core.record import Record
+from holdfast.core.retry import Seconds, seconds
+from holdfast.engine.interruption import ends_task
 from holdfast.queue.queue_type import QueueType
-from holdfast.record import Record
-from holdfast.retry import Seconds, seconds
+from holdfast.registry.options import check_duration
 
 P = TypeVar("P")
 R = TypeVar("R")

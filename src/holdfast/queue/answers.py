@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Literal, TypeVar
 
-from holdfast.failure import ErrorText
-from holdfast.record import Record, Status
+from holdfast.core.failure import ErrorText
+from holdfast.core.record import Record, Status
 
 R_co = TypeVar("R_co", covariant=True)
 

@@ -7,9 +7,9 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from holdfast.codec import ENCODER, codec_for
+from holdfast.codec.codec import ENCODER, codec_for
+from holdfast.codec.payload import HARD_LIMIT, difference
 from holdfast.errors import PayloadRefused
-from holdfast.payload import HARD_LIMIT, difference
 
 T = TypeVar("T")
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from holdfast.client import Client
-from holdfast.failure import message_of
-from holdfast.lifecycle import Outcome, Settlement
-from holdfast.observer import log
-from holdfast.options import check_duration
+from holdfast.client.client import Client
+from holdfast.core.failure import message_of
+from holdfast.core.lifecycle import Outcome, Settlement
+from holdfast.core.record import Record
+from holdfast.core.retry import Seconds
+from holdfast.engine.observers import log
 from holdfast.queue.after_execution import AfterExecution, Hook
+from holdfast.queue.event_relay import Relay
 from holdfast.queue.listeners import Listeners
 from holdfast.queue.queue_type import QueueType
-from holdfast.queue.relay import Relay
-from holdfast.record import Record
-from holdfast.retry import Seconds
+from holdfast.registry.options import check_duration
 from holdfast.worker import Middleware, Worker
 
 

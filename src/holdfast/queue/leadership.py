@@ -6,13 +6,13 @@ next candidate when it is silent; the token of the claim fences a leader that wa
 
 from __future__ import annotations
 
-from holdfast.clock import duration
-from holdfast.ids import new_id, new_token
-from holdfast.lifecycle import NewJob, Settlement
-from holdfast.operations import ClaimJobs, LostReason, Reap, Renew, Settle, Start, TypeTerms
-from holdfast.record import FOR_EVER, Claim, Record, Status
-from holdfast.steps import Steps
-from holdfast.worker.holdings import ticks
+from holdfast.core.clock import duration
+from holdfast.core.ids import new_id, new_token
+from holdfast.core.lifecycle import NewJob, Settlement
+from holdfast.core.record import FOR_EVER, Claim, Record, Status
+from holdfast.engine.operations import ClaimJobs, LostReason, Reap, Renew, Settle, Start, TypeTerms
+from holdfast.engine.procedures import Steps
+from holdfast.worker.held_claims import ticks
 
 RENEW_AT = 1 / 3
 GIVE_UP_AT = 0.9

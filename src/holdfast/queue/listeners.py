@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, cast
 
-from holdfast.interruption import ends_task, is_ctrl_c
-from holdfast.observer import log
+from holdfast.engine.interruption import ends_task, is_ctrl_c
+from holdfast.engine.observers import log
 
 Callback = Callable[..., Any]
 

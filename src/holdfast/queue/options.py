@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from holdfast.retry import Seconds
+from holdfast.core.retry import Seconds
 
 
 class EnqueueKeywords(TypedDict, total=False):

@@ -6,26 +6,28 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, Unpack, overload
 
-from holdfast import defaults, steps, waiting
-from holdfast.calls import no_trace
-from holdfast.client import Client
-from holdfast.events import Event
-from holdfast.jobs import AnyJobType, Jobs
-from holdfast.observer import Observer
+from holdfast.client import waiting
+from holdfast.client.client import Client
+from holdfast.client.client_calls import no_trace
+from holdfast.client.waiting import Watcher
+from holdfast.core import defaults
+from holdfast.core.retry import Retry, Seconds, seconds
+from holdfast.engine import procedures
+from holdfast.engine.events import Event
+from holdfast.engine.observers import Observer
+from holdfast.engine.store import Store
 from holdfast.queue.after_execution import Hook
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating
-from holdfast.queue.calls import QueueCalls, created
 from holdfast.queue.codecs import Codec
 from holdfast.queue.consumer import Consumer
-from holdfast.queue.job import QueueJob
+from holdfast.queue.event_relay import EVENTS, Relay
+from holdfast.queue.event_stream import QueueEvent, stream
 from holdfast.queue.listeners import Callback, Listeners
 from holdfast.queue.options import EnqueueKeywords
+from holdfast.queue.queue_calls import QueueCalls, created
+from holdfast.queue.queue_job import QueueJob
 from holdfast.queue.queue_type import QueueType
-from holdfast.queue.relay import EVENTS, Relay
-from holdfast.queue.stream import QueueEvent, stream
-from holdfast.retry import Retry, Seconds, seconds
-from holdfast.store import Store
-from holdfast.waiting import Watcher
+from holdfast.registry.jobs import AnyJobType, Jobs
 from holdfast.worker import Middleware
 
 P = TypeVar("P")
@@ -257,7 +259,7 @@ class Queue(Generic[P, R]):
 
     # Inside
 
-    async def _perform(self, call: steps.Steps[T]) -> T:
+    async def _perform(self, call: procedures.Steps[T]) -> T:
         self._open_store()
         return await self._client.tx_events.run(call, None)
 

@@ -7,15 +7,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from holdfast.clock import to_datetime
-from holdfast.defaults import QUEUE_RETRY_INITIAL, QUEUE_RETRY_MAXIMUM
+from holdfast.codec.payload import HARD_LIMIT
+from holdfast.core.clock import to_datetime
+from holdfast.core.defaults import QUEUE_RETRY_INITIAL, QUEUE_RETRY_MAXIMUM
+from holdfast.core.retry import Retry, Seconds
 from holdfast.errors import PayloadRefused
-from holdfast.job_type import Bound, JobType
-from holdfast.options import TypeOptions, check_duration
-from holdfast.payload import HARD_LIMIT
 from holdfast.queue.codecs import Codec, JsonCodec
-from holdfast.queue.job import QueueJob
-from holdfast.retry import Retry, Seconds
+from holdfast.queue.queue_job import QueueJob
+from holdfast.registry.job_type import Bound, JobType
+from holdfast.registry.options import TypeOptions, check_duration
 from holdfast.worker.attempt import Attempt
 from holdfast.worker.sync_attempt import SyncAttempt
 

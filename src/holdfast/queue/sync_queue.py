@@ -6,23 +6,25 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar, Unpack
 
-from holdfast import defaults, steps, waiting
-from holdfast.calls import no_trace
-from holdfast.events import Event
-from holdfast.jobs import Jobs
-from holdfast.observer import Observer
+from holdfast.client import waiting
+from holdfast.client.client_calls import no_trace
+from holdfast.client.sync_client import SyncClient
+from holdfast.client.waiting import Watcher
+from holdfast.core import defaults
+from holdfast.core.retry import Seconds, seconds
+from holdfast.engine import procedures
+from holdfast.engine.events import Event
+from holdfast.engine.observers import Observer
+from holdfast.engine.store import Store
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating
-from holdfast.queue.calls import QueueCalls, created
 from holdfast.queue.codecs import Codec
+from holdfast.queue.event_relay import EVENTS, Relay
+from holdfast.queue.event_stream import QueueEvent, stream_sync
 from holdfast.queue.listeners import Callback, Listeners
 from holdfast.queue.options import EnqueueKeywords
+from holdfast.queue.queue_calls import QueueCalls, created
 from holdfast.queue.queue_type import QueueType
-from holdfast.queue.relay import EVENTS, Relay
-from holdfast.queue.stream import QueueEvent, stream_sync
-from holdfast.retry import Seconds, seconds
-from holdfast.store import Store
-from holdfast.sync_client import SyncClient
-from holdfast.waiting import Watcher
+from holdfast.registry.jobs import Jobs
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -157,7 +159,7 @@ class SyncQueue(Generic[P, R]):
 
     # Inside
 
-    def _perform(self, call: steps.Steps[T]) -> T:
+    def _perform(self, call: procedures.Steps[T]) -> T:
         self._open_store()
         return self._client.tx_events.run(call, None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from holdfast.simulation.kinds import WorkKind
+from holdfast.simulation.work_kinds import WorkKind
 
 
 def load(kinds: Sequence[WorkKind], jobs: int, *, seed: int) -> list[WorkKind]:

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from holdfast.clock import SECOND
-from holdfast.codec import plain
-from holdfast.record import Record, Status
-from holdfast.simulation.kinds import WorkKind, predict
+from holdfast.codec.codec import plain
+from holdfast.core.clock import SECOND
+from holdfast.core.record import Record, Status
+from holdfast.simulation.work_kinds import WorkKind, predict
 
 
 @dataclass(frozen=True, slots=True)

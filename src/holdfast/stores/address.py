@@ -8,11 +8,11 @@ from collections.abc import Callable
 from importlib import import_module
 from urllib.parse import quote
 
-from holdfast.store import Store
-from holdfast.stores.escaping import check_escaped
+from holdfast.engine.store import Store
+from holdfast.engine.wakeups import Wakeups
 from holdfast.stores.extras import needing_extra
 from holdfast.stores.memory import MemoryStore
-from holdfast.wakeups import Wakeups
+from holdfast.stores.password_escaping import check_escaped
 
 LOADERS: dict[str, str] = {
     "redis": "holdfast.stores.redis:RedisStore",

@@ -1,7 +1,7 @@
 """The supervisor: worker processes that come and go with the backlog."""
 
+from holdfast.supervisor.child_protocol import Logging
 from holdfast.supervisor.group import Group, GroupError
-from holdfast.supervisor.order import Logging
 from holdfast.supervisor.supervisor import Supervisor
 
 __all__ = ["Group", "GroupError", "Logging", "Supervisor"]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import monotonic
 
-from holdfast.clock import SECOND, to_datetime
-from holdfast.observer import Observers
-from holdfast.operations import GetStats, NextDue, TypeStats
-from holdfast.record import Status
-from holdfast.store import Store
-from holdfast.wakeups import Hints
+from holdfast.core.clock import SECOND, to_datetime
+from holdfast.core.record import Status
+from holdfast.engine.observers import Observers
+from holdfast.engine.operations import GetStats, NextDue, TypeStats
+from holdfast.engine.store import Store
+from holdfast.engine.wakeups import Hints
 
 LONGEST_REST = 60.0
 PATIENCE = 10.0
@@ -60,29 +60,34 @@ class Backlog:
         self._observers = observers
         self._opened = False
         self._unsubscribe: Callable[[], None] | None = None
-        self._news = True
+        self._changed = True
         self._rest_until = 0.0
         self._modest_until = 0.0
 
     async def read(self) -> Reading | None:
         """What is due now; None if the store cannot tell. While nothing is due and nothing happens, it is not asked."""
-        if self.last is not None and not self._news and monotonic() < self._rest_until and self._store.wakeups.healthy:
+        if (
+            self.last is not None
+            and not self._changed
+            and monotonic() < self._rest_until
+            and self._store.wakeups.healthy
+        ):
             return self.last
         if self.last is not None and monotonic() < self._modest_until:
             return self.last
         # Before asking: what happens from now on is in the answer, or is news.
-        self._news = False
+        self._changed = False
         known, asked = self.last is not None, monotonic()
         try:
             async with asyncio.timeout(PATIENCE):
                 self.last = await self._read()
         except Exception as error:  # whatever it is, it tells nothing about what is due
             self.last = None
-            self._news = True
+            self._changed = True
             if known or not self.readings:
                 why = str(error) or "no answer"
                 detail = f"the backlog cannot be read, so the fleet stays as it is: {why}"
-                self._observers.tell("store_error", detail=detail)
+                self._observers.emit("store_error", detail=detail)
         self.readings += 1
         took = monotonic() - asked
         self._modest_until = asked + took * MODESTY if took > SLOW else 0.0
@@ -91,7 +96,7 @@ class Backlog:
     def follow(self, types: Iterable[str]) -> None:
         """Read for other types from now on."""
         self.types = frozenset(types)
-        self._news = True
+        self._changed = True
 
     async def close(self) -> None:
         """Let go of the store."""
@@ -103,7 +108,7 @@ class Backlog:
         if not self._opened:
             await self._store.open()
             self._opened = True
-            self._unsubscribe = self._store.wakeups.subscribe(self._hear)
+            self._unsubscribe = self._store.wakeups.subscribe(self._receive)
         reading = Reading({stats.type: stats for stats in await self._store.perform(GetStats())})
         if reading.due(self.types):
             self._rest_until = 0.0
@@ -113,6 +118,6 @@ class Backlog:
             self._rest_until = monotonic() + rest
         return reading
 
-    def _hear(self, hints: Hints) -> None:
+    def _receive(self, hints: Hints) -> None:
         if hints.anything or not hints.due.isdisjoint(self.types):
-            self._news = True
+            self._changed = True

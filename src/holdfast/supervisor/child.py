@@ -14,13 +14,13 @@ from contextlib import suppress
 
 import msgspec
 
-from holdfast.client import Client
+from holdfast.client.client import Client
+from holdfast.core.retry import Retry
+from holdfast.engine.observers import Repetition, log
 from holdfast.errors import NotPermitted, StoreUnavailable
-from holdfast.observer import Repetition, log
-from holdfast.retry import Retry
-from holdfast.supervisor.order import DRAIN, ORDERS, STOP, Logging, Order, Word, find_jobs
+from holdfast.supervisor.child_protocol import DRAIN, ORDERS, STOP, Logging, Order, Word, find_jobs
 from holdfast.worker import Worker, event_loop
-from holdfast.worker.orphanhood import signal_when_parent_dies
+from holdfast.worker.parent_death import signal_when_parent_dies
 
 LONGEST_SLEEP = 60.0
 """Seconds between two looks for work while wake-ups arrive: an idle fleet leaves its database at rest."""
@@ -89,7 +89,7 @@ class _Child:
                 await client.open()
             except (StoreUnavailable, NotPermitted) as error:
                 attempt += 1
-                if repetition.is_news(str(error)):
+                if repetition.is_new(str(error)):
                     log.warning("waiting for the store: %s", error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._ordered.wait(), REOPEN.delay(attempt))
@@ -116,11 +116,11 @@ class _Child:
             telling.cancel()
 
     async def _tell_busy(self, worker: Worker) -> None:
-        told = 0
+        reported = 0
         while True:
-            if worker.busy != told:
-                told = worker.busy
-                self._say(Word(busy=told))
+            if worker.busy != reported:
+                reported = worker.busy
+                self._say(Word(busy=reported))
             await asyncio.sleep(BUSY_EVERY)
 
     def _say(self, word: Word) -> None:

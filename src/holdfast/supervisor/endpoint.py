@@ -60,9 +60,9 @@ class Endpoint:
         """What is at this path."""
         match path:
             case "/healthz":
-                return _told(self._subject.alive, "ok", otherwise="stuck")
+                return _reported(self._subject.alive, "ok", otherwise="stuck")
             case "/readyz":
-                return _told(self._subject.ready, "ready", otherwise="not ready")
+                return _reported(self._subject.ready, "ready", otherwise="not ready")
             case "/backlog":
                 found = document(self._subject)
                 status = HTTPStatus.OK if found["known"] else HTTPStatus.SERVICE_UNAVAILABLE
@@ -110,5 +110,5 @@ class Endpoint:
         return "\r\n".join([*lines, "", ""]).encode() + (b"" if method == "HEAD" else content)
 
 
-def _told(good: bool, word: str, *, otherwise: str) -> Answer:
+def _reported(good: bool, word: str, *, otherwise: str) -> Answer:
     return (HTTPStatus.OK, TEXT, f"{word}\n") if good else (HTTPStatus.SERVICE_UNAVAILABLE, TEXT, f"{otherwise}\n")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast.observer import Observers
-from holdfast.retry import Retry
+from holdfast.core.retry import Retry
+from holdfast.engine.observers import Observers
 from holdfast.supervisor.backlog import Reading
+from holdfast.supervisor.child_protocol import Order
 from holdfast.supervisor.group import Group
-from holdfast.supervisor.order import Order
-from holdfast.supervisor.process import WorkerProcess
 from holdfast.supervisor.scaling import Scaler
+from holdfast.supervisor.worker_process import WorkerProcess
 
 STABLE = 10.0
 """Seconds after which a process that dies did not die of starting."""
@@ -66,7 +66,7 @@ class Fleet:
             busy = min(sum(process.busy for process in self.active), reading.running(self.order.types))
         after = self.scaler.step(due, busy=busy, now=now)
         if after != before and not self.retired:
-            self._tell("scaled", detail=f"from {before} to {after} processes, {due} jobs due")
+            self._emit("scaled", detail=f"from {before} to {after} processes, {due} jobs due")
         self.keep(now)
 
     def keep(self, now: float) -> None:
@@ -117,39 +117,39 @@ class Fleet:
                 self._back_off(now, f"no process could be started: {error}")
                 return
             self.processes.append(process)
-            self._tell("process_started", detail=f"process {process.pid}")
+            self._emit("process_started", detail=f"process {process.pid}")
 
     def _greet(self, process: WorkerProcess) -> None:
         if not process.greeted:
             process.greeted = True
-            self._tell("process_ready", process, detail=f"process {process.pid}")
+            self._emit("process_ready", process, detail=f"process {process.pid}")
 
     def _drain(self, process: WorkerProcess) -> None:
         process.drain()
-        self._tell("process_draining", process, detail=f"process {process.pid}, {process.busy} running")
+        self._emit("process_draining", process, detail=f"process {process.pid}, {process.busy} running")
 
     def _bury(self, process: WorkerProcess, now: float) -> None:
         self.processes.remove(process)
         how = f"process {process.pid} ended with {process.code}"
         if process.asked_to_end:
-            self._tell("process_ended", process, detail=how)
+            self._emit("process_ended", process, detail=how)
             return
         self.restarts += 1
         young = now - process.started < STABLE
         if not process.ready or (young and process.code != 0):
             self._back_off(now, how, process=process)
         else:
-            self._tell("process_died", process, detail=how)
+            self._emit("process_died", process, detail=how)
 
     def _back_off(self, now: float, how: str, *, process: WorkerProcess | None = None) -> None:
         self.crashes += 1
         delay = self._crashing.delay(self.crashes)
         self._not_before = now + delay
-        self._tell("process_died", process, detail=f"{how}; the next one starts in {delay:.1f} s")
+        self._emit("process_died", process, detail=f"{how}; the next one starts in {delay:.1f} s")
 
-    def _tell(self, kind: str, process: WorkerProcess | None = None, *, detail: str) -> None:
+    def _emit(self, kind: str, process: WorkerProcess | None = None, *, detail: str) -> None:
         worker = None if process is None else process.name
-        self._observers.tell(kind, worker=worker, detail=f"group {self.group.name}: {detail}")
+        self._observers.emit(kind, worker=worker, detail=f"group {self.group.name}: {detail}")
 
 
 def _worth(process: WorkerProcess) -> tuple[bool, int, float]:

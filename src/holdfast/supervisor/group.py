@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from holdfast import defaults
-from holdfast.options import check_duration, check_renewal
+from holdfast.core import defaults
+from holdfast.core.retry import Retry
 from holdfast.queue.queue_type import type_name
-from holdfast.retry import Retry
+from holdfast.registry.options import check_duration, check_renewal
 
 
 class GroupError(ValueError):

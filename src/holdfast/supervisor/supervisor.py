@@ -11,17 +11,17 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from time import monotonic
 
-from holdfast.events import Event
-from holdfast.observer import Observer, Observers, log
+from holdfast.engine.events import Event
+from holdfast.engine.observers import Observer, Observers, log
+from holdfast.engine.wakeups import Alarm
 from holdfast.simulation import WorkKind
 from holdfast.stores.address import open_store
 from holdfast.supervisor.backlog import Backlog, Reading
+from holdfast.supervisor.child_protocol import Logging, Order, find_jobs, share_out
 from holdfast.supervisor.endpoint import Endpoint
 from holdfast.supervisor.fleet import Fleet
 from holdfast.supervisor.group import Group
-from holdfast.supervisor.order import Logging, Order, find_jobs, share_out
-from holdfast.supervisor.process import ENTRY, WorkerProcess
-from holdfast.wakeups import Alarm
+from holdfast.supervisor.worker_process import ENTRY, WorkerProcess
 
 LAST_MOMENTS = 8.0
 """Seconds after the grace period before what has not ended is killed."""
@@ -112,7 +112,7 @@ class Supervisor:
             log.exception("the new settings cannot be used; everything stays as it was")
             return
         self.backlog.follow(self._types())
-        self._observers.tell("reloaded", detail=", ".join(fleet.group.name for fleet in self.fleets))
+        self._observers.emit("reloaded", detail=", ".join(fleet.group.name for fleet in self.fleets))
         self._alarm.ring()
 
     @property

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from holdfast import failure
-from holdfast.clock import Micros, duration
-from holdfast.ids import new_id
-from holdfast.lifecycle import DedupScope, NewJob, Settlement
-from holdfast.record import Record, Status
-from holdfast.retry import Seconds, seconds
+from holdfast.core import failure
+from holdfast.core.clock import Micros, duration
+from holdfast.core.ids import new_id
+from holdfast.core.lifecycle import DedupScope, NewJob, Settlement
+from holdfast.core.record import Record, Status
+from holdfast.core.retry import Seconds, seconds
 
 
 def new_job(

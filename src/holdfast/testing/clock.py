@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from holdfast.clock import SECOND, Micros, duration
-from holdfast.retry import Seconds, seconds
+from holdfast.core.clock import SECOND, Micros, duration
+from holdfast.core.retry import Seconds, seconds
 
 A_MOMENT: Micros = 1_767_225_600 * SECOND
 """The first of January 2026, UTC: where a manual clock starts unless told otherwise."""

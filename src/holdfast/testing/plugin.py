@@ -18,12 +18,12 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from holdfast.client import Client
-    from holdfast.events import Event
-    from holdfast.jobs import Jobs
-    from holdfast.observer import Observer
+    from holdfast.client.client import Client
+    from holdfast.client.sync_client import SyncClient
+    from holdfast.engine.events import Event
+    from holdfast.engine.observers import Observer
+    from holdfast.registry.jobs import Jobs
     from holdfast.stores.memory import MemoryStore
-    from holdfast.sync_client import SyncClient
     from holdfast.testing.clock import ManualClock
 
 
@@ -42,7 +42,7 @@ class MakeSyncClient(Protocol):
 @pytest.fixture
 def holdfast_clock() -> ManualClock:
     """The clock of `holdfast_store`: it starts at the present moment and stands still until it is moved."""
-    from holdfast.clock import system_clock
+    from holdfast.core.clock import system_clock
     from holdfast.testing.clock import ManualClock
 
     return ManualClock(system_clock())
@@ -51,8 +51,8 @@ def holdfast_clock() -> ManualClock:
 @pytest.fixture
 def holdfast_store(holdfast_clock: ManualClock) -> MemoryStore:
     """An empty memory store."""
+    from holdfast.engine.wakeups import ANYTHING
     from holdfast.stores.memory import MemoryStore
-    from holdfast.wakeups import ANYTHING
 
     store = MemoryStore(clock=holdfast_clock)
     holdfast_clock.subscribe(lambda: store.wakeups.send(ANYTHING))
@@ -62,7 +62,7 @@ def holdfast_store(holdfast_clock: ManualClock) -> MemoryStore:
 @pytest.fixture
 def holdfast_client(holdfast_store: MemoryStore) -> MakeClient:
     """Makes clients: ``client = holdfast_client(jobs)``. There is nothing to open or close."""
-    from holdfast.client import Client
+    from holdfast.client.client import Client
 
     def make(jobs: Jobs, *, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> Client:
         return Client(holdfast_store, jobs, observers=observers)
@@ -73,7 +73,7 @@ def holdfast_client(holdfast_store: MemoryStore) -> MakeClient:
 @pytest.fixture
 def holdfast_sync_client(holdfast_store: MemoryStore) -> MakeSyncClient:
     """Makes blocking clients: ``client = holdfast_sync_client(jobs)``. There is nothing to open or close."""
-    from holdfast.sync_client import SyncClient
+    from holdfast.client.sync_client import SyncClient
 
     def make(jobs: Jobs, *, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> SyncClient:
         return SyncClient(holdfast_store, jobs, observers=observers)

@@ -1,9 +1,9 @@
 """The worker and what it is made of."""
 
+from holdfast.worker.abort_signal import AbortReason, Signal
 from holdfast.worker.attempt import Attempt, Done
 from holdfast.worker.middleware import Middleware
 from holdfast.worker.process_child import Aborted
-from holdfast.worker.signal import AbortReason, Signal
 from holdfast.worker.sync_attempt import SyncAttempt, SyncDone
 from holdfast.worker.worker import Worker
 

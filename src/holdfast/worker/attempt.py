@@ -7,21 +7,21 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, ClassVar, TypeVar, Unpack
 
-from holdfast.awaiting import Awaiting
-from holdfast.clock import duration
+from holdfast.core.clock import duration
+from holdfast.core.job import Chain, Job
+from holdfast.core.record import Claim
+from holdfast.core.retry import Seconds, seconds
+from holdfast.engine.operations import Guard, Start
+from holdfast.engine.rollback import roll_back
+from holdfast.engine.store import Store, Transaction
+from holdfast.engine.unawaited import Awaiting
 from holdfast.errors import ClaimLost
-from holdfast.job import Chain, Job
-from holdfast.jobs import Bound, Jobs
-from holdfast.operations import Guard, Start
-from holdfast.options import StartKeywords
-from holdfast.record import Claim
-from holdfast.retry import Seconds, seconds
-from holdfast.rollback import roll_back
-from holdfast.store import Store, Transaction
+from holdfast.registry.jobs import Bound, Jobs
+from holdfast.registry.options import StartKeywords
+from holdfast.worker.abort_signal import Signal
+from holdfast.worker.completion_rules import Ending, Mode, Work, progress_of
 from holdfast.worker.middleware import Middleware, around
 from holdfast.worker.sessions import SessionTransaction
-from holdfast.worker.signal import Signal
-from holdfast.worker.work import Ending, Mode, Work, progress_of
 
 T = TypeVar("T")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from holdfast.ids import new_token
-from holdfast.operations import ClaimJobs, TypeTerms
-from holdfast.record import Record
-from holdfast.store import Store
-from holdfast.worker.holdings import ticks
+from holdfast.core.ids import new_token
+from holdfast.core.record import Record
+from holdfast.engine.operations import ClaimJobs, TypeTerms
+from holdfast.engine.store import Store
+from holdfast.worker.held_claims import ticks
 
 
 class Claimer:

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from holdfast.interruption import is_ctrl_c
-from holdfast.observer import log
+from holdfast.engine.interruption import is_ctrl_c
+from holdfast.engine.observers import log
 
 R = TypeVar("R")
 

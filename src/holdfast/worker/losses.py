@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.operations import LostReason
-from holdfast.record import Claim, Record, Status
+from holdfast.core.record import Claim, Record, Status
+from holdfast.engine.operations import LostReason
 
 
 def lost(record: Record | None, claim: Claim) -> LostReason | None:

@@ -6,9 +6,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+from holdfast.core.record import Record
 from holdfast.errors import PayloadRefused
-from holdfast.jobs import AnyJobType
-from holdfast.record import Record
+from holdfast.registry.jobs import AnyJobType
 
 
 class InputMismatch(Exception):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from holdfast.job import Job
-from holdfast.jobs import Jobs
-from holdfast.lifecycle import Settlement
-from holdfast.operations import Settled
-from holdfast.store import Store, SyncTransaction
-from holdfast.worker.holdings import Holding
+from holdfast.core.job import Job
+from holdfast.core.lifecycle import Settlement
+from holdfast.engine.operations import Settled
+from holdfast.engine.store import Store, SyncTransaction
+from holdfast.registry.jobs import Jobs
+from holdfast.worker.completion_rules import Work
+from holdfast.worker.held_claims import Holding
 from holdfast.worker.middleware import Middleware
 from holdfast.worker.processes import Processes
 from holdfast.worker.sync_attempt import SyncAttempt
-from holdfast.worker.work import Work
 
 
 class ProcessCall:

@@ -18,11 +18,11 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdfast.core.failure import message_of
+from holdfast.core.lifecycle import Reschedule
 from holdfast.errors import PayloadRefused
-from holdfast.failure import message_of
-from holdfast.job_type import AnyJobType, Bound
-from holdfast.lifecycle import Reschedule
-from holdfast.worker.orphanhood import signal_when_parent_dies
+from holdfast.registry.job_type import AnyJobType, Bound
+from holdfast.worker.parent_death import signal_when_parent_dies
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -6,9 +6,9 @@ import pickle
 import signal
 from typing import Any, cast
 
+from holdfast.core.lifecycle import Reschedule
 from holdfast.errors import PayloadRefused
-from holdfast.jobs import AnyJobType
-from holdfast.lifecycle import Reschedule
+from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.mismatch import InputMismatch
 from holdfast.worker.process_child import Broke, Continued, Postponed, Reply, Returned, Unreadable
 

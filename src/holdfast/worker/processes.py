@@ -15,11 +15,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from holdfast.jobs import AnyJobType
-from holdfast.worker.holdings import Holding
+from holdfast.registry.jobs import AnyJobType
+from holdfast.worker.abort_signal import AbortReason
+from holdfast.worker.held_claims import Holding
 from holdfast.worker.process_child import Abort, Broke, Reply, Request, WasAborted, serve
 from holdfast.worker.process_replies import Death, value_of
-from holdfast.worker.signal import AbortReason
 from holdfast.worker.threads import Threads
 
 if TYPE_CHECKING:

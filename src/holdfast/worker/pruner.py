@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import random
 
+from holdfast.engine.observers import Observers, log
+from holdfast.engine.operations import Prune
+from holdfast.engine.store import Store
 from holdfast.errors import HoldfastError
-from holdfast.observer import Observers, log
-from holdfast.operations import Prune
-from holdfast.store import Store
 
 EVERY = 60.0
 BATCH = 500
@@ -36,4 +36,4 @@ class Pruner:
                     log.exception(
                         "worker %s could not prune, for a reason its store should have named", self._worker_id
                     )
-                self._observers.tell("store_error", worker=self._worker_id, detail=f"pruning: {error}")
+                self._observers.emit("store_error", worker=self._worker_id, detail=f"pruning: {error}")

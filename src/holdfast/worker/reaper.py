@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from holdfast.failure import read_error
-from holdfast.observer import Observers
-from holdfast.operations import Reap
-from holdfast.record import Status
-from holdfast.store import Store
-from holdfast.worker.holdings import Holdings, ticks
+from holdfast.core.failure import read_error
+from holdfast.core.record import Status
+from holdfast.engine.observers import Observers
+from holdfast.engine.operations import Reap
+from holdfast.engine.store import Store
+from holdfast.worker.held_claims import Holdings, ticks
 
 REAP_EVERY = 1.0
 REAP_BATCH = 100
@@ -46,7 +46,7 @@ class Reaper:
         reaped = await self._store.perform(Reap(self._types, held, REAP_BATCH))
         for each in reaped:
             detail = f"from worker {each.worker}"
-            self._observers.tell("reaped", each.record, worker=self._worker_id, detail=detail)
+            self._observers.emit("reaped", each.record, worker=self._worker_id, detail=detail)
             if each.record.status is Status.FAILED:
-                self._observers.tell("failed", each.record, worker=self._worker_id, error=read_error(each.record.error))
+                self._observers.emit("failed", each.record, worker=self._worker_id, error=read_error(each.record.error))
         return bool(reaped)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from holdfast.clock import duration
+from holdfast.core.clock import duration
+from holdfast.engine.observers import Observers, log
+from holdfast.engine.operations import GetJobs, LostReason, Renew
+from holdfast.engine.store import Store
+from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError
-from holdfast.observer import Observers, log
-from holdfast.operations import GetJobs, LostReason, Renew
-from holdfast.store import Store
-from holdfast.wakeups import Hints
-from holdfast.worker.holdings import Holding, Holdings, ticks
+from holdfast.worker.held_claims import Holding, Holdings, ticks
 from holdfast.worker.losses import lost
 
 LOOK_EVERY = 0.25
@@ -57,7 +57,7 @@ class Renewer:
         self._wake.set()
         self._thread.join(timeout)
 
-    def hear(self, hints: Hints) -> None:
+    def receive(self, hints: Hints) -> None:
         """A wake-up that may concern a claim of ours."""
         if hints.anything or any(self._holdings.get(job_id) for job_id in hints.lost):
             self._suspicious = True
@@ -92,7 +92,7 @@ class Renewer:
             step()
         except HoldfastError as error:
             detail = f"renewing: {error}"
-            self._observers.tell("store_error", worker=self._worker_id, detail=detail, duration=ticks() - begun)
+            self._observers.emit("store_error", worker=self._worker_id, detail=detail, duration=ticks() - begun)
         except Exception:
             log.exception("the renewer of worker %s met an error and goes on", self._worker_id)
 
@@ -108,7 +108,7 @@ class Renewer:
                 self._lose(holding, reason)
             else:
                 holding.renewed = sent
-                self._observers.tell("renewed", holding.record)
+                self._observers.emit("renewed", holding.record)
 
     def _look(self) -> None:
         """Compare what we hold with what the store says, without writing."""

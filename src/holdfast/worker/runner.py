@@ -9,27 +9,27 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
+from holdfast.core.failure import message_of
+from holdfast.core.job import Chain
+from holdfast.core.lifecycle import Mismatched, Outcome, Raised, Released, Settlement, settle
+from holdfast.core.record import Record, Status
+from holdfast.engine.interruption import ends_task, is_ctrl_c
+from holdfast.engine.observers import Observers
+from holdfast.engine.operations import GetBlockers, LostReason, Settled
+from holdfast.engine.store import Store
 from holdfast.errors import ClaimLost
-from holdfast.failure import message_of
-from holdfast.interruption import ends_task, is_ctrl_c
-from holdfast.job import Chain
-from holdfast.jobs import Jobs
-from holdfast.lifecycle import Mismatched, Outcome, Raised, Released, Settlement, settle
-from holdfast.observer import Observers
-from holdfast.operations import GetBlockers, LostReason, Settled
-from holdfast.record import Record, Status
-from holdfast.store import Store
-from holdfast.worker.call import AsyncCall, Call, ThreadCall
-from holdfast.worker.holdings import Holding, Holdings, ticks
+from holdfast.registry.jobs import Jobs
+from holdfast.worker.attempt_events import emit_claimed, emit_end
+from holdfast.worker.completion_rules import blocker_outputs, outcome_of
+from holdfast.worker.handler_call import AsyncCall, Call, ThreadCall
+from holdfast.worker.held_claims import Holding, Holdings, ticks
 from holdfast.worker.middleware import Middleware, onion
 from holdfast.worker.mismatch import InputMismatch, arguments_of, reading_input
 from holdfast.worker.process_call import ProcessCall
 from holdfast.worker.processes import Processes
+from holdfast.worker.run_options import RunTerms
 from holdfast.worker.settler import Settler
-from holdfast.worker.telling import tell_claimed, tell_end
-from holdfast.worker.terms import RunTerms
 from holdfast.worker.threads import Threads
-from holdfast.worker.work import blocker_outputs, outcome_of
 
 _RELEASED = Released()
 
@@ -98,7 +98,7 @@ class Runner:
 
     def hold(self, records: Sequence[Record], sent: float) -> list[Holding]:
         """Take note of jobs, claimed by a request sent at that time, so that their leases are renewed from now on."""
-        tell_claimed(self._observers, records)
+        emit_claimed(self._observers, records)
         # Asked once for all of them, and not again as each begins.
         self._tells_starts = self._observers.wants("started")
         now, terms = ticks(), self._terms
@@ -118,7 +118,7 @@ class Runner:
         event loop closes this coroutine, and only the outermost coroutine of the task can await more.
         """
         if self._tells_starts:
-            self._observers.tell("started", holding.record)
+            self._observers.emit("started", holding.record)
         record, terms, task = holding.record, holding.terms, run.task
         timer: asyncio.TimerHandle | None = None
         try:
@@ -182,7 +182,7 @@ class Runner:
             except BaseException as error:  # the transaction ends with its connection
                 if ends_task(error, run.task):
                     raise
-                self._observers.tell("store_error", holding.record, detail=f"rolling back: {message_of(error)}")
+                self._observers.emit("store_error", holding.record, detail=f"rolling back: {message_of(error)}")
             self.write(holding, run)
             return
         started = call.work.started
@@ -264,13 +264,13 @@ class Runner:
             self._submit(holding, self._settle(holding, Raised(answer.refused)))
             return
         self._holdings.remove(holding)
-        tell_end(self._observers, holding, settlement, answer, started)
+        emit_end(self._observers, holding, settlement, answer, started)
 
     def _lose(self, holding: Holding) -> None:
         reason = holding.signal.reason
         lost = cast("LostReason", reason) if reason in get_args(LostReason) else "taken_by_another_worker"
         self._holdings.remove(holding)
-        tell_end(self._observers, holding, None, Settled(lost=lost))
+        emit_end(self._observers, holding, None, Settled(lost=lost))
 
 
 def _is_final(settlement: Settlement) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from holdfast.drivers.session_guard import SessionGuard
-from holdfast.operations import Operation
-from holdfast.store import Store, SyncTransaction, Transaction
+from holdfast.engine.operations import Operation
+from holdfast.engine.store import Store, SyncTransaction, Transaction
+from holdfast.stores.drivers.session_guard import SessionGuard
 
 R = TypeVar("R")
 

@@ -11,14 +11,14 @@ from collections.abc import Callable
 
 import msgspec
 
+from holdfast.core.failure import message_of
+from holdfast.core.lifecycle import Settlement
+from holdfast.core.retry import Retry
+from holdfast.engine.observers import Observers, log
+from holdfast.engine.operations import Settle, Settled
+from holdfast.engine.store import Store
 from holdfast.errors import HoldfastError, NotPermitted, StoreReplaced, StoreUnavailable
-from holdfast.failure import message_of
-from holdfast.lifecycle import Settlement
-from holdfast.observer import Observers, log
-from holdfast.operations import Settle, Settled
-from holdfast.retry import Retry
-from holdfast.store import Store
-from holdfast.worker.holdings import Holding
+from holdfast.worker.held_claims import Holding
 
 BATCH = 500
 PATIENCE = 10
@@ -86,7 +86,7 @@ class Settler:
                     self._more.clear()
                 if not await self._settle(batch, within=PROMPT):
                     detail = f"settling: not written within {PROMPT:g} s, goes on aside"
-                    self._observers.tell("store_error", worker=self._worker_id, detail=detail)
+                    self._observers.emit("store_error", worker=self._worker_id, detail=detail)
                     self._move_aside(batch, aside, within=PROMPT)
 
     def _move_aside(self, batch: list[Unsettled], aside: asyncio.TaskGroup, *, within: float) -> None:
@@ -123,7 +123,7 @@ class Settler:
                 return [Settled(refused=error) for _ in batch]
             except (StoreUnavailable, NotPermitted) as error:
                 failures += 1
-                self._observers.tell("store_error", worker=self._worker_id, detail=f"settling: {error}")
+                self._observers.emit("store_error", worker=self._worker_id, detail=f"settling: {error}")
             except Exception as error:
                 # Something about what was sent: each goes by itself, so that one does not spoil the others.
                 if len(batch) > 1:

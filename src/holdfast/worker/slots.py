@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import cast
 
-from holdfast.interruption import ends_task
-from holdfast.observer import log
-from holdfast.record import Record
-from holdfast.worker.holdings import Holding, Holdings
+from holdfast.core.record import Record
+from holdfast.engine.interruption import ends_task
+from holdfast.engine.observers import log
+from holdfast.worker.held_claims import Holding, Holdings
 from holdfast.worker.runner import Run, Runner
 
 

@@ -8,20 +8,20 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, Exit
 from contextvars import Context, copy_context
 from typing import Any, ClassVar, TypeVar, Unpack
 
-from holdfast.clock import duration
+from holdfast.core.clock import duration
+from holdfast.core.job import Chain, Job
+from holdfast.core.record import Claim
+from holdfast.core.retry import Seconds, seconds
+from holdfast.engine.operations import Guard
+from holdfast.engine.store import Store, SyncTransaction
 from holdfast.errors import ClaimLost
-from holdfast.job import Chain, Job
-from holdfast.jobs import Bound, Jobs
-from holdfast.operations import Guard
-from holdfast.options import StartKeywords
-from holdfast.record import Claim
-from holdfast.retry import Seconds, seconds
-from holdfast.store import Store, SyncTransaction
+from holdfast.registry.jobs import Bound, Jobs
+from holdfast.registry.options import StartKeywords
+from holdfast.worker.abort_signal import Signal
+from holdfast.worker.completion_rules import Ending, Mode, Work, progress_of
 from holdfast.worker.middleware import Middleware, around
 from holdfast.worker.sessions import SyncSessionTransaction
-from holdfast.worker.signal import Signal
 from holdfast.worker.threads import Ended
-from holdfast.worker.work import Ending, Mode, Work, progress_of
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -9,8 +9,8 @@ import threading
 import traceback
 from types import FrameType
 
-from holdfast.observer import log
-from holdfast.worker.holdings import Holding, Holdings, ticks
+from holdfast.engine.observers import log
+from holdfast.worker.held_claims import Holding, Holdings, ticks
 
 BEAT = 1.0
 """Seconds between two looks, while jobs are running."""

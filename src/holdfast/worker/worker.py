@@ -11,28 +11,28 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from holdfast import defaults
-from holdfast.client import Client
-from holdfast.events import Event
-from holdfast.ids import new_token
-from holdfast.naming import Names
-from holdfast.observer import Observer, Observers, log
-from holdfast.options import check_duration, check_renewal
-from holdfast.retry import Retry, Seconds, seconds
+from holdfast.client.client import Client
+from holdfast.client.references import Names
+from holdfast.core import defaults
+from holdfast.core.ids import new_token
+from holdfast.core.retry import Retry, Seconds, seconds
+from holdfast.engine.events import Event
+from holdfast.engine.observers import Observer, Observers, log
+from holdfast.registry.options import check_duration, check_renewal
+from holdfast.worker.claim_loop import Feeder
 from holdfast.worker.claimer import Claimer
-from holdfast.worker.feeder import Feeder
-from holdfast.worker.fencer import Fencer
-from holdfast.worker.holdings import Holdings
+from holdfast.worker.held_claims import Holdings
+from holdfast.worker.lease_guard import Fencer
 from holdfast.worker.middleware import Middleware
+from holdfast.worker.os_signals import on_signals
 from holdfast.worker.processes import Processes
 from holdfast.worker.pruner import Pruner
 from holdfast.worker.reaper import Reaper
 from holdfast.worker.renewer import Renewer
+from holdfast.worker.run_options import Terms, chosen
 from holdfast.worker.runner import Runner
 from holdfast.worker.settler import Settler
-from holdfast.worker.signals import on_signals
 from holdfast.worker.slots import Slots
-from holdfast.worker.terms import Terms, chosen
 from holdfast.worker.threads import Threads
 from holdfast.worker.watchdog import Watchdog
 
@@ -82,7 +82,7 @@ class Worker:
         self._store = client.store
         self._grace = seconds(grace)
         recovery = recovery or Retry(initial=0.2, maximum=5, jitter=0.5, max_attempts=None)
-        self._observers = Observers([*client.observers.heard_by, *observers])
+        self._observers = Observers([*client.observers.given, *observers])
         types_run = chosen(client.jobs, types)
         self._types = tuple(types_run)
         usual = Terms(retry or Retry(), lease, renew_interval, timeout, mismatch_timeout)
@@ -184,8 +184,8 @@ class Worker:
         fencer = Fencer(self._store, self._holdings, shortest=self._shortest_lease)
         pruner = Pruner(self._store, self._observers, self.id)
         with ExitStack() as subscriptions:
-            subscriptions.callback(self._store.wakeups.subscribe(self._feeder.hear))
-            subscriptions.callback(self._store.wakeups.subscribe(renewer.hear))
+            subscriptions.callback(self._store.wakeups.subscribe(self._feeder.receive))
+            subscriptions.callback(self._store.wakeups.subscribe(renewer.receive))
             _start_threads(renewer, watchdog)
             parts = [
                 asyncio.create_task(self._settler.run(), name="holdfast-settler"),
@@ -194,7 +194,7 @@ class Worker:
             ]
             for part in parts:
                 part.add_done_callback(self._miss)
-            self._observers.tell("worker_started", worker=self.id, detail=", ".join(sorted(self._types)))
+            self._observers.emit("worker_started", worker=self.id, detail=", ".join(sorted(self._types)))
             try:
                 await self._feeder.run(self._slots)
                 await self._wind_down()
@@ -217,7 +217,7 @@ class Worker:
         finally:
             self._processes.close()
             self._threads.close()
-            self._observers.tell("worker_stopped", worker=self.id)
+            self._observers.emit("worker_stopped", worker=self.id)
 
     def _miss(self, part: asyncio.Task[None]) -> None:
         """A part that should run for ever has ended. Better to stop than to hold jobs whose outcomes nobody writes."""
@@ -229,7 +229,7 @@ class Worker:
 
     async def _wind_down(self) -> None:
         tasks = self._slots.tasks
-        self._observers.tell("worker_stopping", worker=self.id, detail=f"{len(tasks)} running")
+        self._observers.emit("worker_stopping", worker=self.id, detail=f"{len(tasks)} running")
         hurry = asyncio.create_task(self._hurry.wait())
         deadline = asyncio.get_running_loop().time() + self._grace
         while tasks and not hurry.done():

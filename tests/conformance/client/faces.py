@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from holdfast import Attempt, Client, Jobs, SyncAttempt, SyncClient
-from holdfast.testing.conformance.racing import drive
+from holdfast.testing.conformance.barrier import drive
 
 
 class Mode(Enum):

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from holdfast import Chain, Client, Event, Job, Jobs, SyncClient, Worker
-from holdfast.store import Store
+from holdfast.engine.store import Store
+from holdfast.engine.wakeups import ANYTHING
 from holdfast.testing import ManualClock, drain
-from holdfast.wakeups import ANYTHING
 from tests.conformance.client.faces import Body, ClientFace, Hands, Mode, declare
 
 PATIENCE = 20.0
@@ -28,12 +28,12 @@ class Scene:
         self.clock.subscribe(lambda: store.wakeups.send(ANYTHING))
         self.jobs = Jobs()
         self.hands = Hands()
-        self.told: list[Event] = []
+        self.reported: list[Event] = []
         self.workers_client = Client(store, self.jobs)
         if mode is Mode.ASYNC:
-            self.client = ClientFace(Client(store, self.jobs, observers=[self.told.append]), self.hands)
+            self.client = ClientFace(Client(store, self.jobs, observers=[self.reported.append]), self.hands)
         else:
-            self.client = ClientFace(SyncClient(store, self.jobs, observers=[self.told.append]), self.hands)
+            self.client = ClientFace(SyncClient(store, self.jobs, observers=[self.reported.append]), self.hands)
 
     def job(self, body: Body, **options: Any) -> Any:
         """Declare a job type with this body, async or plain by the mode."""

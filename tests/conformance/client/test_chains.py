@@ -261,11 +261,11 @@ async def test_a_dependent_may_fail_with_its_blocker_and_so_on(scene: Scene, end
     options: Any = {"on_blocker_failure": "fail"} if of == "start" else {}
     declared: Any = {"on_blocker_failure": "fail"} if of == "type" else {}
 
-    async def doomed(attempt: AttemptFace, number: int) -> Any:
+    async def deletable(attempt: AttemptFace, number: int) -> Any:
         raise Fail
 
     double = scene.jobs.job(**declared)(value)
-    blocker = await scene.client.start(scene.job(doomed).bind())
+    blocker = await scene.client.start(scene.job(deletable).bind())
     dependent = await scene.client.start(double.bind(1), after=[blocker], **options)
     further = await scene.client.start(double.bind(2), after=[dependent], **options)
     if end == "failed":

@@ -119,7 +119,7 @@ async def test_an_error_in_the_body_undoes_everything(scene: Scene) -> None:
         await body()
 
     assert [(job.id, job.status) for job in (await scene.client.list_jobs()).items] == [(chain.id, "pending")]
-    assert [event.kind for event in scene.told] == ["created"]
+    assert [event.kind for event in scene.reported] == ["created"]
 
 
 async def test_side_chains_exist_with_the_completion(scene: Scene) -> None:
@@ -248,7 +248,7 @@ async def test_completing_unblocks_what_waits(scene: Scene) -> None:
         await current.output(3)
 
     assert (await scene.now(blocked)).status == "pending"
-    assert [event.kind for event in scene.told][-2:] == ["completed", "unblocked"]
+    assert [event.kind for event in scene.reported][-2:] == ["completed", "unblocked"]
 
 
 async def test_an_approval_with_a_deadline(scene: Scene) -> None:

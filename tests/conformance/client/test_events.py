@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.operations import Listen, Operation
+from holdfast.engine.operations import Listen, Operation
 from tests.conformance.client.faces import AttemptFace
 from tests.conformance.client.scene import Scene, soon, value
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from holdfast.clock import duration
-from holdfast.ids import new_token
-from holdfast.lifecycle import Returned, settle
-from holdfast.operations import ClaimJobs, Reap, Settle, TypeTerms
-from holdfast.record import Record
-from holdfast.retry import Retry
-from holdfast.worker import fencer as fencer_module
-from holdfast.worker.fencer import Fencer
-from holdfast.worker.holdings import Holding, Holdings, ticks
-from holdfast.worker.signal import AbortReason
-from holdfast.worker.terms import RunTerms
+from holdfast.core.clock import duration
+from holdfast.core.ids import new_token
+from holdfast.core.lifecycle import Returned, settle
+from holdfast.core.record import Record
+from holdfast.core.retry import Retry
+from holdfast.engine.operations import ClaimJobs, Reap, Settle, TypeTerms
+from holdfast.worker import lease_guard as fencer_module
+from holdfast.worker.abort_signal import AbortReason
+from holdfast.worker.held_claims import Holding, Holdings, ticks
+from holdfast.worker.lease_guard import Fencer
+from holdfast.worker.run_options import RunTerms
 from tests.conformance.client.scene import Scene, soon, value
 from tests.worker.faulty import FaultyStore
 
@@ -130,7 +130,7 @@ async def test_a_store_that_does_not_answer_promptly_is_not_waited_for(
 
 
 async def test_the_store_is_not_asked_before_the_lease_has_run_out(scene: Scene) -> None:
-    """Renewals fail and the fencer is in time: no other worker can have the job yet."""
+    """Renewals fail and the lease_guard is in time: no other worker can have the job yet."""
     await scene.client.start(scene.jobs.job(value).bind(1))
     holding = _held(scene, await _claim(scene, "cut off"), renewed=0.95 * LEASE)
     faulty = FaultyStore(scene.store)

@@ -18,8 +18,8 @@ class Release:
 
     def __init__(self, scene: Scene) -> None:
         self.jobs = Jobs()
-        self.told: list[Event] = []
-        self.client = Client(scene.store, self.jobs, observers=[self.told.append])
+        self.reported: list[Event] = []
+        self.client = Client(scene.store, self.jobs, observers=[self.reported.append])
 
     async def work(self, **options: Any) -> list[str]:
         """Run what is due; answers what happened."""
@@ -75,7 +75,7 @@ async def test_an_observer_is_told_of_the_mismatch_and_its_reason(old: Release, 
 
     await old.work()
 
-    [event] = [event for event in old.told if event.kind == "mismatched"]
+    [event] = [event for event in old.reported if event.kind == "mismatched"]
     assert (event.job_id, event.detail) == (chain.id, "again in 10.0 s")
     assert "quality" in str(event.error)
 

@@ -40,7 +40,7 @@ async def test_cancel_leaves_what_is_finished_alone(scene: Scene) -> None:
     cancelled = await scene.client.cancel(chain)
 
     assert (cancelled.status, cancelled.output) == ("completed", 7)
-    assert [event.kind for event in scene.told] == ["created"]
+    assert [event.kind for event in scene.reported] == ["created"]
 
 
 async def test_cancel_takes_the_chain_at_its_current_step(scene: Scene) -> None:

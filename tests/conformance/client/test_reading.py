@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import Bound, Fail, Reschedule, Status
-from holdfast.dependencies import MOST_CHAINS
+from holdfast.core.dependencies import MOST_CHAINS
 from tests.conformance.client.faces import AttemptFace
 from tests.conformance.client.scene import Scene, soon, value
 

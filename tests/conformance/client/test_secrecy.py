@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.operations import GetJobs
+from holdfast.engine.operations import GetJobs
 from tests.conformance.client.faces import AttemptFace
 from tests.conformance.client.scene import Scene
 

@@ -156,7 +156,7 @@ async def test_one_key_twice_in_one_batch_is_one_chain(scene: Scene) -> None:
 
     assert (first.id, first.deduplicated) == (second.id, False)
     assert second.deduplicated
-    assert len(scene.told) == 1
+    assert len(scene.reported) == 1
 
 
 async def test_many_starters_with_one_key_make_one_chain(scene: Scene) -> None:
@@ -186,7 +186,7 @@ async def test_an_unknown_blocker_starts_nothing(scene: Scene) -> None:
 
     assert raised.value.chain_id == "nowhere"
     assert (await scene.client.list_chains()).items == []
-    assert scene.told == []
+    assert scene.reported == []
 
 
 async def test_what_does_not_fit_is_refused_before_anything_is_written(scene: Scene) -> None:

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from holdfast.job import Job
+from holdfast.core.job import Job
 from tests.conformance.client.application import Application, run
 from tests.conformance.client.faces import AttemptFace, Mode
 from tests.conformance.client.scene import Scene, value

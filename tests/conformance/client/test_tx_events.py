@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import Client, Event, StoreUnavailable, SyncClient, tx_events
-from holdfast.operations import FindMarks, Mark, Operation
-from holdfast.wakeups import Listener
+from holdfast import Client, Event, StoreUnavailable, SyncClient
+from holdfast.client import tx_events
+from holdfast.engine.operations import FindMarks, Mark, Operation
+from holdfast.engine.wakeups import Listener
 from tests.conformance.client.application import Application, run
 from tests.conformance.client.faces import ClientFace, Mode
 from tests.conformance.client.scene import PATIENCE, Scene, value
@@ -36,7 +37,7 @@ async def undo(application: Application, body: Callable[[Any], Awaitable[Any]]) 
 
 
 def observed(scene: Scene) -> list[tuple[str, str | None]]:
-    return [(event.kind, event.chain_id or event.job_id) for event in scene.told]
+    return [(event.kind, event.chain_id or event.job_id) for event in scene.reported]
 
 
 class Noted:
@@ -78,13 +79,13 @@ async def test_events_are_delivered_after_the_commit(scene: Scene, application: 
         chain = await scene.client.start(double.bind(1), tx=tx)
         many = await scene.client.start_many([double.bind(number) for number in range(2)], tx=tx)
         await scene.client.stats()
-        assert scene.told == []
+        assert scene.reported == []
 
     await scene.client.stats()
     assert observed(scene) == [("created", each.id) for each in (chain, *many)]
 
     await scene.client.stats()
-    assert len(scene.told) == 3
+    assert len(scene.reported) == 3
 
 
 async def test_a_rollback_delivers_nothing(scene: Scene, application: Application) -> None:
@@ -95,7 +96,7 @@ async def test_a_rollback_delivers_nothing(scene: Scene, application: Applicatio
 
     await undo(application, body)
     assert (await scene.client.list_chains()).items == []
-    assert scene.told == []
+    assert scene.reported == []
 
     await scene.client.start(double.bind(1), id="order")
     assert observed(scene) == [("created", "order")]
@@ -113,18 +114,18 @@ async def test_a_chain_that_was_deleted_by_the_transaction_that_rolled_back(
 
     await undo(application, body)
     await scene.client.stats()
-    assert scene.told == []
+    assert scene.reported == []
 
     async with application.transaction() as tx:
         await body(tx)
     await scene.client.stats()
-    assert [event.kind for event in scene.told] == ["created", "deleted"]
+    assert [event.kind for event in scene.reported] == ["created", "deleted"]
 
 
 async def test_a_savepoint_that_is_rolled_back_delivers_nothing(scene: Scene, application: Application) -> None:
     double = scene.jobs.job(value)
     later = await scene.client.start(double.bind(0), delay=100)
-    scene.told.clear()
+    scene.reported.clear()
 
     async with application.transaction() as tx:
         kept = await scene.client.start(double.bind(1), tx=tx)
@@ -160,15 +161,15 @@ async def test_every_operation_has_the_events_that_it_has_without_a_transaction(
         await scene.client.delete([waiting], **options)
 
     await operate("alone")
-    alone = [_shape(event) for event in scene.told]
-    scene.told.clear()
+    alone = [_shape(event) for event in scene.reported]
+    scene.reported.clear()
 
     async with application.transaction() as tx:
         await operate("with", tx=tx)
-        assert scene.told == []
+        assert scene.reported == []
     await scene.client.stats()
 
-    assert [_shape(event) for event in scene.told] == alone
+    assert [_shape(event) for event in scene.reported] == alone
     kinds = [event[0] for event in alone]
     assert {*kinds} == {
         "created", "hurried", "cancelled", "retried", "continued", "completed", "unblocked", "deleted",
@@ -207,10 +208,10 @@ async def test_closing_a_client_looks_a_last_time(
 
     async with application.transaction() as tx:
         await scene.client.start(double.bind(1), tx=tx)
-    assert scene.told == []
+    assert scene.reported == []
 
     await scene.client.close()
-    assert [event.kind for event in scene.told] == ["created"]
+    assert [event.kind for event in scene.reported] == ["created"]
 
 
 async def test_a_client_without_observers_sends_no_statement_for_events(
@@ -283,7 +284,7 @@ async def test_an_outage_while_looking_delays_the_events_and_fails_no_call(
     async with application.transaction() as tx:
         chain = await scene.client.start(double.bind(1), tx=tx)
     assert (await scene.client.get(chain)).id == chain.id
-    assert scene.told == []
+    assert scene.reported == []
 
     noted.down = False
     await scene.client.get(chain)

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from holdfast.cli.app import app
-from holdfast.cli.apps import load_jobs
-from holdfast.cli.exits import Mistake
+from holdfast.cli.exit_codes import Mistake
+from holdfast.cli.load_app import load_jobs
 
 
 @pytest.fixture(autouse=True)

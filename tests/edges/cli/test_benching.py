@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.benching import bench, private_place
+from holdfast.benchmark import bench, private_place
 from tests.edges.cli.conftest import CommandLine
 from tests.servers.postgres import shared_postgres
 from tests.servers.redis import shared_redis
-from tests.supervisor.ground import ADDRESSES
+from tests.supervisor.harness import ADDRESSES
 
 
 def files(folder: Path) -> list[str]:

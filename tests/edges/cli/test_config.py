@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.cli.config import Config, read_config
-from holdfast.cli.exits import Mistake
+from holdfast.cli.config_file import Config, read_config
+from holdfast.cli.exit_codes import Mistake
 from holdfast.cli.settings import Flags, settle
 
 
@@ -90,21 +90,21 @@ def test_the_command_line_comes_first_then_the_environment_then_the_file(tmp_pat
     environment = {"HOLDFAST_STORE": "environment", "HOLDFAST_APP": "environment"}
 
     typed = settle(Flags(store="typed", config=path), environment)
-    told = settle(Flags(config=path), environment)
+    reported = settle(Flags(config=path), environment)
     found = settle(Flags(config=path), {})
 
     assert (typed.store, typed.app, typed.app_from) == ("typed", "environment", "HOLDFAST_APP")
-    assert (told.store, told.store_from) == ("environment", "HOLDFAST_STORE")
+    assert (reported.store, reported.store_from) == ("environment", "HOLDFAST_STORE")
     assert (found.store, found.app, found.store_from) == ("file", "file", str(path))
 
 
 def test_a_store_from_elsewhere_keeps_the_wake_ups_of_the_file(tmp_path: Path) -> None:
     path = written(tmp_path, 'wakeups = "redis://cache"')
-    told = {"HOLDFAST_STORE": "postgresql://db/shop"}
+    reported = {"HOLDFAST_STORE": "postgresql://db/shop"}
 
-    found = settle(Flags(config=path), told)
-    typed = settle(Flags(store="sqlite:///jobs.db", config=path), told)
-    other = settle(Flags(config=path), {**told, "HOLDFAST_WAKEUPS": "redis://other"})
+    found = settle(Flags(config=path), reported)
+    typed = settle(Flags(store="sqlite:///jobs.db", config=path), reported)
+    other = settle(Flags(config=path), {**reported, "HOLDFAST_WAKEUPS": "redis://other"})
 
     assert found.need_store() == "postgresql://db/shop?wakeups=redis%3A%2F%2Fcache"
     assert (found.wakeups, found.wakeups_from) == ("redis://cache", str(path))

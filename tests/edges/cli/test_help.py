@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from holdfast.cli import main
 from holdfast.cli.app import app
-from holdfast.cli.exits import MEANINGS
+from holdfast.cli.exit_codes import MEANINGS
 
 COMMANDS: list[str] = sorted(cast("Any", get_command(app)).commands)
 WANTED = {

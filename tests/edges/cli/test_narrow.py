@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast import SyncClient
-from holdfast.cli.sheet import Sheet
+from holdfast.cli.table_layout import Sheet
 from tests.edges.cli.conftest import CommandLine, working
 from tests.edges.cli.shop import add, burst, total
 

@@ -122,9 +122,9 @@ def test_a_type_that_neither_the_app_nor_the_store_has_cannot_be_paused(
 
 def test_a_type_that_only_the_store_has_can_be_paused(holdfast: CommandLine, client: SyncClient) -> None:
     @Jobs().job
-    def stranger() -> None: ...
+    def unrelated() -> None: ...
 
-    client.start(stranger.bind())
+    client.start(unrelated.bind())
 
     assert holdfast("pause", "stranger", "--app", APP).err == ""
     assert holdfast("resume", "stranger").err == ""

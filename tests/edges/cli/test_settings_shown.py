@@ -62,9 +62,9 @@ def test_the_backlog_counts_what_could_run_now(holdfast: CommandLine, client: Sy
 
 def test_the_backlog_is_that_of_the_app_s_supervisor(holdfast: CommandLine, client: SyncClient) -> None:
     @Jobs().job
-    def stranger() -> None: ...
+    def unrelated() -> None: ...
 
-    client.start_many([add.bind(a=1), approve.bind(order=1), approve.bind(order=2), stranger.bind()])
+    client.start_many([add.bind(a=1), approve.bind(order=1), approve.bind(order=2), unrelated.bind()])
     handled = [job_type.name for job_type in jobs if job_type.function is not None]
     reading = Reading(client.stats().types)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.edges.cli.conftest import CommandLine
-from tests.supervisor.ground import ADDRESSES
+from tests.supervisor.harness import ADDRESSES
 
 CATALOGUE = """
 [workers]

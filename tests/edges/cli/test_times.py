@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from holdfast.cli.exits import Mistake
+from holdfast.cli.exit_codes import Mistake
 from holdfast.cli.times import duration, instant, lasting, relative, since, zoned
 
 NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)

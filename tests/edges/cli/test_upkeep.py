@@ -56,7 +56,7 @@ def test_doctor_names_the_oldest_due_job_and_what_no_handler_takes(holdfast: Com
 def test_doctor_finds_nothing_wrong_with_what_waits_for_somebody(
     holdfast: CommandLine, client: SyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.stores.lateness.LATE", -1)
+    monkeypatch.setattr("holdfast.stores.late_jobs.LATE", -1)
     client.start(approve.bind(order=7))
 
     findings = {each["subject"]: each for each in holdfast.json("doctor", "--app", APP)["findings"]}
@@ -85,12 +85,12 @@ def test_doctor_does_not_call_a_store_well_whose_tables_are_missing(holdfast: Co
 def test_doctor_tells_whose_wake_ups_are_in_effect(holdfast: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "holdfast.toml").write_text('wakeups = "redis://localhost:1"\n')
 
-    def told(store: str) -> str:
+    def reported(store: str) -> str:
         findings = holdfast.json("doctor", "--store", store)["findings"]
         return str(next(each["detail"] for each in findings if each["detail"].find("holdfast.toml") > 0))
 
-    assert told(holdfast.store) == "from holdfast.toml"
-    assert told(f"{holdfast.store}?wakeups=").startswith("those from holdfast.toml are not used")
+    assert reported(holdfast.store) == "from holdfast.toml"
+    assert reported(f"{holdfast.store}?wakeups=").startswith("those from holdfast.toml are not used")
 
 
 def test_doctor_ends_with_exit_code_1_if_there_is_an_error(holdfast: CommandLine) -> None:
@@ -129,14 +129,14 @@ def test_a_password_on_the_command_line_earns_a_warning_and_is_never_shown(
     def refuse(address: str, wakeups: None) -> MemoryStore:
         raise ValueError(f"no route to {address}")
 
-    monkeypatch.setattr("holdfast.sync_client.open_store", refuse)
+    monkeypatch.setattr("holdfast.client.sync_client.open_store", refuse)
     address = "postgresql://app:s3cret%21@db/x"
 
     typed = holdfast("list", "--store", address, "--json", exit=2)
     monkeypatch.setenv("HOLDFAST_STORE", address)
-    told = holdfast("list", exit=2)
+    reported = holdfast("list", exit=2)
 
     assert "warning: a password on the command line" in typed.err
-    assert "warning" not in told.err
+    assert "warning" not in reported.err
     assert "no route to postgresql://app:***@db/x" in typed.err
-    assert "s3cret" not in typed.err + typed.out + told.err + told.out
+    assert "s3cret" not in typed.err + typed.out + reported.err + reported.out

@@ -118,7 +118,7 @@ def hired(holdfast: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         return raised.value.terms
 
     (tmp_path / "holdfast.toml").write_text(FILE)
-    monkeypatch.setattr("holdfast.cli.working.Worker", refuse)
+    monkeypatch.setattr("holdfast.cli.worker.Worker", refuse)
     return hire
 
 

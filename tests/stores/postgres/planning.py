@@ -9,7 +9,7 @@ import psycopg
 from psycopg import sql
 
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
 
 

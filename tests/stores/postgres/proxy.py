@@ -49,19 +49,19 @@ class Proxy:
                 client, _ = self._listener.accept()
                 server = socket.create_connection(self._server)
                 self._pairs.append((client, server))
-                doomed = threading.Event()
-                threading.Thread(target=self._pass, args=(client, server, doomed, True), daemon=True).start()
-                threading.Thread(target=self._pass, args=(server, client, doomed, False), daemon=True).start()
+                deletable = threading.Event()
+                threading.Thread(target=self._pass, args=(client, server, deletable, True), daemon=True).start()
+                threading.Thread(target=self._pass, args=(server, client, deletable, False), daemon=True).start()
 
-    def _pass(self, source: socket.socket, target: socket.socket, doomed: threading.Event, asking: bool) -> None:
+    def _pass(self, source: socket.socket, target: socket.socket, deletable: threading.Event, asking: bool) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(1 << 20):
                 if self._silent.is_set():
                     continue
                 if asking and self._pattern is not None and self._pattern in data:
                     self._pattern = None
-                    doomed.set()
-                elif not asking and doomed.is_set():
+                    deletable.set()
+                elif not asking and deletable.is_set():
                     self.cuts += 1
                     break
                 target.sendall(data)

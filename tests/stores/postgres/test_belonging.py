@@ -8,11 +8,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from holdfast.ids import new_id
-from holdfast.operations import GetChains, Start
-from holdfast.sql.plan import run
+from holdfast.core.ids import new_id
+from holdfast.engine.operations import GetChains, Start
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.belonging import Belonging
+from holdfast.stores.postgres.connection.same_database import Belonging
+from holdfast.stores.sql.plan import run
 from holdfast.testing.builders import new_job
 from tests.servers.postgres import Postgres, shared_postgres
 from tests.stores.postgres.kinds import ASYNC, SYNC, alchemy_session, psycopg_connection

@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 import pytest
 
+from holdfast.engine.operations import GetChains, Start
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import GetChains, Start
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import new_job
 

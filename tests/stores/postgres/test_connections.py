@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from holdfast.operations import GetStats, Renew
-from holdfast.stores.postgres import PostgresStore, pool
-from holdfast.stores.postgres.connecting import connect_async
-from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.engine.operations import GetStats, Renew
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.connection import pool
+from holdfast.stores.postgres.connection.connect import connect_async
+from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.watching import wait_until
 

@@ -8,12 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
+from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
-from holdfast.sql.plan import Many, Plan, Row, Statement, run
-from holdfast.stores.postgres import PostgresStore, link, locks
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.connection import connection as connection_module
+from holdfast.stores.postgres.execution import HELD, LET_GO, TRY, Turn
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.postgres.turn import HELD, LET_GO, TRY, Turn
+from holdfast.stores.postgres.verbs import locks
+from holdfast.stores.sql.plan import Many, Plan, Row, Statement, run
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.watching import wait_until
@@ -93,9 +95,9 @@ def test_a_step_that_finds_somebody_busy_each_time_ends_with_its_deadline(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.perform_sync(Start((blocker := new_job(),)))
-    send, rounds = link.Link.send, 0
+    send, rounds = connection_module.Link.send, 0
 
-    def busy(self: link.Link, step: Statement | Many) -> list[Row]:
+    def busy(self: connection_module.Link, step: Statement | Many) -> list[Row]:
         nonlocal rounds
         rows = send(self, step)
         if isinstance(step, Statement) and step.sql == SQL["lock_jobs"]:
@@ -104,7 +106,7 @@ def test_a_step_that_finds_somebody_busy_each_time_ends_with_its_deadline(
             return []
         return rows
 
-    monkeypatch.setattr(link.Link, "send", busy)
+    monkeypatch.setattr(connection_module.Link, "send", busy)
 
     with pytest.raises(StoreUnavailable, match="no answer within"):
         store.perform_sync(Start((new_job(after=(blocker.id,)),)))

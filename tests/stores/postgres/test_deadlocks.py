@@ -14,8 +14,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from holdfast.errors import DependencyCycle
-from holdfast.operations import (
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
@@ -31,10 +31,10 @@ from holdfast.operations import (
     Step,
     TypeTerms,
 )
-from holdfast.record import Record, Status
-from holdfast.store import SyncTransaction
+from holdfast.engine.store import SyncTransaction
+from holdfast.errors import DependencyCycle
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.outage import Patience
+from holdfast.stores.postgres.errors import Patience
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.watching import wait_until_blocked

@@ -5,8 +5,9 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from holdfast.operations import ClaimJobs, Examine, Finding, Start, TypeTerms
-from holdfast.stores.postgres import PostgresStore, examining
+from holdfast.engine.operations import ClaimJobs, Examine, Finding, Start, TypeTerms
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.verbs import examine
 from holdfast.testing.builders import new_job
 from holdfast.testing.clock import ManualClock
 from tests.servers.postgres import Postgres
@@ -59,9 +60,9 @@ def test_the_session_that_pins_the_horizon_is_named(
     store = PostgresStore(own_server.address(notify="off"))
     store.migrate_sync()
     monkeypatch.setattr(
-        examining,
+        examine,
         "_HORIZON",
-        examining._HORIZON.replace("holder.seconds > 60", "holder.seconds > 0"),  # pyright: ignore[reportPrivateUsage]
+        examine._HORIZON.replace("holder.seconds > 60", "holder.seconds > 0"),  # pyright: ignore[reportPrivateUsage]
     )
     with own_server.connect() as idle:
         for statement in statements:

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import async_sessionmaker, create_async_engine
 from sqlalchemy.orm import sessionmaker
 
 from holdfast import Attempt, Client, Jobs, Retry, SyncAttempt, SyncClient
-from holdfast.operations import GetChains, Start
+from holdfast.engine.operations import GetChains, Start
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing import drain
 from holdfast.testing.builders import new_job

@@ -10,12 +10,12 @@ from collections.abc import Callable
 import psycopg
 
 from holdfast import Jobs, SyncClient
-from holdfast.lifecycle import NewJob
-from holdfast.operations import GetJobs, Start
-from holdfast.sql.plan import Statement
+from holdfast.core.lifecycle import NewJob
+from holdfast.engine.operations import GetJobs, Start
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.connecting import connect_async
-from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.stores.postgres.connection.connect import connect_async
+from holdfast.stores.postgres.connection.rendering import Renderer, Style
+from holdfast.stores.sql.plan import Statement
 from holdfast.testing.builders import new_job
 
 
@@ -46,8 +46,8 @@ def test_a_child_shares_no_session_with_its_parent(store: PostgresStore, connect
     tx = store.begin_sync()
     tx.perform(Start((after,)))
     own = sessions(connection)
-    heard: list[object] = []
-    store.wakeups.subscribe(heard.append)
+    received: list[object] = []
+    store.wakeups.subscribe(received.append)
 
     def work() -> None:
         store.perform_sync(Start((meanwhile,)))

@@ -8,16 +8,16 @@ from typing import Any
 import psycopg
 import pytest
 
+from holdfast.core.ids import new_id, new_token
+from holdfast.core.record import Record
+from holdfast.engine.operations import ClaimJobs, Operation, Settle, Start, TypeTerms
+from holdfast.engine.wakeups import Hints
 from holdfast.errors import StoreUnavailable
-from holdfast.ids import new_id, new_token
-from holdfast.operations import ClaimJobs, Operation, Settle, Start, TypeTerms
-from holdfast.record import Record
-from holdfast.sql.plan import Many, Row, Statement
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.link import Link
+from holdfast.stores.postgres.connection.connection import Link
 from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.sql.plan import Many, Row, Statement
 from holdfast.testing.builders import completed, continued, new_job, next_job
-from holdfast.wakeups import Hints
 from tests.stores.postgres.watching import wait_until
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
@@ -38,11 +38,11 @@ def claim(store: PostgresStore, count: int) -> list[Record]:
     return store.perform_sync(ClaimJobs(TERMS, count, "worker", new_token()))
 
 
-def hear(store: PostgresStore) -> Hints:
+def receive(store: PostgresStore) -> Hints:
     """Everything that its listeners are told from now on."""
-    heard = Hints()
-    store.wakeups.subscribe(heard.add)
-    return heard
+    received = Hints()
+    store.wakeups.subscribe(received.add)
+    return received
 
 
 def cut(monkeypatch: pytest.MonkeyPatch, verb: str) -> list[str]:
@@ -85,7 +85,7 @@ def test_what_was_cut_from_its_answer_is_told_here_and_elsewhere(
 ) -> None:
     store.perform_sync(Start((new_job(),)))
     (job,) = claim(store, 1)
-    here, there = hear(store), hear(other)
+    here, there = receive(store), receive(other)
     lost = cut(monkeypatch, verb)
 
     store.perform_sync(act(job))
@@ -101,11 +101,11 @@ def test_what_stands_already_is_told_again(act: Act, store: PostgresStore) -> No
     (job,) = claim(store, 1)
     operation = act(job)
     store.perform_sync(operation)
-    heard = hear(store)
+    received = receive(store)
 
     store.perform_sync(operation)
 
-    assert "second" in heard.due
+    assert "second" in received.due
 
 
 def test_an_end_that_stands_already_has_everybody_look_for_what_it_freed(store: PostgresStore) -> None:
@@ -113,12 +113,12 @@ def test_an_end_that_stands_already_has_everybody_look_for_what_it_freed(store: 
     store.perform_sync(Start((blocker, new_job("second", after=(blocker.id,)))))
     (job,) = claim(store, 1)
     store.perform_sync(Settle((completed(job),)))
-    heard = hear(store)
+    received = receive(store)
 
     store.perform_sync(Settle((completed(job),)))
 
-    assert heard.anything
-    assert heard.finished == {job.chain_id}
+    assert received.anything
+    assert received.finished == {job.chain_id}
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["in one statement", "in two statements"])
@@ -130,14 +130,14 @@ def test_what_was_written_before_the_rest_failed_is_told(
     store.perform_sync(Start((new_job(), new_job())))
     first, busy = claim(store, 2)
     written = completed(first) if same else continued(first, next_job(first, "second"))
-    heard = hear(hasty)
+    received = receive(hasty)
     with connection.transaction():
         connection.execute(f'select from "{store.schema}".job where id = %s for update'.encode(), [busy.id])
 
         with pytest.raises(StoreUnavailable):
             hasty.perform_sync(Settle((written, completed(busy))))
 
-    assert first.chain_id in heard.finished if same else "second" in heard.due
+    assert first.chain_id in received.finished if same else "second" in received.due
     hasty.close_sync()
 
 
@@ -145,7 +145,7 @@ def test_who_settles_a_job_twice_in_one_batch_tells_elsewhere_what_that_freed(
     store: PostgresStore, other: PostgresStore
 ) -> None:
     blocker = new_job()
-    there = hear(other)
+    there = receive(other)
     store.perform_sync(Start((blocker, new_job("second", after=(blocker.id,)))))
     (job,) = claim(store, 1)
     wait_until(lambda: "resize" in there.due)  # nothing is on its way, so a lone end would tell of itself
@@ -158,10 +158,10 @@ def test_who_settles_a_job_twice_in_one_batch_tells_elsewhere_what_that_freed(
 def test_a_lone_end_that_stands_already_is_told_elsewhere(store: PostgresStore, other: PostgresStore) -> None:
     store.perform_sync(Start((new_job(),)))
     (job,) = claim(store, 1)
-    before = hear(other)
+    before = receive(other)
     store.perform_sync(Settle((completed(job),)))
     wait_until(lambda: job.chain_id in before.finished)
-    again = hear(other)
+    again = receive(other)
 
     store.perform_sync(Settle((completed(job),)))
 
@@ -172,7 +172,7 @@ def test_names_beyond_ascii_are_heard_whatever_encoding_sessions_ask_for(address
     here, elsewhere = (PostgresStore(f"{address}&client_encoding=latin1") for _ in range(2))
     for each in (here, elsewhere):
         each.open_sync()
-    there = hear(elsewhere)
+    there = receive(elsewhere)
 
     here.perform_sync(Start((new_job("größe"),)))
     wait_until(lambda: "größe" in there.due)  # told by a session of verbs

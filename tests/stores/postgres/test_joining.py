@@ -10,12 +10,12 @@ import psycopg
 import pytest
 from django.db import connections, transaction
 
+from holdfast.core.ids import new_id
+from holdfast.core.lifecycle import NewJob
+from holdfast.engine.operations import Cancel, ClaimJobs, GetChains, Guard, Settle, Start, TypeTerms
 from holdfast.errors import ChainNotFound, StoreUnavailable
-from holdfast.ids import new_id
-from holdfast.lifecycle import NewJob
-from holdfast.operations import Cancel, ClaimJobs, GetChains, Guard, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.inserting import PART
+from holdfast.stores.postgres.verbs.insert import PART
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import fresh_address, shared_postgres
 from tests.stores.postgres.kinds import ASYNC, SYNC, asyncpg_connection, configure_django, psycopg_connection

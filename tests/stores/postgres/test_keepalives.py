@@ -8,11 +8,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from holdfast.sql.plan import Statement
 from holdfast.stores.postgres.address import parse
-from holdfast.stores.postgres.connecting import connect, connect_async, connection_parameters
-from holdfast.stores.postgres.rendering import Renderer, Style
-from holdfast.stores.postgres.wakeups import PostgresWakeups
+from holdfast.stores.postgres.connection.connect import connect, connect_async, connection_parameters
+from holdfast.stores.postgres.connection.rendering import Renderer, Style
+from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups
+from holdfast.stores.sql.plan import Statement
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.swapper import swapping_pooler
 

@@ -13,7 +13,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from holdfast.operations import (
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
@@ -28,7 +29,6 @@ from holdfast.operations import (
     Step,
     TypeTerms,
 )
-from holdfast.record import Record, Status
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.clock import ManualClock

@@ -9,15 +9,26 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from holdfast.core.record import Status
+from holdfast.engine.operations import (
+    ClaimJobs,
+    Complete,
+    GetChains,
+    Operation,
+    RunNow,
+    Settle,
+    Start,
+    Step,
+    TypeTerms,
+)
+from holdfast.engine.wakeups import Hints
 from holdfast.errors import NotPending, StoreUnavailable
-from holdfast.operations import ClaimJobs, Complete, GetChains, Operation, RunNow, Settle, Start, Step, TypeTerms
-from holdfast.record import Status
-from holdfast.stores.postgres import PostgresStore, migrating
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres import migration as migration_module
 from holdfast.stores.postgres.address import parse
-from holdfast.stores.postgres.outage import Patience
-from holdfast.stores.postgres.wakeups import PostgresWakeups
+from holdfast.stores.postgres.errors import Patience
+from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups
 from holdfast.testing.builders import completed, new_job
-from holdfast.wakeups import Hints
 from tests.servers.postgres import Postgres, shared_postgres
 from tests.stores.postgres.proxy import Proxy, proxy_to
 
@@ -145,14 +156,14 @@ def test_a_job_that_was_claimed_after_it_was_hurried_is_not_said_to_be_busy(
 def test_a_migration_on_a_silent_connection_is_given_up_at_the_deadline(
     remote: PostgresStore, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps = migrating.steps
+    steps = migration_module.steps
 
     def silent_by_then() -> dict[str, str]:
         proxy.fall_silent()
         return {"9999_later": "select 1", **steps()}
 
-    monkeypatch.setattr(migrating, "STEP_SECONDS", 1.0)
-    monkeypatch.setattr(migrating, "steps", silent_by_then)
+    monkeypatch.setattr(migration_module, "STEP_SECONDS", 1.0)
+    monkeypatch.setattr(migration_module, "steps", silent_by_then)
     with ThreadPoolExecutor(1) as pool:
         migration = pool.submit(remote.migrate_sync)
         try:

@@ -13,7 +13,8 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.orm import Session
 
-from holdfast.operations import (
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Delete,
@@ -29,8 +30,7 @@ from holdfast.operations import (
     Start,
     TypeTerms,
 )
-from holdfast.record import Record, Status
-from holdfast.store import SyncTransaction
+from holdfast.engine.store import SyncTransaction
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import completed, new_job
 from holdfast.testing.clock import ManualClock

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from holdfast import Client, SyncClient, Worker
-from holdfast.job import Chain
-from holdfast.jobs import AnyJobType
+from holdfast.core.job import Chain
+from holdfast.registry.jobs import AnyJobType
 from holdfast.stores.postgres import PostgresStore
 from holdfast.worker.reaper import REAP_EVERY
 from tests.servers.postgres import Postgres

@@ -9,18 +9,19 @@ from types import SimpleNamespace
 import psycopg
 import pytest
 
-from holdfast import coalescing
-from holdfast.ids import new_token
-from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
-from holdfast.record import Record
-from holdfast.sql.plan import Statement
-from holdfast.stores.postgres import PostgresStore, notification
-from holdfast.stores.postgres.connecting import connect
-from holdfast.stores.postgres.exchange import TOLD
-from holdfast.stores.postgres.notification import Message
-from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.core.ids import new_token
+from holdfast.core.record import Record
+from holdfast.engine import hint_buffer
+from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.connection.connect import connect
+from holdfast.stores.postgres.connection.libpq import TOLD
+from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.postgres.wakeups import PostgresWakeups
+from holdfast.stores.postgres.wakeups import notification
+from holdfast.stores.postgres.wakeups.notification import Message
+from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups
+from holdfast.stores.sql.plan import Statement
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.watching import wait_until_blocked
@@ -32,7 +33,7 @@ def listener(store: PostgresStore, connection: psycopg.Connection) -> psycopg.Co
     return connection
 
 
-def heard(listener: psycopg.Connection) -> tuple[Message, str]:
+def received(listener: psycopg.Connection) -> tuple[Message, str]:
     """The next notification that is not a listener's word to itself, and the last statement of who sent it."""
     with closing(listener.notifies(timeout=30)) as notices:
         said = ((notification.read(each.payload), each.pid) for each in notices)
@@ -52,7 +53,7 @@ def test_a_lone_start_is_told_right_behind_it(store: PostgresStore, listener: ps
 
     store.perform_sync(Start((job,)))
 
-    message, statement = heard(listener)
+    message, statement = received(listener)
     assert message.d == [job.type]
     assert prepared("tell") in statement
 
@@ -62,7 +63,7 @@ def claim_quietly(store: PostgresStore, address: str, listener: psycopg.Connecti
     other = PostgresStore(address)
     other.open_sync()
     other.perform_sync(Start((new_job(),)))
-    heard(listener)
+    received(listener)
     other.close_sync()
     (job,) = store.perform_sync(ClaimJobs((TypeTerms("resize", 60_000_000, 25),), 1, "worker", new_token()))
     return job
@@ -73,7 +74,7 @@ def test_a_lone_end_is_told_right_behind_it(store: PostgresStore, address: str, 
 
     store.perform_sync(Settle((completed(job),)))
 
-    message, statement = heard(listener)
+    message, statement = received(listener)
     assert message.f == [job.chain_id]
     assert f'from "{store.schema}".job' in statement
 
@@ -89,7 +90,7 @@ def test_an_end_that_had_to_wait_for_its_job_is_told_by_a_transaction_of_its_own
             wait_until_blocked(watch, settling.done)
         settling.result()
 
-    message, statement = heard(listener)
+    message, statement = received(listener)
     assert message.f == [claimed.chain_id]
     assert "pg_notify" in statement
 
@@ -111,7 +112,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """The time that telling goes by."""
     clock = SimpleNamespace(now=1000.0)
     clock.monotonic = lambda: clock.now
-    monkeypatch.setattr(coalescing, "time", clock)
+    monkeypatch.setattr(hint_buffer, "time", clock)
     return clock
 
 

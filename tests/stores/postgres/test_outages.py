@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
+from holdfast.engine.operations import ClaimJobs, GetChains, GetJobs, Renew, Settle, Start, TypeTerms
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import ClaimJobs, GetChains, GetJobs, Renew, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
@@ -48,9 +48,9 @@ async def test_sessions_that_the_server_ends_are_replaced(store: PostgresStore, 
 def test_wake_ups_come_back_after_their_session_was_ended(
     store: PostgresStore, address: str, connection: psycopg.Connection
 ) -> None:
-    heard = threading.Event()
+    received = threading.Event()
     looked = threading.Event()
-    store.wakeups.subscribe(lambda hints: looked.set() if hints.anything else heard.set())
+    store.wakeups.subscribe(lambda hints: looked.set() if hints.anything else received.set())
     other = PostgresStore(address)
     other.open_sync()
     try:
@@ -59,7 +59,7 @@ def test_wake_ups_come_back_after_their_session_was_ended(
         # Listening again, everybody is told to look: what was said in between is lost.
         assert looked.wait(30)
         other.perform_sync(Start((new_job(),)))
-        assert heard.wait(30)
+        assert received.wait(30)
     finally:
         other.close_sync()
 
@@ -69,7 +69,7 @@ def test_a_crash_of_the_server_loses_nothing_that_was_acknowledged(own_server: P
     store.migrate_sync()
     store.open_sync()
     acknowledged: list[str] = []
-    told = threading.Semaphore(0)
+    reported = threading.Semaphore(0)
     stop = threading.Event()
 
     def produce() -> None:
@@ -77,17 +77,17 @@ def test_a_crash_of_the_server_loses_nothing_that_was_acknowledged(own_server: P
             job = new_job()
             store.perform_sync(Start((job,)))
             acknowledged.append(job.id)
-            told.release()
+            reported.release()
 
     producer = threading.Thread(target=produce)
     producer.start()
     try:
         for how in (signal.SIGQUIT, signal.SIGINT):
             own_server.restart(how)
-            while told.acquire(blocking=False):
+            while reported.acquire(blocking=False):
                 pass
             for _ in range(5):
-                assert told.acquire(timeout=30)
+                assert reported.acquire(timeout=30)
     finally:
         stop.set()
         producer.join()

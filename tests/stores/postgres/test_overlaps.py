@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import psycopg
 import pytest
 
-from holdfast.errors import StillReferenced
-from holdfast.lifecycle import NewJob
-from holdfast.operations import (
+from holdfast.core.lifecycle import NewJob
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
@@ -29,11 +29,11 @@ from holdfast.operations import (
     Step,
     TypeTerms,
 )
-from holdfast.record import Record, Status
-from holdfast.sql.plan import Many, Row, Statement
+from holdfast.errors import StillReferenced
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.link import Link
+from holdfast.stores.postgres.connection.connection import Link
 from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.sql.plan import Many, Row, Statement
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.watching import wait_until_blocked
@@ -172,10 +172,10 @@ def test_events_wait_for_one_that_a_running_transaction_wrote_before_them(
 
     held_back = store.perform_sync(ReadEvents(after, 10))
     tx.commit()
-    told = store.perform_sync(ReadEvents(after, 10))
+    reported = store.perform_sync(ReadEvents(after, 10))
 
     assert held_back == []
-    assert [event.job_id for event in told] == [early.id, late.id]
+    assert [event.job_id for event in reported] == [early.id, late.id]
 
 
 def test_a_number_that_a_rollback_took_along_holds_up_nothing(
@@ -191,9 +191,9 @@ def test_a_number_that_a_rollback_took_along_holds_up_nothing(
         connection.execute(f'create table "{store.schema}".elsewhere (n int)'.encode())
         tx.rollback()
 
-        told = store.perform_sync(ReadEvents(after, 10))
+        reported = store.perform_sync(ReadEvents(after, 10))
 
-    assert [event.job_id for event in told] == [job.id]
+    assert [event.job_id for event in reported] == [job.id]
 
 
 @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])

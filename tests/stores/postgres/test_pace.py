@@ -8,10 +8,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from holdfast.ids import new_token
-from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
-from holdfast.record import Record
-from holdfast.stores.postgres import PostgresStore, watermark
+from holdfast.core.ids import new_token
+from holdfast.core.record import Record
+from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.verbs import watermark
 from holdfast.testing.builders import completed, new_job, released
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.planning import blocks_of, plan

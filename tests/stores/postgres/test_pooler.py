@@ -11,10 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from holdfast.cli.app import app
-from holdfast.ids import new_id
-from holdfast.operations import Cancel, ClaimJobs, GetChains, Operation, Settle, Start, TypeTerms
-from holdfast.stores.postgres import PostgresStore, self_test
-from holdfast.stores.postgres.outage import Patience, sqlstate
+from holdfast.core.ids import new_id
+from holdfast.engine.operations import Cancel, ClaimJobs, GetChains, Operation, Settle, Start, TypeTerms
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres.errors import Patience, sqlstate
+from holdfast.stores.postgres.wakeups import listen_check
 from holdfast.testing.builders import completed, new_job
 from tests.servers.pgbouncer import find_pgbouncer, running_pgbouncer
 from tests.servers.postgres import Postgres
@@ -128,7 +129,7 @@ def test_a_settlement_that_waited_need_not_be_sent_again(serializable: PostgresS
 def test_a_pooler_that_swallows_listen_is_noticed_and_said(
     server: Postgres, store: PostgresStore, port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(self_test, "PATIENCE", 0.5)
+    monkeypatch.setattr(listen_check, "PATIENCE", 0.5)
     caplog.set_level(logging.WARNING, "holdfast")
     listening = PostgresStore(server.tcp_address(port=port, schema=store.schema))
 
@@ -144,7 +145,7 @@ def test_a_pooler_that_swallows_listen_is_noticed_and_said(
 def test_the_doctor_says_that_listen_is_swallowed(
     server: Postgres, store: PostgresStore, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(self_test, "PATIENCE", 0.5)
+    monkeypatch.setattr(listen_check, "PATIENCE", 0.5)
 
     pooled, direct = (
         CliRunner().invoke(app, ["doctor", "--store", address], env={"COLUMNS": "500"}).stdout

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import async_sessionmaker, create_async_engine
 from sqlalchemy.orm import sessionmaker
 
 from holdfast import Attempt, Client, HoldfastError, Jobs, Retry, SyncAttempt
-from holdfast.operations import ClaimJobs, GetJobs, Settle, Start, TypeTerms
+from holdfast.engine.operations import ClaimJobs, GetJobs, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing import drain
 from holdfast.testing.builders import completed, new_job

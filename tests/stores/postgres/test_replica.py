@@ -13,9 +13,10 @@ import psycopg
 import pytest
 
 from holdfast import Client, Jobs, SyncClient
-from holdfast.operations import ClaimJobs, Examine, Filter, GetStats, ListChains, Start, TypeTerms
-from holdfast.stores.postgres import PostgresStore, replica
+from holdfast.engine.operations import ClaimJobs, Examine, Filter, GetStats, ListChains, Start, TypeTerms
+from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.address import parse
+from holdfast.stores.postgres.connection import replica
 from holdfast.testing.builders import new_job
 from tests.servers.postgres import Postgres, running_postgres, running_standby
 from tests.stores.postgres.watching import wait_until
@@ -116,10 +117,10 @@ def test_the_primary_answers_while_the_replica_is_away(
             seen = connection.execute("select count(*) from pg_stat_activity where application_name = 'holdfast'")
             assert seen.fetchone() == (1,)
 
-    told = [record.getMessage() for record in caplog.records if "replica" in record.getMessage()]
-    assert len(told) == 2
-    assert "asking the primary" in told[0]
-    assert "answers again" in told[1]
+    reported = [record.getMessage() for record in caplog.records if "replica" in record.getMessage()]
+    assert len(reported) == 2
+    assert "asking the primary" in reported[0]
+    assert "answers again" in reported[1]
 
 
 async def test_the_doctor_asks_the_replica(primary: Postgres, standby: Postgres) -> None:

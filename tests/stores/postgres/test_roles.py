@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 from holdfast import Event, Jobs, NotPermitted, SyncClient
 from holdfast.cli.app import app
-from holdfast.operations import (
+from holdfast.core.record import Status
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Delete,
@@ -34,9 +35,8 @@ from holdfast.operations import (
     Start,
     TypeTerms,
 )
-from holdfast.record import Status
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.start_functions import FUNCTIONS
+from holdfast.stores.postgres.verbs.start_functions import FUNCTIONS
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
 
@@ -103,21 +103,21 @@ def test_one_role_starts_every_kind_of_chain(roles: dict[str, PostgresStore], st
     ended = new_job()
     store.perform_sync(Start((ended,)))
     store.perform_sync(Cancel((ended.id,)))
-    doomed = new_job(after=(ended.id,), on_blocker_failure="fail")
+    deletable = new_job(after=(ended.id,), on_blocker_failure="fail")
 
     starts.perform_sync(Start((first, new_job(after=(first.id,)), alone)))
     starts.perform_sync(Start(tuple(new_job() for _ in range(2500))))
     (lone,) = starts.perform_sync(Start((new_job(delay=1_000_000, priority=-3, keep=0),)))
     (again,) = starts.perform_sync(Start((new_job(key="one"),)))
     (same,) = starts.perform_sync(Start((alone,)))
-    (failed,) = starts.perform_sync(Start((doomed,)))
+    (failed,) = starts.perform_sync(Start((deletable,)))
 
     assert not lone.deduplicated
     assert again.deduplicated
     assert again.chain.first.id == first.id
     assert same.deduplicated
     assert failed.chain.last.status is Status.FAILED
-    assert starts.perform_sync(GetChains((doomed.id,))) == [failed.chain]
+    assert starts.perform_sync(GetChains((deletable.id,))) == [failed.chain]
     jobs = store.perform_sync(ListJobs(Filter(), 9999))
     assert len(jobs) == 2506
     assert [job.open_blockers for job in jobs if job.status is Status.BLOCKED] == [1]
@@ -130,9 +130,9 @@ def test_events_of_a_role_that_only_starts_are_recorded(
     store.perform_sync(Start((ended,)))
     store.perform_sync(Cancel((ended.id,)))
     store.perform_sync(Listen("listener", 60_000_000))
-    doomed = new_job(after=(ended.id,), on_blocker_failure="fail")
+    deletable = new_job(after=(ended.id,), on_blocker_failure="fail")
 
-    roles["starts"].perform_sync(Start((new_job(), doomed)))
+    roles["starts"].perform_sync(Start((new_job(), deletable)))
 
     rows = connection.execute(f'select kind from "{store.schema}".event order by seq'.encode()).fetchall()
     assert [kind for (kind,) in rows] == ["created", "created", "failed"]
@@ -380,13 +380,13 @@ def test_it_has_no_function_with_other_parameters(starter: psycopg.Connection, s
 def test_the_role_that_starts_observes_its_own_starts(
     server: Postgres, store: PostgresStore, roles: dict[str, PostgresStore]
 ) -> None:
-    jobs, told = Jobs(), list[Event]()
+    jobs, reported = Jobs(), list[Event]()
 
     @jobs.job
     def resize() -> None: ...
 
     with (
-        SyncClient(roles["starts"], jobs, observers=[told.append]) as client,
+        SyncClient(roles["starts"], jobs, observers=[reported.append]) as client,
         server.connect(user=f"starts_{store.schema}") as connection,
     ):
         connection.autocommit = False
@@ -398,4 +398,4 @@ def test_the_role_that_starts_observes_its_own_starts(
         second = client.start(resize.bind(), tx=connection)
         connection.commit()
 
-    assert [event.chain_id for event in told] == [first.id, second.id]
+    assert [event.chain_id for event in reported] == [first.id, second.id]

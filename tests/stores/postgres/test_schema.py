@@ -15,19 +15,12 @@ from django.db.migrations.state import ProjectState
 from typer.testing import CliRunner
 
 from holdfast.cli.app import app
+from holdfast.engine.operations import ClaimJobs, Filter, GetChains, ListJobs, Settle, Start, TypeTerms
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import (
-    ClaimJobs,
-    Filter,
-    GetChains,
-    ListJobs,
-    Settle,
-    Start,
-    TypeTerms,
-)
 from holdfast.stores.address import open_store
-from holdfast.stores.postgres import PostgresStore, migrating
-from holdfast.stores.postgres.migrating import script, steps
+from holdfast.stores.postgres import PostgresStore
+from holdfast.stores.postgres import migration as migration_module
+from holdfast.stores.postgres.migration import script, steps
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.kinds import configure_django
@@ -83,7 +76,7 @@ def test_a_step_may_take_longer_than_a_call_and_than_the_role_allows(
         connection.execute("alter role hasty set statement_timeout = '500ms'")
         store = PostgresStore(server.address(user="hasty", schema=schema, deadline="1"))
         slow = {**steps(), "9999_slow": "select pg_sleep(2)"}
-        monkeypatch.setattr(migrating, "steps", lambda: slow)
+        monkeypatch.setattr(migration_module, "steps", lambda: slow)
 
         assert store.migrate_sync() == list(slow)
     finally:
@@ -94,10 +87,10 @@ def test_a_step_may_take_longer_than_a_call_and_than_the_role_allows(
 def test_who_finds_another_migrating_waits_for_it_longer_than_for_a_table(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(migrating, "LOCK_TIMEOUT", "1ms")
-    monkeypatch.setattr(migrating, "TRIES", 1)
+    monkeypatch.setattr(migration_module, "LOCK_TIMEOUT", "1ms")
+    monkeypatch.setattr(migration_module, "TRIES", 1)
     slow = {**steps(), "9999_slow": "select pg_sleep(1)"}
-    monkeypatch.setattr(migrating, "steps", lambda: slow)
+    monkeypatch.setattr(migration_module, "steps", lambda: slow)
 
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(store.migrate_sync) for _ in range(2)]
@@ -140,7 +133,7 @@ def test_a_script_that_fails_leaves_the_callers_lock_timeout_alone(
     schema: str, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = {"9999_broken": "select 1 from nothing"}
-    monkeypatch.setattr(migrating, "steps", lambda: broken)
+    monkeypatch.setattr(migration_module, "steps", lambda: broken)
     connection.execute("set lock_timeout = '7s'")
 
     with pytest.raises(psycopg.errors.UndefinedTable):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.stores.postgres import self_test
-from holdfast.stores.postgres.self_test import SelfTest
+from holdfast.stores.postgres.wakeups import listen_check
+from holdfast.stores.postgres.wakeups.listen_check import SelfTest
 
 
 def test_its_own_word_passes_it() -> None:
@@ -14,26 +14,26 @@ def test_its_own_word_passes_it() -> None:
 
     word = test.begin()
 
-    assert test.heard(word)
+    assert test.received(word)
     assert not test.failed()
     assert not test.due()
 
 
 def test_the_word_of_another_process_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(self_test, "PATIENCE", 0.0)
+    monkeypatch.setattr(listen_check, "PATIENCE", 0.0)
     test = SelfTest()
     test.begin()
 
     # Behind a pooler it may come by way of a session that is this listener's for a moment only.
-    assert not test.heard(SelfTest().begin())
+    assert not test.received(SelfTest().begin())
 
     assert test.failed()
 
 
 def test_its_own_word_passes_it_late_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(self_test, "PATIENCE", 0.0)
+    monkeypatch.setattr(listen_check, "PATIENCE", 0.0)
     test = SelfTest()
     word = test.begin()
     assert test.failed()
 
-    assert test.heard(word)
+    assert test.received(word)

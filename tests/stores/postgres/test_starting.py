@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.engine.operations import GetChains, Start
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import GetChains, Start
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.inserting import PART
+from holdfast.stores.postgres.verbs.insert import PART
 from holdfast.testing.builders import new_job
 
 

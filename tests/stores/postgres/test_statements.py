@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, new_job
 from tests.stores.postgres.planning import nodes_of, plan, scans_of

@@ -11,15 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
+from holdfast.core.record import Status
+from holdfast.engine.operations import ClaimJobs, GetJobs, GetStats, LockChain, Operation, Settle, Start, TypeTerms
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import ClaimJobs, GetJobs, GetStats, LockChain, Operation, Settle, Start, TypeTerms
-from holdfast.record import Status
-from holdfast.sql.plan import Many, Row, Statement
-from holdfast.stores.postgres import PostgresStore, outage
-from holdfast.stores.postgres.connecting import connect
-from holdfast.stores.postgres.link import Link
-from holdfast.stores.postgres.rendering import Renderer, Style
+from holdfast.stores.postgres import PostgresStore, errors
+from holdfast.stores.postgres.connection.connect import connect
+from holdfast.stores.postgres.connection.connection import Link
+from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.sql.plan import Many, Row, Statement
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres, running_standby
 from tests.stores.postgres.watching import wait_until
@@ -57,14 +57,14 @@ def test_a_lock_timeout_of_the_role_is_waited_out(
     hurried: PostgresStore, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = threading.Event()
-    pause = outage.Patience.pause
+    pause = errors.Patience.pause
 
-    def notice(patience: outage.Patience, operation: Operation[object], error: BaseException) -> float | None:
-        if outage.sqlstate(error) == "55P03":
+    def notice(patience: errors.Patience, operation: Operation[object], error: BaseException) -> float | None:
+        if errors.sqlstate(error) == "55P03":
             refused.set()
         return pause(patience, operation, error)
 
-    monkeypatch.setattr(outage.Patience, "pause", notice)
+    monkeypatch.setattr(errors.Patience, "pause", notice)
     first = new_job(key="one")
     tx = store.begin_sync()
     tx.perform(Start((first,)))

@@ -12,9 +12,9 @@ import sqlalchemy
 from sqlalchemy.orm import Session
 
 from holdfast import Client, Event, Jobs, SyncClient
-from holdfast.operations import FindMarks, Mark
+from holdfast.engine.operations import FindMarks, Mark
+from holdfast.engine.wakeups import Listener
 from holdfast.stores.postgres import PostgresStore
-from holdfast.wakeups import Listener
 from tests.servers.postgres import fresh_address
 from tests.stores.postgres.kinds import ASYNC, SYNC, url
 
@@ -44,8 +44,8 @@ class Undone(Exception):
 @pytest.mark.parametrize("isolation", ISOLATION)
 @pytest.mark.parametrize("kind", SYNC, ids=lambda kind: kind.__name__)
 def test_a_blocking_transaction_delivers_what_it_committed(kind: Any, isolation: str, store: PostgresStore) -> None:
-    told: list[Event] = []
-    with SyncClient(store, jobs, observers=[told.append]) as client:
+    reported: list[Event] = []
+    with SyncClient(store, jobs, observers=[reported.append]) as client:
         with kind(isolation) as application:
             kept = client.start(double.bind(1), tx=application.tx)
             with suppress(Undone), application.savepoint():
@@ -53,20 +53,20 @@ def test_a_blocking_transaction_delivers_what_it_committed(kind: Any, isolation:
                 raise Undone
             with application.savepoint():
                 also = client.start(double.bind(3), tx=application.tx)
-            assert told == []
+            assert reported == []
             application.commit()
         with kind(isolation) as application:
             client.cancel(kept, tx=application.tx)
             application.rollback()
 
-    assert [(event.kind, event.chain_id) for event in told] == [("created", kept.id), ("created", also.id)]
+    assert [(event.kind, event.chain_id) for event in reported] == [("created", kept.id), ("created", also.id)]
 
 
 @pytest.mark.parametrize("isolation", ISOLATION)
 @pytest.mark.parametrize("kind", ASYNC, ids=lambda kind: kind.__name__)
 async def test_an_async_transaction_delivers_what_it_committed(kind: Any, isolation: str, store: PostgresStore) -> None:
-    told: list[Event] = []
-    async with Client(store, jobs, observers=[told.append]) as client:
+    reported: list[Event] = []
+    async with Client(store, jobs, observers=[reported.append]) as client:
         async with kind(isolation) as application:
             kept = await client.start(double.bind(1), tx=application.tx)
             with suppress(Undone):
@@ -75,13 +75,13 @@ async def test_an_async_transaction_delivers_what_it_committed(kind: Any, isolat
                     raise Undone
             async with application.savepoint():
                 also = await client.start(double.bind(3), tx=application.tx)
-            assert told == []
+            assert reported == []
             await application.commit()
         async with kind(isolation) as application:
             await client.cancel(kept, tx=application.tx)
             await application.rollback()
 
-    assert [(event.kind, event.chain_id) for event in told] == [("created", kept.id), ("created", also.id)]
+    assert [(event.kind, event.chain_id) for event in reported] == [("created", kept.id), ("created", also.id)]
 
 
 class TestSession:
@@ -94,18 +94,18 @@ class TestSession:
         engine.dispose()
 
     def test_the_commit_itself_delivers(self, store: PostgresStore, engine: sqlalchemy.Engine) -> None:
-        told: list[Event] = []
-        client = SyncClient(store, jobs, observers=[told.append])
+        reported: list[Event] = []
+        client = SyncClient(store, jobs, observers=[reported.append])
 
         with Session(engine) as session, session.begin():
             client.start(double.bind(1), tx=session)
-            assert told == []
+            assert reported == []
 
-        assert [event.kind for event in told] == ["created"]
+        assert [event.kind for event in reported] == ["created"]
 
     def test_a_session_that_was_closed_and_used_again(self, store: PostgresStore, engine: sqlalchemy.Engine) -> None:
-        told: list[Event] = []
-        client = SyncClient(store, jobs, observers=[told.append])
+        reported: list[Event] = []
+        client = SyncClient(store, jobs, observers=[reported.append])
         session = Session(engine)
 
         client.start(double.bind(1), tx=session)
@@ -114,11 +114,11 @@ class TestSession:
         session.commit()
         session.close()
 
-        assert [event.chain_id for event in told] == [kept.id]
+        assert [event.chain_id for event in reported] == [kept.id]
 
     def test_a_savepoint_around_released_ones(self, store: PostgresStore, engine: sqlalchemy.Engine) -> None:
-        told: list[Event] = []
-        client = SyncClient(store, jobs, observers=[told.append])
+        reported: list[Event] = []
+        client = SyncClient(store, jobs, observers=[reported.append])
 
         with Session(engine) as session, session.begin():
             outer = session.begin_nested()
@@ -126,26 +126,26 @@ class TestSession:
                 client.start(double.bind(1), tx=session)
             outer.rollback()
 
-        assert told == []
+        assert reported == []
 
     @pytest.mark.parametrize("mode", ["create_savepoint", "rollback_only"])
     def test_a_session_inside_the_transaction_of_a_connection(
         self, mode: Any, store: PostgresStore, engine: sqlalchemy.Engine
     ) -> None:
         """A commit of the session is no commit: the connection's transaction decides."""
-        told: list[Event] = []
+        reported: list[Event] = []
         started: list[str] = []
-        with SyncClient(store, jobs, observers=[told.append]) as client:
+        with SyncClient(store, jobs, observers=[reported.append]) as client:
             for end in ("rollback", "commit"):
                 with engine.connect() as connection:
                     outer = connection.begin()
                     with Session(connection, join_transaction_mode=mode) as session:
                         started.append(client.start(double.bind(1), tx=session).id)
                         session.commit()
-                    assert told == []
+                    assert reported == []
                     getattr(outer, end)()
 
-        assert [event.chain_id for event in told] == started[1:]
+        assert [event.chain_id for event in reported] == started[1:]
 
 
 def test_marks_that_were_found_are_deleted_by_the_next_look(store: PostgresStore) -> None:
@@ -166,8 +166,8 @@ def test_a_forked_child_delivers_none_of_the_events_of_its_parent(
         return lambda: None
 
     monkeypatch.setattr(store.wakeups, "subscribe", deaf)
-    told: list[Event] = []
-    client = SyncClient(store, jobs, observers=[told.append])
+    reported: list[Event] = []
+    client = SyncClient(store, jobs, observers=[reported.append])
     with SYNC[0]("READ COMMITTED") as application:
         chain = client.start(double.bind(1), tx=application.tx)
         application.commit()
@@ -175,8 +175,8 @@ def test_a_forked_child_delivers_none_of_the_events_of_its_parent(
     child = os.fork()
     if child == 0:
         client.close()
-        os._exit(len(told))
+        os._exit(len(reported))
 
     assert os.waitpid(child, 0)[1] == 0
     client.close()
-    assert [event.chain_id for event in told] == [chain.id]
+    assert [event.chain_id for event in reported] == [chain.id]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from holdfast import operations as ops
-from holdfast.operations import Operation, Step, TypeTerms
-from holdfast.record import Claim, Record, Status
+from holdfast.core.record import Claim, Record, Status
+from holdfast.engine import operations as ops
+from holdfast.engine.operations import Operation, Step, TypeTerms
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.clock import ManualClock

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.ids import new_token
-from holdfast.operations import ClaimJobs, Complete, GetJobs, Start, Step, TypeTerms
-from holdfast.record import Record, Status
-from holdfast.store import Store
+from holdfast.core.ids import new_token
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import ClaimJobs, Complete, GetJobs, Start, Step, TypeTerms
+from holdfast.engine.store import Store
 from holdfast.testing.builders import new_job, next_job
 
 TERMS = (TypeTerms("resize", 30_000_000, 25),)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
-from holdfast.operations import Operation
+from holdfast.engine.operations import Operation
 from holdfast.stores.redis import RedisStore
-from holdfast.stores.redis.library import script
-from holdfast.stores.redis.verbs import STEPS, VERBS
+from holdfast.stores.redis.script_loader import script
+from holdfast.stores.redis.verbs.plans import STEPS, VERBS
 from holdfast.testing.clock import ManualClock
 from tests.servers.redis import RedisServer, new_namespace
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.errors import ChainNotFound, JobNotFound
-from holdfast.ids import new_token
-from holdfast.lifecycle import NewJob
-from holdfast.operations import (
+from holdfast.core.ids import new_token
+from holdfast.core.lifecycle import NewJob
+from holdfast.core.record import Status
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
@@ -22,9 +22,10 @@ from holdfast.operations import (
     Start,
     Step,
 )
-from holdfast.record import Status
+from holdfast.errors import ChainNotFound, JobNotFound
 from holdfast.stores.memory import MemoryStore
-from holdfast.stores.redis import RedisStore, holding
+from holdfast.stores.redis import RedisStore
+from holdfast.stores.redis.verbs import claim
 from holdfast.testing.builders import completed, failed, new_job
 from tests.servers.redis import RedisServer
 from tests.stores.redis.many import MANY, TERMS, crashing, ids, statuses, waiting
@@ -52,7 +53,7 @@ def test_what_a_dead_worker_left_to_release_the_next_reaper_releases_once(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocker = waiting(store)
-    with crashing(monkeypatch, holding, "release"):
+    with crashing(monkeypatch, claim, "release"):
         store.perform_sync(Settle((completed(blocker),)))
     assert statuses(store, *ids("child")) == {Status.PENDING: 100, Status.BLOCKED: MANY - 100}
     # It comes while the others are not told yet, and waits for something else.
@@ -71,7 +72,7 @@ def test_a_job_that_stopped_before_it_was_told_is_counted_off_all_the_same(
 ) -> None:
     blocker = waiting(store)
     last = ids("child")[-1]
-    with crashing(monkeypatch, holding, "release"):
+    with crashing(monkeypatch, claim, "release"):
         store.perform_sync(Settle((completed(blocker),)))
     store.perform_sync(Cancel((last,)))
     (again,) = store.perform_sync(RetryJobs((last,)))

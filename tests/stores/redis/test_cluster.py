@@ -13,15 +13,15 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
+from holdfast.core.ids import new_token
+from holdfast.core.record import Status
+from holdfast.engine.operations import ClaimJobs, GetChains, GetStats, Operation, Settle, Start, TypeTerms
+from holdfast.engine.wakeups import Alarm
 from holdfast.errors import StoreUnavailable
-from holdfast.ids import new_token
-from holdfast.operations import ClaimJobs, GetChains, GetStats, Operation, Settle, Start, TypeTerms
-from holdfast.record import Status
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.keys import Keys
 from holdfast.testing.builders import completed, new_job
 from holdfast.testing.clock import ManualClock
-from holdfast.wakeups import Alarm
 from tests.servers.redis import PRODUCTS, Product, RedisCluster, RedisServer, new_namespace, run_cluster, until
 from tests.stores.redis.every_verb import READING, WRITING, prepared
 from tests.stores.redis.guide import rights_in_guide

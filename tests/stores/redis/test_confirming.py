@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from holdfast.engine.operations import ClaimJobs, Settle, Start
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import ClaimJobs, Settle, Start
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.address import read_address
-from holdfast.stores.redis.call import Call
-from holdfast.stores.redis.checks import WAITAOF_SINCE
-from holdfast.stores.redis.exchange import Dialect, Refused, Scripts
+from holdfast.stores.redis.connection.conversation import Dialect, Refused, Scripts
 from holdfast.stores.redis.keys import Keys
+from holdfast.stores.redis.server_checks import WAITAOF_SINCE
+from holdfast.stores.redis.verbs.script_call import Call
 from holdfast.testing.builders import completed, new_job
 from tests.servers.redis import Product, RedisServer, run_redis, until
 from tests.stores.redis.every_verb import TERMS

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from holdfast import operations as ops
+from holdfast.core.lifecycle import Settlement
+from holdfast.core.record import Record, Status
+from holdfast.engine import operations as ops
 from holdfast.errors import JobNotFound
-from holdfast.lifecycle import Settlement
-from holdfast.record import Record, Status
 from holdfast.stores.redis import RedisStore
-from holdfast.stores.redis.verbs import STEPS, VERBS
+from holdfast.stores.redis.verbs.plans import STEPS, VERBS
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, rescheduled
 from holdfast.testing.clock import ManualClock
 from tests.servers.redis import RedisServer, new_namespace
@@ -46,13 +46,14 @@ def test_what_was_cut_off_is_answered_and_done_as_if_it_had_not_been(case: str, 
             jobs = near.perform_sync(ops.GetJobs(NAMES))
             history = [near.perform_sync(ops.GetHistory(name)) for name in NAMES[:6]]
             return [
-                hide(each) for each in (told(case, answer), events, jobs, history, near.perform_sync(ops.GetStats()))
+                hide(each)
+                for each in (reported(case, answer), events, jobs, history, near.perform_sync(ops.GetStats()))
             ]
 
     assert outcome(cut=True) == outcome(cut=False)
 
 
-def told(case: str, answer: Any) -> Any:
+def reported(case: str, answer: Any) -> Any:
     """Whom a completion unblocked is said once, to whom the answer was cut off: they are told by wake-ups as well."""
     return [each.written for each in answer] if case in ("release", "settle with very many who wait") else answer
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.errors import StillReferenced
-from holdfast.ids import new_token
-from holdfast.lifecycle import NewJob
-from holdfast.operations import (
+from holdfast.core.ids import new_token
+from holdfast.core.lifecycle import NewJob
+from holdfast.core.record import Status
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
@@ -25,9 +25,10 @@ from holdfast.operations import (
     Start,
     Step,
 )
-from holdfast.record import Status
-from holdfast.stores.redis import RedisStore, deleting, holding, operating
-from holdfast.stores.redis.call import Call
+from holdfast.errors import StillReferenced
+from holdfast.stores.redis import RedisStore
+from holdfast.stores.redis.verbs import claim, delete, operate
+from holdfast.stores.redis.verbs.script_call import Call
 from holdfast.testing.builders import completed, new_job, next_job
 from tests.stores.redis.many import MANY, TERMS, Crash, crashing, grown, ids, statuses, waiting
 
@@ -82,7 +83,7 @@ def test_a_deletion_that_was_broken_off_leaves_no_job_without_its_blocker_and_ca
         return Call(script, *given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(deleting, "Call", dying)
+        patched.setattr(delete, "Call", dying)
         with pytest.raises(Crash):
             store.perform_sync(Delete(("root", *ids("job"))))
     assert without_blocker(store) == []
@@ -104,7 +105,7 @@ def test_a_chain_that_somebody_begins_to_wait_for_keeps_those_that_it_waits_for(
         return []
         yield
 
-    monkeypatch.setattr(deleting, "_stranded", nobody)
+    monkeypatch.setattr(delete, "_stranded", nobody)
     with pytest.raises(StillReferenced) as refused:
         store.perform_sync(Delete(("root", *ids("job"))))
 
@@ -141,7 +142,7 @@ def test_a_step_removes_a_hundred_jobs_however_few_chains_they_are(
     names = [f"chain-{number}" for number in range(5)]
     for name in names:
         grown(store, name, 40)
-    calls = recorded(monkeypatch, deleting)
+    calls = recorded(monkeypatch, delete)
 
     assert store.perform_sync(Delete(tuple(names))) == names
 
@@ -155,7 +156,7 @@ def test_a_step_prunes_a_hundred_jobs_however_few_chains_they_are(
     names = [f"chain-{number}" for number in range(4)]
     for name, length in zip(names, (40, 40, 40, 150), strict=True):
         grown(store, name, length, keep=0)
-    calls = recorded(monkeypatch, operating)
+    calls = recorded(monkeypatch, operate)
 
     assert store.perform_sync(Prune(10)) == names
 
@@ -168,11 +169,11 @@ def test_a_chain_goes_only_when_all_who_wait_for_it_are_told(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     blocker = waiting(store)
-    with crashing(monkeypatch, holding, "release"):
+    with crashing(monkeypatch, claim, "release"):
         store.perform_sync(Settle((completed(blocker),)))
     store.perform_sync(Cancel(ids("child")[200:]))
-    told = store.perform_sync(ClaimJobs(TERMS, MANY, "worker", new_token()))
-    store.perform_sync(Settle(tuple(completed(job) for job in told)))
+    reported = store.perform_sync(ClaimJobs(TERMS, MANY, "worker", new_token()))
+    store.perform_sync(Settle(tuple(completed(job) for job in reported)))
     store.perform_sync(Cancel(ids("child")[100:200]))
     store.perform_sync(Keep(("blocker",), 0))
 

@@ -13,9 +13,9 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from holdfast.errors import StoreUnavailable
-from holdfast.ids import new_token
-from holdfast.operations import (
+from holdfast.core.ids import new_token
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     GetChains,
@@ -32,7 +32,7 @@ from holdfast.operations import (
     Start,
     TypeTerms,
 )
-from holdfast.record import Record, Status
+from holdfast.errors import StoreUnavailable
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, failed, new_job
 from holdfast.testing.clock import ManualClock

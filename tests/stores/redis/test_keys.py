@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from holdfast.errors import HoldfastError
 from holdfast.stores.redis import RedisStore
-from holdfast.stores.redis.verbs import VERBS
+from holdfast.stores.redis.verbs.plans import VERBS
 from holdfast.testing.clock import ManualClock
 from tests.servers.redis import RedisServer, new_namespace
 from tests.stores.redis.every_verb import READING, WRITING, prepared

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.ids import new_token
-from holdfast.operations import (
+from holdfast.core.ids import new_token
+from holdfast.core.record import Status
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Filter,
@@ -19,7 +20,6 @@ from holdfast.operations import (
     Start,
     TypeTerms,
 )
-from holdfast.record import Status
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import new_job, rescheduled

@@ -6,10 +6,10 @@ from importlib.resources import files
 
 import pytest
 
-from holdfast.errors import ChainNotFound, NotPermitted
-from holdfast.ids import new_token
-from holdfast.lifecycle import NewJob
-from holdfast.operations import (
+from holdfast.core.ids import new_token
+from holdfast.core.lifecycle import NewJob
+from holdfast.core.record import Status
+from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     GetHistory,
@@ -23,11 +23,11 @@ from holdfast.operations import (
     Start,
     TypeTerms,
 )
-from holdfast.record import Status
+from holdfast.errors import ChainNotFound, NotPermitted
 from holdfast.stores.redis import RedisStore
-from holdfast.stores.redis.exchange import Refused
-from holdfast.stores.redis.library import script
-from holdfast.stores.redis.verbs import STEPS, VERBS
+from holdfast.stores.redis.connection.conversation import Refused
+from holdfast.stores.redis.script_loader import script
+from holdfast.stores.redis.verbs.plans import STEPS, VERBS
 from holdfast.testing.builders import completed, new_job, rescheduled
 from holdfast.testing.clock import ManualClock
 from tests.servers.redis import Product, RedisServer, run_redis

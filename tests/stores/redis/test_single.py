@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.lifecycle import NewJob
-from holdfast.operations import Listen, ReadEvents, Start
+from holdfast.core.lifecycle import NewJob
+from holdfast.engine.operations import Listen, ReadEvents, Start
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import new_job
 from holdfast.testing.clock import ManualClock

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from holdfast import operations as ops
-from holdfast.lifecycle import NewJob
-from holdfast.operations import Operation, Started
-from holdfast.record import Record, Status
+from holdfast.core.lifecycle import NewJob
+from holdfast.core.record import Record, Status
+from holdfast.engine import operations as ops
+from holdfast.engine.operations import Operation, Started
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, new_job
 from tests.servers.redis import RedisServer
@@ -26,7 +26,7 @@ def never_arriving(proxy: Proxy, store: RedisStore, operation: ops.Start) -> lis
     return started
 
 
-def told(started: list[Started]) -> list[tuple[str, bool]]:
+def reported(started: list[Started]) -> list[tuple[str, bool]]:
     """The chains, and whether each was there already."""
     return [(each.chain.first.id, each.deduplicated) for each in started]
 
@@ -121,7 +121,7 @@ def test_a_chain_is_made_anew_under_the_id_of_a_deleted_one_though_its_start_had
 
         started = never_arriving(proxy, far, ops.Start((new_job(id="order-1"),)))
 
-        assert told(started) == [("order-1", False)]
+        assert reported(started) == [("order-1", False)]
         assert exist(near, "order-1") == [True]
 
 
@@ -131,7 +131,7 @@ def test_a_chain_made_a_moment_ago_is_found_by_a_start_that_never_arrived_the_fi
 
         started = never_arriving(proxy, far, ops.Start((new_job(id="there"), new_job(id="new"))))
 
-        assert told(started) == [("there", True), ("new", False)]
+        assert reported(started) == [("there", True), ("new", False)]
         assert exist(near, "new") == [True]
 
 
@@ -144,7 +144,7 @@ def test_of_a_batch_that_never_arrived_all_is_made_whoever_chose_the_ids(server:
         batch = (new_job(id="gone"), generated, new_job(id="there"), new_job(id="never", key="k"), new_job(id="gone"))
         started = never_arriving(proxy, far, ops.Start(batch))
 
-        assert told(started) == [
+        assert reported(started) == [
             ("gone", False),
             (generated.id, False),
             ("there", True),
@@ -167,7 +167,7 @@ def test_what_a_start_made_is_known_to_be_its_own_when_it_is_sent_again(
 
         (started,) = cut_off(proxy, far, ops.Start((job,)), at="start", meanwhile=run)
 
-        assert told([started]) == [(job.id, False)]
+        assert reported([started]) == [(job.id, False)]
         assert started.chain.last.status is Status.COMPLETED
 
 
@@ -186,7 +186,7 @@ def test_a_chain_that_others_made_of_the_same_id_since_is_not_mistaken_for_ones_
 
         (job,) = near.perform_sync(ops.GetJobs(("order-1",)))
         assert job is not None
-        assert told([started]) == [("order-1", False)]
+        assert reported([started]) == [("order-1", False)]
         assert (started.chain.first.seq, job.seq) == (1, 1 + times)
         assert started.chain.first.input == b"{}"
 
@@ -203,7 +203,7 @@ def test_a_chain_that_was_made_and_deleted_with_those_that_others_made_since_is_
 
         (started,) = cut_off(proxy, far, ops.Start((new_job(id="order-1"),)), at="start", meanwhile=replace_and_delete)
 
-        assert told([started]) == [("order-1", False)]
+        assert reported([started]) == [("order-1", False)]
         assert exist(near, "order-1") == [False]
 
 
@@ -222,7 +222,7 @@ def test_what_a_start_made_only_when_it_was_sent_again_is_its_own_when_it_is_sen
         started = far.perform_sync(ops.Start(batch))
 
         assert len(proxy.swallowed) == 2
-        assert told(started) == [("order-1", False), ("new", False), ("order-1", True), ("new", True)]
+        assert reported(started) == [("order-1", False), ("new", False), ("order-1", True), ("new", True)]
         assert exist(near, "order-1", "new") == [True, True]
 
 
@@ -236,7 +236,7 @@ def test_a_key_whose_chain_of_the_same_batch_is_deleted_is_free_when_the_batch_i
             proxy, far, ops.Start(batch), at="start", meanwhile=lambda: near.perform_sync(ops.Delete(("first",)))
         )
 
-        assert told(started) == [("first", False), ("second", False)]
+        assert reported(started) == [("first", False), ("second", False)]
         assert exist(near, "first", "second") == [False, True]
 
 
@@ -255,11 +255,11 @@ def test_a_chain_that_a_completion_started_under_a_chosen_id_is_no_starts_own(se
         assert exist(near, "child") == [True]
 
         # Nor does a start of the same id, which finds it.
-        assert told(never_arriving(proxy, far, ops.Start((child,)))) == [("child", True)]
+        assert reported(never_arriving(proxy, far, ops.Start((child,)))) == [("child", True)]
 
         # And deleted, it may be made again.
         near.perform_sync(ops.Delete(("child",)))
-        assert told(never_arriving(proxy, far, ops.Start((child,)))) == [("child", False)]
+        assert reported(never_arriving(proxy, far, ops.Start((child,)))) == [("child", False)]
         assert exist(near, "child") == [True]
 
 

@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
-from holdfast.stores.redis.exchange import Cut
-from holdfast.stores.redis.stream import CHUNK, Stream
+from holdfast.stores.redis.connection.async_connection import CHUNK, Stream
+from holdfast.stores.redis.connection.conversation import Cut
 
 
 class Foreign:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.engine.operations import ClaimJobs, GetChains, Settle, Start, TypeTerms
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import ClaimJobs, GetChains, Settle, Start, TypeTerms
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, new_job
 from tests.servers.redis import RedisServer, new_namespace
@@ -72,7 +72,7 @@ def test_a_client_shows_its_certificate_where_the_server_asks_for_one(server: Re
         assert len(store.perform_sync(Start((new_job(),)))) == 1
         store.close_sync()
 
-        stranger = RedisStore(address(port, ssl_ca_certs=AUTHORITY))
+        unrelated = RedisStore(address(port, ssl_ca_certs=AUTHORITY))
         with pytest.raises(StoreUnavailable):
-            stranger.open_sync()
-        stranger.close_sync()
+            unrelated.open_sync()
+        unrelated.close_sync()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 import time
 
-from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.engine.wakeups import Hints
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, new_job
-from holdfast.wakeups import Hints
 from tests.servers.redis import Product, RedisServer, run_redis, until
 
 PATIENCE = 10.0
@@ -20,9 +20,9 @@ class Heard:
     def __init__(self, store: RedisStore) -> None:
         self._hints: list[Hints] = []
         self._more = threading.Condition()
-        self.unsubscribe = store.wakeups.subscribe(self._hear)
+        self.unsubscribe = store.wakeups.subscribe(self._receive)
 
-    def _hear(self, hints: Hints) -> None:
+    def _receive(self, hints: Hints) -> None:
         with self._more:
             self._hints.append(hints)
             self._more.notify_all()
@@ -48,14 +48,14 @@ def test_another_process_hears_what_is_due_and_what_is_finished(server: RedisSer
     here, there = RedisStore(address), RedisStore(address)
     here.open_sync()
     there.open_sync()
-    heard = Heard(there)
-    heard.wait_for(anything=True)
+    received = Heard(there)
+    received.wait_for(anything=True)
 
     here.perform_sync(Start((new_job(id="a"),)))
-    heard.wait_for(due="resize")
+    received.wait_for(due="resize")
     (job,) = here.perform_sync(ClaimJobs((TypeTerms("resize", 1_000_000, 1),), 1, "worker", "token"))
     here.perform_sync(Settle((completed(job),)))
-    heard.wait_for(finished="a")
+    received.wait_for(finished="a")
 
     here.close_sync()
     there.close_sync()
@@ -65,13 +65,13 @@ def test_namespaces_do_not_hear_each_other(server: RedisServer) -> None:
     here, there = RedisStore(server.address()), RedisStore(server.address())
     here.open_sync()
     there.open_sync()
-    heard = Heard(there)
-    heard.wait_for(anything=True)
+    received = Heard(there)
+    received.wait_for(anything=True)
 
     here.perform_sync(Start((new_job("elsewhere"),)))
     there.perform_sync(Start((new_job("here"),)))
 
-    assert heard.wait_for(due="here").due == {"here"}
+    assert received.wait_for(due="here").due == {"here"}
     here.close_sync()
     there.close_sync()
 
@@ -79,17 +79,17 @@ def test_namespaces_do_not_hear_each_other(server: RedisServer) -> None:
 def test_a_dropped_subscription_comes_back_and_all_look_for_themselves(server: RedisServer) -> None:
     store = RedisStore(server.address())
     store.open_sync()
-    heard = Heard(store)
-    heard.wait_for(anything=True)
+    received = Heard(store)
+    received.wait_for(anything=True)
     assert store.wakeups.healthy
 
     with server.connect() as client:
         client.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
 
-    heard.wait_for(anything=True)
+    received.wait_for(anything=True)
     until(lambda: store.wakeups.healthy)
     store.perform_sync(Start((new_job(),)))
-    heard.wait_for(due="resize")
+    received.wait_for(due="resize")
     store.close_sync()
 
 
@@ -97,14 +97,14 @@ def test_wake_ups_know_when_they_are_deaf(product: Product) -> None:
     with run_redis(product=product) as server:
         store = RedisStore(server.address())
         store.open_sync()
-        heard = Heard(store)
-        heard.wait_for(anything=True)
+        received = Heard(store)
+        received.wait_for(anything=True)
 
         server.stop()
         until(lambda: not store.wakeups.healthy)
         server.start()
 
-        heard.wait_for(anything=True)
+        received.wait_for(anything=True)
         until(lambda: store.wakeups.healthy)
         store.close_sync()
 
@@ -114,12 +114,12 @@ def test_hints_of_another_kind_of_store_are_passed_on(server: RedisServer) -> No
     here, there = RedisStore(address), RedisStore(address)
     here.open_sync()
     there.open_sync()
-    heard = Heard(there)
-    heard.wait_for(anything=True)
+    received = Heard(there)
+    received.wait_for(anything=True)
 
     here.wakeups.send(Hints(due={"mail"}, lost={"job"}, recorded=True))
 
-    assert heard.wait_for(due="mail", lost="job").recorded
+    assert received.wait_for(due="mail", lost="job").recorded
     here.close_sync()
     there.close_sync()
 
@@ -127,8 +127,8 @@ def test_hints_of_another_kind_of_store_are_passed_on(server: RedisServer) -> No
 def test_an_idle_listener_delays_nobody(server: RedisServer) -> None:
     store = RedisStore(server.address())
     store.open_sync()
-    heard = Heard(store)
-    heard.wait_for(anything=True)
+    received = Heard(store)
+    received.wait_for(anything=True)
 
     begun = time.perf_counter()
     for _ in range(100):
@@ -143,8 +143,8 @@ def test_a_closed_store_leaves_no_thread_and_no_connection(product: Product) -> 
     with run_redis(product=product) as own:
         store = RedisStore(own.address())
         store.open_sync()
-        heard = Heard(store)
-        heard.wait_for(anything=True)
+        received = Heard(store)
+        received.wait_for(anything=True)
 
         store.close_sync()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from holdfast import Client, Jobs, Worker
-from holdfast.job import Chain
+from holdfast.core.job import Chain
 from tests.servers.redis import RedisServer, run_redis
 
 jobs = Jobs()

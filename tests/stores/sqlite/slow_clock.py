@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from holdfast.clock import Micros, system_clock
+from holdfast.core.clock import Micros, system_clock
 
 
 class SlowClock:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.stores.sqlite.checkpoint import Checkpointed, checkpoint
+from holdfast.stores.sqlite.wal.checkpoint import Checkpointed, checkpoint
 from tests.stores.sqlite.wal_stress import Discipline, stress
 
 Connect = Callable[[], sqlite3.Connection]
@@ -55,30 +55,30 @@ def test_the_whole_log_is_copied_and_the_next_commit_starts_it_over(connect: Con
 
 
 def test_nobody_writes_while_a_checkpoint_runs(connect: Connect) -> None:
-    writer, copier, stranger = connect(), connect(), connect()
+    writer, copier, unrelated = connect(), connect(), connect()
     refused: list[str] = []
 
     def write() -> None:
         with pytest.raises(sqlite3.OperationalError, match="locked") as caught:
-            stranger.execute("insert into t values (1)")
+            unrelated.execute("insert into t values (1)")
         refused.append(str(caught.value))
 
     assert isinstance(copier, Interrupted)
     copier.before_checkpoint = write
 
     checkpoint(writer, copier)
-    stranger.execute("insert into t values (2)")
+    unrelated.execute("insert into t values (2)")
 
     assert len(refused) == 1
     assert writer.execute("select x from t").fetchall() == [(2,)]
 
 
 def test_no_checkpoint_is_made_without_the_write_lock(connect: Connect) -> None:
-    writer, copier, stranger = connect(), connect(), connect()
+    writer, copier, unrelated = connect(), connect(), connect()
     made: list[str] = []
     assert isinstance(copier, Interrupted)
     copier.before_checkpoint = lambda: made.append("a checkpoint")
-    stranger.execute("begin immediate")
+    unrelated.execute("begin immediate")
 
     with pytest.raises(sqlite3.OperationalError, match="locked"):
         checkpoint(writer, copier)
@@ -105,7 +105,7 @@ def test_a_reader_of_an_old_snapshot_is_not_disturbed_and_holds_the_rest_back(co
 
 
 def test_the_write_lock_is_given_back_when_the_checkpoint_fails(connect: Connect) -> None:
-    writer, copier, stranger = connect(), connect(), connect()
+    writer, copier, unrelated = connect(), connect(), connect()
 
     def fail() -> None:
         raise sqlite3.OperationalError("disk I/O error")
@@ -116,7 +116,7 @@ def test_the_write_lock_is_given_back_when_the_checkpoint_fails(connect: Connect
     with pytest.raises(sqlite3.OperationalError, match="disk I/O error"):
         checkpoint(writer, copier)
 
-    stranger.execute("insert into t values (1)")
+    unrelated.execute("insert into t values (1)")
 
 
 @pytest.mark.parametrize("processes", [2, 3])

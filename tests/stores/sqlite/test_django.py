@@ -16,7 +16,7 @@ settings.configure(DATABASES={
 import django
 django.setup()
 from django.db import connection, connections, transaction
-from holdfast.operations import GetChains, Start
+from holdfast.engine.operations import GetChains, Start
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import new_job
 

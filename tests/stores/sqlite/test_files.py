@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.engine.operations import Examine, GetJobs, GetStats, Start
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import Examine, GetJobs, GetStats, Start
-from holdfast.stores.sqlite import SqliteStore, place
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.connection import file_checks
 from holdfast.testing.builders import new_job
 
 
@@ -171,10 +172,10 @@ def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     for name in ("far away", "ssh", "near"):
         (tmp_path / name).mkdir()
 
-    kinds = {name: place.network_file_system(tmp_path / name, mounts) for name in ("far away", "ssh", "near", "")}
+    kinds = {name: file_checks.network_file_system(tmp_path / name, mounts) for name in ("far away", "ssh", "near", "")}
 
     assert kinds == {"far away": "nfs4", "ssh": "fuse.sshfs", "near": None, "": None}
-    monkeypatch.setattr(place, "network_file_system", lambda directory: "nfs4")  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(file_checks, "network_file_system", lambda directory: "nfs4")  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     with pytest.raises(ValueError, match=r"network file system \(nfs4\)"):
         opened(tmp_path / "jobs.db")
 

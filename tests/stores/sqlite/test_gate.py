@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.stores.sqlite.gate import Gate
+from holdfast.stores.sqlite.writing.process_write_lock import Gate
 from tests.stores.sqlite.descriptors import under
 
 

@@ -15,11 +15,11 @@ from sqlalchemy import create_engine, event
 from sqlalchemy.ext.asyncio import AsyncSession, async_scoped_session, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
 
+from holdfast.engine.operations import GetChains, Preview, Start
+from holdfast.engine.wakeups import Hints
 from holdfast.errors import ChainNotFound, StoreUnavailable
-from holdfast.operations import GetChains, Preview, Start
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import new_job
-from holdfast.wakeups import Hints
 
 
 @contextmanager
@@ -207,8 +207,8 @@ def test_our_own_end_of_it_is_refused(path: Path, store: SqliteStore) -> None:
 
 
 def test_a_session_tells_workers_after_its_commit_and_only_then(path: Path, store: SqliteStore) -> None:
-    heard: list[Hints] = []
-    store.wakeups.subscribe(heard.append)
+    received: list[Hints] = []
+    store.wakeups.subscribe(received.append)
     with session(path) as tx:
         store.join_sync(tx).perform(Start((new_job("undone"),)))
         tx.rollback()
@@ -218,9 +218,9 @@ def test_a_session_tells_workers_after_its_commit_and_only_then(path: Path, stor
         undone = tx.begin_nested()
         store.join_sync(tx).perform(Start((new_job("three"),)))
         undone.rollback()
-        before = list(heard)
+        before = list(received)
         tx.commit()
-        after = list(heard)
+        after = list(received)
 
     assert before == []
     assert set().union(*[hints.due for hints in after]) >= {"one", "two"}

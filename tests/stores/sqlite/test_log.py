@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.operations import GetStats, Start
-from holdfast.stores.sqlite import SqliteStore, log
-from holdfast.stores.sqlite.lengthening import LENGTH, lengthen
-from holdfast.stores.sqlite.log import SETTLED
+from holdfast.engine.operations import GetStats, Start
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.wal import wal
+from holdfast.stores.sqlite.wal.wal import SETTLED
+from holdfast.stores.sqlite.wal.wal_preallocation import LENGTH, lengthen
 from holdfast.testing.builders import new_job
 
 
@@ -35,7 +36,7 @@ def test_a_program_that_stays_gives_the_log_its_length_and_one_that_goes_does_no
 
 
 def test_what_does_not_wait_for_the_disk_leaves_the_log_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "PAGES", 1)  # something else is to be done with it after each commit
+    monkeypatch.setattr(wal, "PAGES", 1)  # something else is to be done with it after each commit
     store = SqliteStore(f"sqlite:///{path}?synchronous=normal")
     store.open_sync()
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.operations import Start
+from holdfast.engine.operations import Start
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import new_job
 
 ATTEMPT = """
 import os, sys, tempfile
 from holdfast import NotPermitted
-from holdfast.operations import Start
+from holdfast.engine.operations import Start
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import new_job
 

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.engine.operations import ClaimJobs, GetStats, Start, TypeTerms
 from holdfast.errors import StoreUnavailable
-from holdfast.operations import ClaimJobs, GetStats, Start, TypeTerms
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import new_job
 
 # Forked from a process that has no threads and no store: sixteen interpreters would take seconds to start.
 FORKING = """
 import json, os, sys, time
-from holdfast.ids import new_token
-from holdfast.operations import ClaimJobs, Settle, Start, TypeTerms
+from holdfast.core.ids import new_token
+from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import completed, new_job
 

@@ -13,7 +13,7 @@ import sqlalchemy
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from holdfast.operations import Start
+from holdfast.engine.operations import Start
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import new_job
 

@@ -17,7 +17,7 @@ import pytest
 from holdfast import Client, Jobs, SyncClient, Worker
 from holdfast.errors import StoreReplaced, StoreUnavailable
 from holdfast.stores.sqlite import SqliteStore
-from holdfast.stores.sqlite.watch import wake_file
+from holdfast.stores.sqlite.wakeups.file_watch import wake_file
 
 PATIENCE = 20.0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.sql import files
+from holdfast.stores.sql import files
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.rows import FIELDS, SQL
 

@@ -13,13 +13,14 @@ from typing import Any
 import aiosqlite
 import pytest
 
+from holdfast.core.record import Claim
+from holdfast.engine.operations import GetChains, GetStats, Guard, Start
+from holdfast.engine.wakeups import Hints
 from holdfast.errors import ClaimLost
-from holdfast.operations import GetChains, GetStats, Guard, Start
-from holdfast.record import Claim
-from holdfast.stores.sqlite import SqliteStore, transaction
-from holdfast.stores.sqlite.turnstile import Waiter, turnstile
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.connection import transaction
+from holdfast.stores.sqlite.writing.write_queue import Waiter, turnstile
 from holdfast.testing.builders import new_job
-from holdfast.wakeups import Hints
 from tests.stores.sqlite.slow_clock import SlowClock
 
 
@@ -40,11 +41,11 @@ class TellingLoop(asyncio.SelectorEventLoop):
 
     def __init__(self) -> None:
         super().__init__()
-        self.told = threading.Event()
+        self.reported = threading.Event()
 
     def call_soon_threadsafe(self, callback: Callable[..., object], *args: Any, context: Any = None) -> Any:  # type: ignore[override]
         handle = super().call_soon_threadsafe(callback, *args, context=context)
-        self.told.set()
+        self.reported.set()
         return handle
 
 
@@ -401,7 +402,7 @@ def test_nor_does_one_whose_loop_was_closed_before_it_could_end(store: SqliteSto
 
     opened = asyncio.Event()
     loop.run_until_complete(leave_behind())
-    assert loop.told.wait(10)
+    assert loop.reported.wait(10)
     loop.close()
     del loop
     gc.collect()
@@ -479,13 +480,13 @@ async def test_one_that_is_open_when_its_store_is_closed_is_still_rolled_back(pa
 
 
 async def test_listeners_hear_of_it_after_the_commit_and_not_before(open_store: SqliteStore) -> None:
-    heard: list[Hints] = []
-    open_store.wakeups.subscribe(lambda hints: None if hints.anything else heard.append(hints))
+    received: list[Hints] = []
+    open_store.wakeups.subscribe(lambda hints: None if hints.anything else received.append(hints))
     tx = await open_store.begin()
     await tx.perform(Start((new_job("one"), new_job("two"))))
     await tx.perform(Start((new_job("three"),)))
-    assert heard == []
+    assert received == []
 
     await tx.commit()
 
-    assert [hints.due for hints in heard] == [{"one", "two", "three"}]
+    assert [hints.due for hints in received] == [{"one", "two", "three"}]

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from holdfast import Client, Event, Jobs, SyncClient
-from holdfast.operations import FindMarks, Mark
-from holdfast.stores.sqlite import SqliteStore, marking
+from holdfast.engine.operations import FindMarks, Mark
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.verbs import marks as marks_module
 from tests.stores.sqlite.test_joining import ASYNC, BLOCKING, manual, plain
 
 jobs = Jobs()
@@ -24,18 +25,18 @@ def double(number: int) -> int:
 
 @pytest.mark.parametrize("kind", BLOCKING)
 def test_a_blocking_transaction_delivers_what_it_committed(kind: Any, path: Path, store: SqliteStore) -> None:
-    told: list[Event] = []
-    with SyncClient(store, jobs, observers=[told.append]) as client:
+    reported: list[Event] = []
+    with SyncClient(store, jobs, observers=[reported.append]) as client:
         with kind(path) as tx:
             kept = client.start(double.bind(1), tx=tx)
             _savepoint(tx)(lambda: client.start(double.bind(2), tx=tx))
-            assert told == []
+            assert reported == []
             tx.commit()
         with kind(path) as tx:
             client.cancel(kept, tx=tx)
             tx.rollback()
 
-    assert [(event.kind, event.chain_id) for event in told] == [("created", kept.id)]
+    assert [(event.kind, event.chain_id) for event in reported] == [("created", kept.id)]
 
 
 def _savepoint(tx: Any) -> Any:
@@ -56,8 +57,8 @@ def _savepoint(tx: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ASYNC)
 async def test_an_async_transaction_delivers_what_it_committed(kind: Any, path: Path, open_store: SqliteStore) -> None:
-    told: list[Event] = []
-    async with Client(open_store, jobs, observers=[told.append]) as client:
+    reported: list[Event] = []
+    async with Client(open_store, jobs, observers=[reported.append]) as client:
         async with kind(path) as tx:
             kept = await client.start(double.bind(1), tx=tx)
             if hasattr(tx, "begin_nested"):
@@ -68,31 +69,31 @@ async def test_an_async_transaction_delivers_what_it_committed(kind: Any, path: 
                 await tx.execute("savepoint point")
                 await client.start(double.bind(2), tx=tx)
                 await tx.execute("rollback to point")
-            assert told == []
+            assert reported == []
             await tx.commit()
         async with kind(path) as tx:
             await client.cancel(kept, tx=tx)
             await tx.rollback()
 
-    assert [(event.kind, event.chain_id) for event in told] == [("created", kept.id)]
+    assert [(event.kind, event.chain_id) for event in reported] == [("created", kept.id)]
 
 
 def test_a_call_inside_an_open_transaction_waits_for_no_lock(path: Path, store: SqliteStore) -> None:
     """The look for marks is a read: a write would wait for the transaction that is open in the same thread."""
-    told: list[Event] = []
-    with SyncClient(store, jobs, observers=[told.append]) as client:
+    reported: list[Event] = []
+    with SyncClient(store, jobs, observers=[reported.append]) as client:
         with plain(path) as tx:
             first = client.start(double.bind(1), tx=tx)
             tx.commit()
         with manual(path) as tx:
             client.start(double.bind(2), tx=tx)
             assert client.get(first) is not None
-            assert [event.chain_id for event in told] == [first.id]
+            assert [event.chain_id for event in reported] == [first.id]
             tx.rollback()
 
 
 def test_old_marks_are_deleted(path: Path, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marking, "MARKS_KEPT", 2)
+    monkeypatch.setattr(marks_module, "MARKS_KEPT", 2)
     marks = tuple(f"mark-{number}" for number in range(5))
     for mark in marks:
         with plain(path) as tx:

@@ -12,16 +12,17 @@ from typing import NoReturn
 
 import pytest
 
-from holdfast.operations import GetChains, Start
-from holdfast.stores.sqlite import SqliteStore, hinting
+from holdfast.engine.operations import GetChains, Start
+from holdfast.engine.wakeups import Alarm, Hints
+from holdfast.stores.sqlite import SqliteStore
+from holdfast.stores.sqlite.wakeups import hint_table
 from holdfast.testing.builders import new_job
-from holdfast.wakeups import Alarm, Hints
 
 PROMPTLY = 10.0
 
 STARTING = """
 import sys
-from holdfast.operations import Start
+from holdfast.engine.operations import Start
 from holdfast.stores.sqlite import SqliteStore, hinting
 from holdfast.testing.builders import new_job
 store = SqliteStore(sys.argv[1])
@@ -78,7 +79,7 @@ def test_the_file_is_watched_while_somebody_listens_and_a_while_on(
     forget_other()
     watch = wakeups._watch  # pyright: ignore[reportPrivateUsage]
     assert watch is not None
-    monkeypatch.setattr("holdfast.stores.sqlite.wakeups.LINGER", 0.0)
+    monkeypatch.setattr("holdfast.stores.sqlite.wakeups.wakeups.LINGER", 0.0)
     store.perform_sync(Start((new_job(),)))
     watch._thread.join(PROMPTLY)  # pyright: ignore[reportPrivateUsage]
 
@@ -124,15 +125,15 @@ def test_where_it_cannot_be_watched_now_it_is_for_the_next_who_listens(
 
 
 def test_our_own_commits_are_heard_once(path: Path, store: SqliteStore) -> None:
-    heard: list[Hints] = []
+    received: list[Hints] = []
     alarm = Alarm()
 
-    def hear(hints: Hints) -> None:
-        heard.append(hints)
+    def receive(hints: Hints) -> None:
+        received.append(hints)
         if "other" in hints.due:
             alarm.ring()
 
-    store.wakeups.subscribe(hear)
+    store.wakeups.subscribe(receive)
     for _ in range(20):
         store.perform_sync(Start((new_job("mine"),)))
     other = SqliteStore(f"sqlite:///{path}")
@@ -141,18 +142,18 @@ def test_our_own_commits_are_heard_once(path: Path, store: SqliteStore) -> None:
 
     assert alarm.wait_sync(PROMPTLY)
     other.close_sync()
-    assert [hints.due for hints in heard] == [{"mine"}] * 20 + [{"other"}]
+    assert [hints.due for hints in received] == [{"mine"}] * 20 + [{"other"}]
 
 
 def test_commits_that_are_no_business_of_ours_wake_nobody(path: Path, store: SqliteStore) -> None:
-    heard: list[Hints] = []
+    received: list[Hints] = []
     alarm = Alarm()
 
-    def hear(hints: Hints) -> None:
-        heard.append(hints)
+    def receive(hints: Hints) -> None:
+        received.append(hints)
         alarm.ring()
 
-    store.wakeups.subscribe(hear)
+    store.wakeups.subscribe(receive)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("create table orders (id)")
         for _ in range(20):
@@ -162,19 +163,19 @@ def test_commits_that_are_no_business_of_ours_wake_nobody(path: Path, store: Sql
         connection.commit()
 
         assert alarm.wait_sync(PROMPTLY)
-    assert [hints.due for hints in heard] == [{"joined"}]
+    assert [hints.due for hints in received] == [{"joined"}]
 
 
 def test_one_who_was_away_for_too_long_looks_at_everything(path: Path, store: SqliteStore) -> None:
     source = SqliteStore(f"sqlite:///{path}")
     source.open_sync()
     reader = store._parts.reader  # type: ignore[union-attr] # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
-    before = reader.run(hinting.last())
-    for _ in range(hinting.KEPT + hinting.KEPT // 5):
+    before = reader.run(hint_table.last())
+    for _ in range(hint_table.KEPT + hint_table.KEPT // 5):
         source.perform_sync(Start((new_job(),)))
     source.close_sync()
 
-    heard = reader.run(hinting.read("me", before))
+    received = reader.run(hint_table.read("me", before))
 
-    assert heard.hints.anything
-    assert not reader.run(hinting.read("me", heard.seen)).hints
+    assert received.hints.anything
+    assert not reader.run(hint_table.read("me", received.seen)).hints

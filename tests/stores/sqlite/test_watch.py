@@ -18,8 +18,8 @@ from statistics import median
 
 import pytest
 
-from holdfast.stores.sqlite import watch as watch_module
-from holdfast.stores.sqlite.watch import Poker, Watch, wake_file
+from holdfast.stores.sqlite.wakeups import file_watch as watch_module
+from holdfast.stores.sqlite.wakeups.file_watch import Poker, Watch, wake_file
 from tests.stores.sqlite.descriptors import under
 
 PROMPTLY = 10.0
@@ -27,7 +27,7 @@ PROMPTLY = 10.0
 
 POKING = """
 import sys, time
-from holdfast.stores.sqlite.watch import Poker
+from holdfast.stores.sqlite.wakeups.file_watch import Poker
 poker = Poker(sys.argv[1])
 for line in sys.stdin:
     at = time.monotonic_ns()
@@ -385,7 +385,7 @@ def _processor_time(thread_name: str) -> int:
 def test_a_watch_stops_though_a_forked_child_holds_its_pipe(path: Path) -> None:
     script = """
 import os, sys
-from holdfast.stores.sqlite.watch import Watch
+from holdfast.stores.sqlite.wakeups.file_watch import Watch
 watch = Watch(sys.argv[1], lambda: None)
 watch.start()
 told, tell = os.pipe()

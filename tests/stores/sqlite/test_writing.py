@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.engine.operations import GetChains, GetStats, Operation, Pause, Start, Started
+from holdfast.engine.wakeups import Hints, NoWakeups
 from holdfast.errors import ChainNotFound, StoreUnavailable
-from holdfast.operations import GetChains, GetStats, Operation, Pause, Start, Started
 from holdfast.stores.sqlite import SqliteStore
-from holdfast.stores.sqlite.file import File
-from holdfast.stores.sqlite.turnstile import Waiter, turnstile
+from holdfast.stores.sqlite.connection.database_file import File
+from holdfast.stores.sqlite.writing.write_queue import Waiter, turnstile
 from holdfast.testing.builders import new_job
-from holdfast.wakeups import Hints, NoWakeups
 from tests.stores.sqlite.slow_clock import SlowClock
 
 

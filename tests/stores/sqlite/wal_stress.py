@@ -24,7 +24,7 @@ from multiprocessing.synchronize import Event, Semaphore
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.stores.sqlite.checkpoint import checkpoint
+from holdfast.stores.sqlite.wal.checkpoint import checkpoint
 
 PADDING = 60
 """Pages that every other transaction rewrites, so that the log it leaves is longer than the one that follows."""

@@ -18,15 +18,15 @@ AT_ONCE = [
 ]  # fmt: skip
 
 
-async def run(kinds: list[WorkKind], told: list[Progress]) -> SimulationReport:
+async def run(kinds: list[WorkKind], reported: list[Progress]) -> SimulationReport:
     async with Client(MemoryStore(), simulated(kinds)) as client, Worker(client, concurrency=20, poll_interval=0.05):
-        return await simulate(client, kinds, jobs=60, seed=7, timeout=60, tell=told.append)
+        return await simulate(client, kinds, jobs=60, seed=7, timeout=60, emit=reported.append)
 
 
 async def test_everything_comes_as_predicted_and_the_same_twice() -> None:
-    told: list[Progress] = []
+    reported: list[Progress] = []
 
-    one, other = await run(AT_ONCE, told), await run(AT_ONCE, [])
+    one, other = await run(AT_ONCE, reported), await run(AT_ONCE, [])
 
     assert one.passed
     assert one.digest == other.digest
@@ -35,7 +35,7 @@ async def test_everything_comes_as_predicted_and_the_same_twice() -> None:
     assert one.latency is not None
     assert 0 < one.latency.median <= one.latency.p95 <= one.latency.p99 <= one.latency.most
     assert one.throughput > 0
-    assert told[-1].ended == 60
+    assert reported[-1].ended == 60
 
 
 async def test_what_does_not_come_as_predicted_is_counted() -> None:

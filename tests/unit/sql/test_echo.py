@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from holdfast.sql import echo
-from holdfast.sql.echo import Echo
-from holdfast.wakeups import Hints
+from holdfast.engine.wakeups import Hints
+from holdfast.stores.sql import repeated_hints
+from holdfast.stores.sql.repeated_hints import Echo
 
 PATIENCE = 20.0
 
@@ -29,30 +29,30 @@ class Heard:
 
 
 def test_a_hint_is_said_again_and_then_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(echo, "DELAYS", (0.01, 0.02, 0.03))
-    heard = Heard()
-    said = Echo(heard)
+    monkeypatch.setattr(repeated_hints, "DELAYS", (0.01, 0.02, 0.03))
+    received = Heard()
+    said = Echo(received)
 
     said.add(Hints(due={"resize"}))
-    heard.wait(1)
+    received.wait(1)
     for thread in threading.enumerate():
         if thread.name == "holdfast-echo":  # ends by itself
             thread.join(PATIENCE)
             assert not thread.is_alive()
 
     # Late, it may say two at once.
-    assert 1 <= len(heard.hints) <= 3
-    assert all(hints == Hints(due={"resize"}) for hints in heard.hints)
+    assert 1 <= len(received.hints) <= 3
+    assert all(hints == Hints(due={"resize"}) for hints in received.hints)
 
 
 def test_what_comes_together_is_said_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(echo, "DELAYS", (3600.0, 3601.0))
-    heard = Heard()
-    said = Echo(heard)
+    monkeypatch.setattr(repeated_hints, "DELAYS", (3600.0, 3601.0))
+    received = Heard()
+    said = Echo(received)
 
     said.add(Hints(due={"a"}))
     said.add(Hints(due={"b"}))
     said.close()
     said.close()
 
-    assert heard.hints == [Hints(due={"a", "b"})]
+    assert received.hints == [Hints(due={"a", "b"})]

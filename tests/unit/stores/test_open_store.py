@@ -117,7 +117,7 @@ def test_what_is_neither_is_a_type_error() -> None:
 def test_a_port_that_there_cannot_be_is_refused_without_the_password(address: str) -> None:
     with pytest.raises(
         ValueError, match=r"the port of a (Redis|PostgreSQL) address is a number from 1 to 65535"
-    ) as told:
+    ) as reported:
         open_store(address)
 
-    assert "s3cret" not in str(told.value)
+    assert "s3cret" not in str(reported.value)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from holdfast import Attempt, Bound, Client, Jobs, Retry, Status, SyncClient
-from holdfast.operations import ClaimJobs, TypeTerms
+from holdfast.engine.operations import ClaimJobs, TypeTerms
+from holdfast.engine.wakeups import NoWakeups
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing import ManualClock, drain, drain_sync
-from holdfast.wakeups import NoWakeups
 
 jobs = Jobs()
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast.clock import SECOND
+from holdfast.core.clock import SECOND
 from holdfast.testing.clock import A_MOMENT, ManualClock
 
 

@@ -8,12 +8,12 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from holdfast import failure
-from holdfast.clock import Clock, Micros, system_clock
+from holdfast.core import failure
+from holdfast.core.clock import Clock, Micros, system_clock
+from holdfast.core.record import ChainRecord, Record, Status
+from holdfast.engine.operations import EventRow, LostReason, PastAttempt
+from holdfast.engine.wakeups import Hints
 from holdfast.errors import ChainNotFound
-from holdfast.operations import EventRow, LostReason, PastAttempt
-from holdfast.record import ChainRecord, Record, Status
-from holdfast.wakeups import Hints
 
 EVENTS_KEPT = 10_000
 

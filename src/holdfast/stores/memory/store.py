@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, Never, TypeVar, cast
 
-from holdfast.clock import Clock
-from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
-from holdfast.operations import Operation
-from holdfast.store import Store
-from holdfast.stores.memory import completing, creating, holding, operating, reading, waiting
+from holdfast.core.clock import Clock
+from holdfast.engine.operations import Operation
+from holdfast.engine.store import Store
+from holdfast.engine.wakeups import Hints, LocalWakeups, Wakeups
+from holdfast.stores.buffered_transaction import DeferredSyncTransaction, DeferredTransaction
+from holdfast.stores.memory import attempts, complete, dependencies, operate, read, start
 from holdfast.stores.memory.state import State
-from holdfast.wakeups import Hints, LocalWakeups, Wakeups
 
 R = TypeVar("R")
 
@@ -21,15 +21,15 @@ Verb = Callable[[State, Any], Any]
 VERBS: dict[str, Verb] = {
     verb: getattr(module, verb)
     for module, verbs in {
-        creating: ("start", "preview"),
-        holding: ("claim", "renew", "settle", "guard", "progress", "reap"),
-        completing: ("lock", "complete"),
-        operating: ("cancel", "retry", "run_now", "delete", "pause", "resume", "keep", "prune"),
-        reading: (
+        start: ("start", "preview"),
+        attempts: ("claim", "renew", "settle", "guard", "progress", "reap"),
+        complete: ("lock", "complete"),
+        operate: ("cancel", "retry", "run_now", "delete", "pause", "resume", "keep", "prune"),
+        read: (
             "get_chains", "get_jobs", "get_blockers", "list_chains", "list_jobs", "get_history", "get_stats",
             "next_due", "listen", "unlisten", "read_events", "examine",
         ),
-        waiting: ("get_waiting",),
+        dependencies: ("get_waiting",),
     }.items()
     for verb in verbs
 }  # fmt: skip

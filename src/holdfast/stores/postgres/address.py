@@ -17,7 +17,7 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import Conninfo
 
-from holdfast.stores.escaping import split
+from holdfast.stores.password_escaping import split
 
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,30}")
 _PORTS = re.compile(r"[\d,]*")

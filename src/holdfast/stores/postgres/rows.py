@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from holdfast.operations import LostReason
-from holdfast.record import ChainRecord, Record, Status
-from holdfast.sql.files import Statements
-from holdfast.sql.plan import Row
+from holdfast.core.record import ChainRecord, Record, Status
+from holdfast.engine.operations import LostReason
+from holdfast.stores.sql.files import Statements
+from holdfast.stores.sql.plan import Row
 
 SQL: Final = Statements("holdfast.stores.postgres.sql")
 

@@ -8,28 +8,29 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from holdfast.clock import Clock
-from holdfast.operations import Examine, Finding, Operation, Settle, Start
-from holdfast.sql.echo import Echo
-from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
-from holdfast.store import Store, SyncTransaction, Transaction
-from holdfast.stores.postgres import joining, migrating
+from holdfast.core.clock import Clock
+from holdfast.engine.operations import Examine, Finding, Operation, Settle, Start
+from holdfast.engine.store import Store, SyncTransaction, Transaction
+from holdfast.engine.uninterrupted import uninterrupted
+from holdfast.engine.wakeups import ConnectedWakeups, Hints, NoWakeups, Wakeups
+from holdfast.stores.postgres import migration
 from holdfast.stores.postgres.address import PostgresAddress, parse
-from holdfast.stores.postgres.connecting import connect
-from holdfast.stores.postgres.forking import forget_in_children
-from holdfast.stores.postgres.outage import translated
-from holdfast.stores.postgres.pools import Pools
-from holdfast.stores.postgres.rendering import Renderer, Style
-from holdfast.stores.postgres.replica import Replica, ReplicaAway, may_ask
-from holdfast.stores.postgres.transaction import PostgresTransaction, SyncPostgresTransaction, Telling
-from holdfast.stores.postgres.trying import Tries
-from holdfast.stores.postgres.turn import Turn
-from holdfast.stores.postgres.verbs import plan
-from holdfast.stores.postgres.wakeups import PostgresWakeups
-from holdfast.stores.postgres.watermark import Watermarks
-from holdfast.stores.wakeups import wakeups_at
-from holdfast.uninterrupted import uninterrupted
-from holdfast.wakeups import ConnectedWakeups, Hints, NoWakeups, Wakeups
+from holdfast.stores.postgres.connection import app_transactions
+from holdfast.stores.postgres.connection.connect import connect
+from holdfast.stores.postgres.connection.connections import Pools
+from holdfast.stores.postgres.connection.forks import forget_in_children
+from holdfast.stores.postgres.connection.rendering import Renderer, Style
+from holdfast.stores.postgres.connection.replica import Replica, ReplicaAway, may_ask
+from holdfast.stores.postgres.connection.transaction import PostgresTransaction, SyncPostgresTransaction, Telling
+from holdfast.stores.postgres.errors import translated
+from holdfast.stores.postgres.execution import Turn
+from holdfast.stores.postgres.retrying import Tries
+from holdfast.stores.postgres.verbs.plans import plan
+from holdfast.stores.postgres.verbs.watermark import Watermarks
+from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups
+from holdfast.stores.sql.app_transaction import JoinedSyncTransaction, JoinedTransaction
+from holdfast.stores.sql.repeated_hints import Echo
+from holdfast.stores.wakeup_address import wakeups_at
 
 R = TypeVar("R")
 
@@ -69,7 +70,7 @@ class PostgresStore(Store):
                 self._tell_unsure(turn)
                 await asyncio.sleep(tries.pause(error, turn))
             else:
-                self._tell(turn)
+                self._emit(turn)
                 if self._replica is not None and isinstance(operation, Examine):
                     cast("list[Finding]", answer).append(await asyncio.to_thread(self._replica.examine))
                 return answer
@@ -88,7 +89,7 @@ class PostgresStore(Store):
                 self._tell_unsure(turn)
                 time.sleep(tries.pause(error, turn))
             else:
-                self._tell(turn)
+                self._emit(turn)
                 if self._replica is not None and isinstance(operation, Examine):
                     cast("list[Finding]", answer).append(self._replica.examine())
                 return answer
@@ -110,17 +111,17 @@ class PostgresStore(Store):
             turn.voice = self._notifies.voice()
         return turn
 
-    def _tell(self, turn: Turn) -> None:
+    def _emit(self, turn: Turn) -> None:
         """Wake whoever has something to do after a turn that has committed, unless it did so itself."""
-        if turn.told and not turn.hints.recorded and self._notifies is not None:
-            self._notifies.told(turn.hints)
+        if turn.reported and not turn.hints.recorded and self._notifies is not None:
+            self._notifies.reported(turn.hints)
         else:
             self.send(turn.hints)
 
     def _tell_unsure(self, turn: Turn) -> None:
         """Wake them after a turn that failed: part of it may be written, and another try would not tell of that."""
-        turn.told = False
-        self._tell(turn)
+        turn.reported = False
+        self._emit(turn)
 
     def send(self, hints: Hints, /) -> None:
         """Wake whoever has something to do after a commit."""
@@ -164,12 +165,12 @@ class PostgresStore(Store):
         return Telling(self.name, self.schema, self.turn, self.send)
 
     def join(self, tx: Any) -> JoinedTransaction:
-        driver = joining.async_driver(tx)
-        return JoinedTransaction(joining.Joining(self, driver.after_commit), driver, tx)
+        driver = app_transactions.async_driver(tx)
+        return JoinedTransaction(app_transactions.Joining(self, driver.after_commit), driver, tx)
 
     def join_sync(self, tx: Any) -> JoinedSyncTransaction:
-        driver = joining.blocking_driver(tx)
-        return JoinedSyncTransaction(joining.Joining(self, driver.after_commit), driver, tx)
+        driver = app_transactions.blocking_driver(tx)
+        return JoinedSyncTransaction(app_transactions.Joining(self, driver.after_commit), driver, tx)
 
     # Opening and closing
 
@@ -246,7 +247,7 @@ class PostgresStore(Store):
         self._listens_again = self._opened
 
     def migration_script(self) -> str:
-        return migrating.script(self.schema)
+        return migration.script(self.schema)
 
     async def migrate(self) -> list[str]:
         return await asyncio.to_thread(self.migrate_sync)
@@ -255,6 +256,6 @@ class PostgresStore(Store):
         try:
             link = connect(self.address, self._render, limited=False)
             with link.connection as connection:
-                return migrating.migrate(connection, self.schema, deadline=self.address.deadline)
+                return migration.migrate(connection, self.schema, deadline=self.address.deadline)
         except Exception as error:
             raise translated(error, self.name, self.schema, "migrate") from error

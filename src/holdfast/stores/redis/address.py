@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
 
-from holdfast.stores.escaping import split
+from holdfast.stores.password_escaping import split
 from holdfast.stores.redis.keys import Keys
 
 SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster")

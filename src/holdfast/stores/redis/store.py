@@ -7,21 +7,21 @@ from collections.abc import Iterable
 from typing import Any, Never, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from holdfast.clock import Clock, Micros, system_clock
-from holdfast.deferred import DeferredSyncTransaction, DeferredTransaction
-from holdfast.operations import Finding, Operation
-from holdfast.store import Store
-from holdfast.stores.redis import checks
+from holdfast.core.clock import Clock, Micros, system_clock
+from holdfast.engine.operations import Finding, Operation
+from holdfast.engine.store import Store
+from holdfast.engine.wakeups import Wakeups
+from holdfast.stores.buffered_transaction import DeferredSyncTransaction, DeferredTransaction
+from holdfast.stores.redis import server_checks
 from holdfast.stores.redis.address import read_address
-from holdfast.stores.redis.call import Call
-from holdfast.stores.redis.exchange import Dialect, Questions, Scripts
+from holdfast.stores.redis.connection.connection_pool import AsyncLinks, Links
+from holdfast.stores.redis.connection.conversation import Dialect, Questions, Scripts
+from holdfast.stores.redis.connection.node_locator import Route
 from holdfast.stores.redis.keys import LAYOUT, Keys
-from holdfast.stores.redis.lateness import late_jobs
-from holdfast.stores.redis.links import AsyncLinks, Links
-from holdfast.stores.redis.route import Route
-from holdfast.stores.redis.verbs import VERBS
-from holdfast.stores.redis.wakeups import RedisWakeups
-from holdfast.wakeups import Wakeups
+from holdfast.stores.redis.verbs.examine import late_jobs
+from holdfast.stores.redis.verbs.plans import VERBS
+from holdfast.stores.redis.verbs.script_call import Call
+from holdfast.stores.redis.wakeups.wakeups import RedisWakeups
 
 R = TypeVar("R")
 
@@ -52,12 +52,12 @@ class RedisStore(Store):
             self._closed = False
             self._async_links.pop(asyncio.get_running_loop(), None)
             links = self._loop_links()
-            self._meet(await links.talk(Questions(*checks.QUESTIONS)))
+            self._meet(await links.talk(Questions(*server_checks.QUESTIONS)))
             self._move_in(await links.talk(self._scripts(_LAYOUT_CALLS, writes=False)))
 
     def open_sync(self) -> None:
         if not self._opened:
-            self._meet(self._links.talk(Questions(*checks.QUESTIONS)))
+            self._meet(self._links.talk(Questions(*server_checks.QUESTIONS)))
             self._move_in(self._links.talk(self._scripts(_LAYOUT_CALLS, writes=False)))
 
     async def close(self) -> None:
@@ -144,14 +144,14 @@ class RedisStore(Store):
         return links
 
     def _meet(self, replies: list[Any]) -> None:
-        server = checks.read_server(replies)
-        if (refusal := checks.refusal(server, self._address)) is not None:
+        server = server_checks.read_server(replies)
+        if (refusal := server_checks.refusal(server, self._address)) is not None:
             raise refusal
-        checks.announce(server, self._address)
+        server_checks.announce(server, self._address)
         self._dialect.flagged, self._dialect.publish = server.dialect.flagged, server.dialect.publish
 
     def _move_in(self, replies: list[Any]) -> None:
-        if (refusal := checks.layout_refusal(replies[0].decode(), self._address)) is not None:
+        if (refusal := server_checks.layout_refusal(replies[0].decode(), self._address)) is not None:
             raise refusal
         self._opened, self._closed = True, False
 
@@ -178,9 +178,9 @@ class RedisStore(Store):
         return (self.clock or system_clock)()
 
     def _examination(self) -> Questions:
-        return Questions(*checks.QUESTIONS, ("HGET", self._keys.root, "layout"))
+        return Questions(*server_checks.QUESTIONS, ("HGET", self._keys.root, "layout"))
 
     def _findings(self, replies: list[Any]) -> list[Finding]:
         *replies, layout = replies
-        found = checks.findings(checks.read_server(replies), self._address)
-        return [*found, checks.layout_finding(layout, self._address)]
+        found = server_checks.findings(server_checks.read_server(replies), self._address)
+        return [*found, server_checks.layout_finding(layout, self._address)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, cast
 from urllib.parse import parse_qsl, unquote
 
-from holdfast.stores.escaping import split
+from holdfast.stores.password_escaping import split
 
 Synchronous = Literal["full", "normal"]
 

@@ -7,10 +7,10 @@ from typing import Final
 
 import msgspec
 
-from holdfast.operations import LostReason
-from holdfast.record import Record, Status
-from holdfast.sql.files import Statements
-from holdfast.sql.plan import Row
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import LostReason
+from holdfast.stores.sql.files import Statements
+from holdfast.stores.sql.plan import Row
 
 SQL: Final = Statements("holdfast.stores.sqlite.sql")
 

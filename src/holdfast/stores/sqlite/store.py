@@ -10,24 +10,26 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 from weakref import WeakSet
 
-from holdfast.clock import Clock, Micros, system_clock
-from holdfast.operations import GetChains, Operation
-from holdfast.sql.echo import Echo
-from holdfast.sql.joined import JoinedSyncTransaction, JoinedTransaction
-from holdfast.sql.lending import Mark
-from holdfast.sql.plan import Plan, Turn
-from holdfast.store import Store, SyncTransaction, Transaction
-from holdfast.stores.sqlite import address, hinting, joining
+from holdfast.core.clock import Clock, Micros, system_clock
+from holdfast.engine.operations import GetChains, Operation
+from holdfast.engine.store import Store, SyncTransaction, Transaction
+from holdfast.engine.wakeups import Hints, NoWakeups, Wakeups
+from holdfast.stores.sql.app_transaction import JoinedSyncTransaction, JoinedTransaction
+from holdfast.stores.sql.lent_transaction import Mark
+from holdfast.stores.sql.plan import Plan, Turn
+from holdfast.stores.sql.repeated_hints import Echo
+from holdfast.stores.sqlite import address
 from holdfast.stores.sqlite.address import SqliteAddress
-from holdfast.stores.sqlite.file import File
-from holdfast.stores.sqlite.reader import Reader
-from holdfast.stores.sqlite.threads import Threads
-from holdfast.stores.sqlite.transaction import Lender
-from holdfast.stores.sqlite.translating import translated
-from holdfast.stores.sqlite.wakeups import SqliteWakeups
-from holdfast.stores.sqlite.writer import Writer
-from holdfast.stores.wakeups import wakeups_at
-from holdfast.wakeups import Hints, NoWakeups, Wakeups
+from holdfast.stores.sqlite.connection import app_transactions
+from holdfast.stores.sqlite.connection.database_file import File
+from holdfast.stores.sqlite.connection.reader import Reader
+from holdfast.stores.sqlite.connection.threads import Threads
+from holdfast.stores.sqlite.connection.transaction import Lender
+from holdfast.stores.sqlite.errors import translated
+from holdfast.stores.sqlite.wakeups import hint_table
+from holdfast.stores.sqlite.wakeups.wakeups import SqliteWakeups
+from holdfast.stores.sqlite.writing.writer import Writer
+from holdfast.stores.wakeup_address import wakeups_at
 
 R = TypeVar("R")
 
@@ -49,11 +51,11 @@ class _Parts:
             self.file.close()
             raise
         self.threads = Threads(_THREADS, "holdfast-sqlite")
-        self.writer = Writer(self.file, clock=store.now, tell=store.tell, send=store.send)
+        self.writer = Writer(self.file, clock=store.now, emit=store.emit, send=store.send)
         self.reader = Reader(self.file, clock=store.now)
         self.lane = Threads(1, "holdfast-sqlite-transactions")
         self.lender = Lender(
-            self.file, clock=store.now, tell=store.tell, send=store.send, threads=self.threads, lane=self.lane
+            self.file, clock=store.now, emit=store.emit, send=store.send, threads=self.threads, lane=self.lane
         )
 
     def close(self) -> None:
@@ -136,11 +138,11 @@ class SqliteStore(Store):
 
     def join(self, tx: Any) -> JoinedTransaction:
         self._open_parts()
-        return JoinedTransaction(self, joining.async_driver(tx), tx)
+        return JoinedTransaction(self, app_transactions.async_driver(tx), tx)
 
     def join_sync(self, tx: Any) -> JoinedSyncTransaction:
         self._open_parts()
-        return JoinedSyncTransaction(self, joining.blocking_driver(tx), tx)
+        return JoinedSyncTransaction(self, app_transactions.blocking_driver(tx), tx)
 
     async def migrate(self) -> list[str]:
         return await asyncio.to_thread(self.migrate_sync)
@@ -170,21 +172,21 @@ class SqliteStore(Store):
         if self.wakeups is not self._files and not isinstance(self.wakeups, NoWakeups):
             self._echo.add(hints)
 
-    def tell(self, hints: Hints) -> Plan[None]:
+    def emit(self, hints: Hints) -> Plan[None]:
         """What a transaction writes for other processes before its commit."""
         if self.wakeups is self._files:
-            yield from hinting.write(self._files.source, hints)
+            yield from hint_table.write(self._files.source, hints)
 
     def plan_joined(self, operation: Operation[R], turn: Turn, connection: Any, mark: Mark, /) -> Plan[R]:
         path = self._open_parts().file.path
-        answer = yield from joining.joined(operation, turn, connection, path=path, mark=mark)
+        answer = yield from app_transactions.joined(operation, turn, connection, path=path, mark=mark)
         # Under nobody's name: we ourselves may hear of this commit by the file alone.
         if self.wakeups is self._files:
-            yield from hinting.write("", turn.hints)
+            yield from hint_table.write("", turn.hints)
         return answer
 
     def translated(self) -> AbstractContextManager[None]:
-        return joining.translated(self.name)
+        return app_transactions.translated(self.name)
 
     def _open_parts(self) -> _Parts:
         parts = self._parts

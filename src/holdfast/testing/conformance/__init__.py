@@ -1,4 +1,4 @@
-"""Does a store keep the contract of `holdfast.operations`? Every sentence of it, as a case to run.
+"""Does a store keep the contract of `holdfast.engine.operations`? Every sentence of it, as a case to run.
 
 A case is a coroutine whose name is a sentence, one file per verb or topic. It runs through the store's blocking half
 and through its async half, asks nothing about which store it is on, and leaves nothing out. A store of your own is
@@ -18,6 +18,6 @@ opened. `pytest.register_assert_rewrite("holdfast.testing.conformance")` in a co
 """
 
 from holdfast.testing.conformance.cases import CASES, Case
-from holdfast.testing.conformance.ground import Ground, Mode, Place
+from holdfast.testing.conformance.harness import Harness, Mode, Place
 
-__all__ = ["CASES", "Case", "Ground", "Mode", "Place"]
+__all__ = ["CASES", "Case", "Harness", "Mode", "Place"]

@@ -2,203 +2,203 @@
 
 from __future__ import annotations
 
-from holdfast.clock import SECOND
-from holdfast.operations import Cancel, Complete, GetBlockers, RetryJobs, Step
-from holdfast.record import Record, Status
+from holdfast.core.clock import SECOND
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import Cancel, Complete, GetBlockers, RetryJobs, Step
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
-from holdfast.testing.conformance.ground import Ground
+from holdfast.testing.conformance.harness import Harness
 
 
-async def a_job_with_an_open_blocker_is_blocked(ground: Ground) -> None:
-    done, pending = await ground.completed(), await ground.started(new_job("other"))
+async def a_job_with_an_open_blocker_is_blocked(harness: Harness) -> None:
+    done, pending = await harness.completed(), await harness.started(new_job("other"))
 
-    job = await ground.started(new_job(after=(done.id, pending.id)))
+    job = await harness.started(new_job(after=(done.id, pending.id)))
 
     assert (job.status, job.blockers, job.open_blockers) == (Status.BLOCKED, 2, 1)
-    assert await ground.claim() == []
+    assert await harness.claim() == []
 
 
-async def a_job_whose_blockers_are_all_completed_is_due(ground: Ground) -> None:
-    done = await ground.completed()
+async def a_job_whose_blockers_are_all_completed_is_due(harness: Harness) -> None:
+    done = await harness.completed()
 
-    job = await ground.started(new_job(after=(done.id,)))
+    job = await harness.started(new_job(after=(done.id,)))
 
     assert (job.status, job.blockers, job.open_blockers) == (Status.PENDING, 1, 0)
 
 
-async def the_last_blocker_to_complete_unblocks_in_the_same_step(ground: Ground) -> None:
-    one, two = await _two_blockers(ground)
-    job = await ground.started(new_job(after=(one.id, two.id)))
+async def the_last_blocker_to_complete_unblocks_in_the_same_step(harness: Harness) -> None:
+    one, two = await _two_blockers(harness)
+    job = await harness.started(new_job(after=(one.id, two.id)))
 
-    assert (await ground.settled(completed(two))).unblocked == ()
-    assert (await ground.job(job.id)).open_blockers == 1
-    assert (await ground.settled(completed(one))).unblocked == ((job.id, "resize"),)
+    assert (await harness.settled(completed(two))).unblocked == ()
+    assert (await harness.job(job.id)).open_blockers == 1
+    assert (await harness.settled(completed(one))).unblocked == ((job.id, "resize"),)
 
-    free = await ground.job(job.id)
+    free = await harness.job(job.id)
     assert (free.status, free.open_blockers, free.blockers) == (Status.PENDING, 0, 2)
 
 
-async def one_settle_of_all_blockers_unblocks_once(ground: Ground) -> None:
-    one, two = await _two_blockers(ground)
-    job = await ground.started(new_job(after=(one.id, two.id)))
+async def one_settle_of_all_blockers_unblocks_once(harness: Harness) -> None:
+    one, two = await _two_blockers(harness)
+    job = await harness.started(new_job(after=(one.id, two.id)))
 
-    answers = await ground.settle(completed(one), completed(two))
+    answers = await harness.settle(completed(one), completed(two))
 
     assert [answer.unblocked for answer in answers] == [(), ((job.id, "resize"),)]
 
 
-async def one_blocker_unblocks_all_that_waited_for_it_alone(ground: Ground) -> None:
-    one, two = await _two_blockers(ground)
-    alone = [await ground.started(new_job(after=(one.id,))) for _ in range(20)]
-    both = await ground.started(new_job(after=(one.id, two.id)))
+async def one_blocker_unblocks_all_that_waited_for_it_alone(harness: Harness) -> None:
+    one, two = await _two_blockers(harness)
+    alone = [await harness.started(new_job(after=(one.id,))) for _ in range(20)]
+    both = await harness.started(new_job(after=(one.id, two.id)))
 
-    answer = await ground.settled(completed(one))
+    answer = await harness.settled(completed(one))
 
     assert sorted(answer.unblocked) == sorted((job.id, "resize") for job in alone)
-    assert (await ground.job(both.id)).status is Status.BLOCKED
+    assert (await harness.job(both.id)).status is Status.BLOCKED
 
 
-async def a_blocker_counts_only_when_its_whole_chain_is_completed(ground: Ground) -> None:
-    first = await ground.claimed(new_job("other"))
-    job = await ground.started(new_job(after=(first.id,)))
+async def a_blocker_counts_only_when_its_whole_chain_is_completed(harness: Harness) -> None:
+    first = await harness.claimed(new_job("other"))
+    job = await harness.started(new_job(after=(first.id,)))
 
-    await ground.settled(continued(first, next_job(first, "other")))
-    assert (await ground.job(job.id)).status is Status.BLOCKED
+    await harness.settled(continued(first, next_job(first, "other")))
+    assert (await harness.job(job.id)).status is Status.BLOCKED
 
-    await ground.settled(completed(await ground.claim_one("other")))
-    assert (await ground.job(job.id)).status is Status.PENDING
+    await harness.settled(completed(await harness.claim_one("other")))
+    assert (await harness.job(job.id)).status is Status.PENDING
 
 
-async def the_same_blocker_twice_is_waited_for_once(ground: Ground) -> None:
-    blocker = await ground.claimed(new_job("other"))
-    job = await ground.started(new_job(after=(blocker.id, blocker.id)))
+async def the_same_blocker_twice_is_waited_for_once(harness: Harness) -> None:
+    blocker = await harness.claimed(new_job("other"))
+    job = await harness.started(new_job(after=(blocker.id, blocker.id)))
     assert (job.status, job.blockers) == (Status.BLOCKED, 2)
 
-    answer = await ground.settled(completed(blocker))
+    answer = await harness.settled(completed(blocker))
 
     assert answer.unblocked == ((job.id, "resize"),)
-    assert [chain.first.id for chain in await ground.perform(GetBlockers(job.id))] == [blocker.id, blocker.id]
+    assert [chain.first.id for chain in await harness.perform(GetBlockers(job.id))] == [blocker.id, blocker.id]
 
 
-async def a_fan_in_over_three_hundred_blockers_waits_for_all(ground: Ground) -> None:
+async def a_fan_in_over_three_hundred_blockers_waits_for_all(harness: Harness) -> None:
     jobs = [new_job("other") for _ in range(300)]
-    await ground.start(*jobs)
-    job = await ground.started(new_job(after=tuple(blocker.id for blocker in jobs)))
+    await harness.start(*jobs)
+    job = await harness.started(new_job(after=tuple(blocker.id for blocker in jobs)))
     assert (job.blockers, job.open_blockers) == (300, 300)
-    blockers = await ground.claim("other", limit=300)
+    blockers = await harness.claim("other", limit=300)
 
-    await ground.settle(*[completed(blocker) for blocker in blockers[:-1]])
-    assert (await ground.job(job.id)).open_blockers == 1
-    answer = await ground.settled(completed(blockers[-1]))
+    await harness.settle(*[completed(blocker) for blocker in blockers[:-1]])
+    assert (await harness.job(job.id)).open_blockers == 1
+    answer = await harness.settled(completed(blockers[-1]))
 
     assert answer.unblocked == ((job.id, "resize"),)
-    found = await ground.perform(GetBlockers(job.id))
+    found = await harness.perform(GetBlockers(job.id))
     assert [chain.first.id for chain in found] == [blocker.id for blocker in jobs]
 
 
-async def unblocking_keeps_a_later_time(ground: Ground) -> None:
-    blocker = await ground.claimed(new_job("other"))
-    job = await ground.started(new_job(after=(blocker.id,), delay=60))
-    ground.clock.advance(10)
+async def unblocking_keeps_a_later_time(harness: Harness) -> None:
+    blocker = await harness.claimed(new_job("other"))
+    job = await harness.started(new_job(after=(blocker.id,), delay=60))
+    harness.clock.advance(10)
 
-    await ground.settled(completed(blocker))
+    await harness.settled(completed(blocker))
 
-    free = await ground.job(job.id)
+    free = await harness.job(job.id)
     assert (free.status, free.scheduled_at) == (Status.PENDING, job.scheduled_at)
-    assert await ground.claim() == []
-    ground.clock.advance(50)
-    assert (await ground.claim_one()).id == job.id
+    assert await harness.claim() == []
+    harness.clock.advance(50)
+    assert (await harness.claim_one()).id == job.id
 
 
-async def a_job_that_was_blocked_past_its_time_is_due_since_it_was_unblocked(ground: Ground) -> None:
-    blocker = await ground.claimed(new_job("other"))
-    job = await ground.started(new_job(after=(blocker.id,), delay=5))
-    ground.clock.advance(10)
+async def a_job_that_was_blocked_past_its_time_is_due_since_it_was_unblocked(harness: Harness) -> None:
+    blocker = await harness.claimed(new_job("other"))
+    job = await harness.started(new_job(after=(blocker.id,), delay=5))
+    harness.clock.advance(10)
 
-    await ground.settled(completed(blocker))
+    await harness.settled(completed(blocker))
 
-    assert (await ground.job(job.id)).scheduled_at == ground.clock()
+    assert (await harness.job(job.id)).scheduled_at == harness.clock()
 
 
-async def a_completion_from_outside_unblocks_too(ground: Ground) -> None:
-    blocker = await ground.started(new_job("other"))
-    job = await ground.started(new_job(after=(blocker.id,)))
+async def a_completion_from_outside_unblocks_too(harness: Harness) -> None:
+    blocker = await harness.started(new_job("other"))
+    job = await harness.started(new_job(after=(blocker.id,)))
 
-    answer = await ground.perform(Complete(blocker.id, blocker.id, (Step(output=b"1"),)))
+    answer = await harness.perform(Complete(blocker.id, blocker.id, (Step(output=b"1"),)))
 
     assert answer.unblocked == ((job.id, "resize"),)
-    assert (await ground.claim_one()).id == job.id
+    assert (await harness.claim_one()).id == job.id
 
 
-async def a_failed_or_cancelled_blocker_leaves_the_job_waiting(ground: Ground) -> None:
-    one, two = await _two_blockers(ground)
-    job = await ground.started(new_job(after=(one.id, two.id)))
+async def a_failed_or_cancelled_blocker_leaves_the_job_waiting(harness: Harness) -> None:
+    one, two = await _two_blockers(harness)
+    job = await harness.started(new_job(after=(one.id, two.id)))
 
-    await ground.settled(failed(one))
-    await ground.perform(Cancel((two.id,)))
+    await harness.settled(failed(one))
+    await harness.perform(Cancel((two.id,)))
 
-    assert await ground.job(job.id) == job
+    assert await harness.job(job.id) == job
 
 
-async def a_blocker_that_was_retried_and_completed_unblocks(ground: Ground) -> None:
-    blocker = await ground.claimed(new_job("other"))
-    await ground.settled(failed(blocker))
-    job = await ground.started(new_job(after=(blocker.id,)))
+async def a_blocker_that_was_retried_and_completed_unblocks(harness: Harness) -> None:
+    blocker = await harness.claimed(new_job("other"))
+    await harness.settled(failed(blocker))
+    job = await harness.started(new_job(after=(blocker.id,)))
     assert job.status is Status.BLOCKED
 
-    await ground.perform(RetryJobs((blocker.id,)))
-    await ground.settled(completed(await ground.claim_one("other")))
+    await harness.perform(RetryJobs((blocker.id,)))
+    await harness.settled(completed(await harness.claim_one("other")))
 
-    assert (await ground.job(job.id)).status is Status.PENDING
+    assert (await harness.job(job.id)).status is Status.PENDING
 
 
-async def a_cancelled_job_is_not_unblocked(ground: Ground) -> None:
-    blocker = await ground.claimed(new_job("other"))
-    job = await ground.started(new_job(after=(blocker.id,)))
-    await ground.perform(Cancel((job.id,)))
+async def a_cancelled_job_is_not_unblocked(harness: Harness) -> None:
+    blocker = await harness.claimed(new_job("other"))
+    job = await harness.started(new_job(after=(blocker.id,)))
+    await harness.perform(Cancel((job.id,)))
 
-    answer = await ground.settled(completed(blocker))
+    answer = await harness.settled(completed(blocker))
 
     assert answer.unblocked == ()
-    assert (await ground.job(job.id)).status is Status.CANCELLED
+    assert (await harness.job(job.id)).status is Status.CANCELLED
 
 
-async def the_blockers_of_a_job_are_read_in_the_order_given(ground: Ground) -> None:
-    one, two, three = [await ground.started(new_job("other")) for _ in range(3)]
-    job = await ground.started(new_job(after=(three.id, one.id, two.id)))
-    await ground.settled(completed(await ground.claim_one("other"), b"1"))
+async def the_blockers_of_a_job_are_read_in_the_order_given(harness: Harness) -> None:
+    one, two, three = [await harness.started(new_job("other")) for _ in range(3)]
+    job = await harness.started(new_job(after=(three.id, one.id, two.id)))
+    await harness.settled(completed(await harness.claim_one("other"), b"1"))
 
-    chains = await ground.perform(GetBlockers(job.id))
+    chains = await harness.perform(GetBlockers(job.id))
 
     assert [chain.first.id for chain in chains] == [three.id, one.id, two.id]
     assert [chain.last.output for chain in chains] == [None, b"1", None]
 
 
-async def two_blockers_that_finish_at_once_never_leave_their_dependent_blocked(ground: Ground) -> None:
-    other = await ground.second_store()
+async def two_blockers_that_finish_at_once_never_leave_their_dependent_blocked(harness: Harness) -> None:
+    other = await harness.second_store()
     for _ in range(20):
-        one, two = await _two_blockers(ground)
-        job = await ground.started(new_job(after=(one.id, two.id)))
+        one, two = await _two_blockers(harness)
+        job = await harness.started(new_job(after=(one.id, two.id)))
 
-        answers = await ground.race([ground.settle(completed(one)), other.settle(completed(two))])
+        answers = await harness.race([harness.settle(completed(one)), other.settle(completed(two))])
 
         unblocked = sorted(answer[0].unblocked for answer in answers if isinstance(answer, list))
         assert unblocked == [(), ((job.id, "resize"),)]
-        assert (await ground.job(job.id)).status is Status.PENDING
+        assert (await harness.job(job.id)).status is Status.PENDING
 
 
-async def many_blockers_that_finish_at_once_unblock_exactly_once(ground: Ground) -> None:
-    other = await ground.second_store()
+async def many_blockers_that_finish_at_once_unblock_exactly_once(harness: Harness) -> None:
+    other = await harness.second_store()
     jobs = [new_job("other") for _ in range(64)]
-    await ground.start(*jobs)
-    job = await ground.started(new_job(after=tuple(blocker.id for blocker in jobs)))
-    blockers = await ground.claim("other", limit=64)
+    await harness.start(*jobs)
+    job = await harness.started(new_job(after=tuple(blocker.id for blocker in jobs)))
+    blockers = await harness.claim("other", limit=64)
     shares = [blockers[number::8] for number in range(8)]
 
-    answers = await ground.race(
+    answers = await harness.race(
         [
             g.settle(*[completed(blocker) for blocker in share])
-            for share, g in zip(shares, [ground, other] * 4, strict=True)
+            for share, g in zip(shares, [harness, other] * 4, strict=True)
         ]
     )
 
@@ -206,28 +206,28 @@ async def many_blockers_that_finish_at_once_unblock_exactly_once(ground: Ground)
         one for answer in answers if isinstance(answer, list) for settled in answer for one in settled.unblocked
     ]
     assert unblocked == [(job.id, "resize")]
-    assert (await ground.job(job.id)).open_blockers == 0
+    assert (await harness.job(job.id)).open_blockers == 0
 
 
-async def a_job_started_while_its_blocker_completes_is_never_left_blocked(ground: Ground) -> None:
-    other = await ground.second_store()
+async def a_job_started_while_its_blocker_completes_is_never_left_blocked(harness: Harness) -> None:
+    other = await harness.second_store()
     for _ in range(20):
-        blocker = await ground.claimed(new_job("other"))
+        blocker = await harness.claimed(new_job("other"))
         dependents = [new_job(after=(blocker.id,)) for _ in range(3)]
-        starts = [g.start(job) for g, job in zip([ground, other, ground], dependents, strict=True)]
+        starts = [g.start(job) for g, job in zip([harness, other, harness], dependents, strict=True)]
 
-        await ground.race([starts[0], starts[1], other.settle(completed(blocker)), starts[2]])
+        await harness.race([starts[0], starts[1], other.settle(completed(blocker)), starts[2]])
 
-        assert [(await ground.job(job.id)).status for job in dependents] == [Status.PENDING] * 3
-
-
-async def in_the_past_the_time_of_a_blocked_job_is_clamped_too(ground: Ground) -> None:
-    blocker = await ground.started(new_job("other"))
-
-    job = await ground.started(new_job(after=(blocker.id,), at=ground.clock() - SECOND))
-
-    assert job.scheduled_at == ground.clock()
+        assert [(await harness.job(job.id)).status for job in dependents] == [Status.PENDING] * 3
 
 
-async def _two_blockers(ground: Ground) -> tuple[Record, Record]:
-    return await ground.claimed(new_job("other")), await ground.claimed(new_job("other"))
+async def in_the_past_the_time_of_a_blocked_job_is_clamped_too(harness: Harness) -> None:
+    blocker = await harness.started(new_job("other"))
+
+    job = await harness.started(new_job(after=(blocker.id,), at=harness.clock() - SECOND))
+
+    assert job.scheduled_at == harness.clock()
+
+
+async def _two_blockers(harness: Harness) -> tuple[Record, Record]:
+    return await harness.claimed(new_job("other")), await harness.claimed(new_job("other"))

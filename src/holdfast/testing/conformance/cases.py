@@ -41,8 +41,8 @@ from holdfast.testing.conformance import (
     transactions,
     wakeups,
 )
-from holdfast.testing.conformance.ground import Ground, Mode, Place
-from holdfast.testing.conformance.racing import drive
+from holdfast.testing.conformance.barrier import drive
+from holdfast.testing.conformance.harness import Harness, Mode, Place
 
 TOPICS: tuple[ModuleType, ...] = (
     start,
@@ -84,7 +84,7 @@ class Case:
 
     topic: str
     sentence: str
-    _body: Callable[[Ground], Coroutine[Any, Any, None]]
+    _body: Callable[[Harness], Coroutine[Any, Any, None]]
 
     def __str__(self) -> str:
         return f"{self.topic}: {self.sentence}"
@@ -97,12 +97,12 @@ class Case:
             asyncio.run(self._run(place, mode))
 
     async def _run(self, place: Place, mode: Mode) -> None:
-        ground = Ground(place, mode)
-        await ground.open()
+        harness = Harness(place, mode)
+        await harness.open()
         try:
-            await self._body(ground)
+            await self._body(harness)
         finally:
-            await ground.close()
+            await harness.close()
 
 
 def _cases() -> Iterator[Case]:

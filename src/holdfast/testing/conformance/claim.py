@@ -2,91 +2,91 @@
 
 from __future__ import annotations
 
-from holdfast.clock import SECOND
-from holdfast.operations import Cancel, ClaimJobs, Complete, Pause, Step, TypeTerms
-from holdfast.record import FOR_EVER, Record, Status
+from holdfast.core.clock import SECOND
+from holdfast.core.record import FOR_EVER, Record, Status
+from holdfast.engine.operations import Cancel, ClaimJobs, Complete, Pause, Step, TypeTerms
 from holdfast.testing.builders import completed, failed, new_job, released, retrying
-from holdfast.testing.conformance.ground import Ground
+from holdfast.testing.conformance.harness import Harness
 
 
-async def a_claimed_job_runs_under_a_lease_and_a_token(ground: Ground) -> None:
-    await ground.start(new_job())
-    ground.clock.advance(5)
+async def a_claimed_job_runs_under_a_lease_and_a_token(harness: Harness) -> None:
+    await harness.start(new_job())
+    harness.clock.advance(5)
 
-    (job,) = await ground.claim(worker="w", token="t", lease=60)
+    (job,) = await harness.claim(worker="w", token="t", lease=60)
 
-    now = ground.clock()
+    now = harness.clock()
     assert (job.status, job.attempt, job.worker, job.token) == (Status.RUNNING, 1, "w", "t")
     assert (job.leased_until, job.renewed_at, job.started_at) == (now + 60 * SECOND, now, now)
     assert job.finished_at is None
-    assert await ground.job(job.id) == job
+    assert await harness.job(job.id) == job
 
 
-async def attempts_rise_by_one_per_claim(ground: Ground) -> None:
-    job = await ground.claimed()
+async def attempts_rise_by_one_per_claim(harness: Harness) -> None:
+    job = await harness.claimed()
     numbers = [job.attempt]
 
     for _ in range(3):
-        await ground.settled(retrying(job))
-        job = await ground.claim_one()
+        await harness.settled(retrying(job))
+        job = await harness.claim_one()
         numbers.append(job.attempt)
 
     assert numbers == [1, 2, 3, 4]
 
 
-async def no_more_than_the_limit_are_handed_out(ground: Ground) -> None:
-    await ground.start(*[new_job() for _ in range(5)])
+async def no_more_than_the_limit_are_handed_out(harness: Harness) -> None:
+    await harness.start(*[new_job() for _ in range(5)])
 
-    assert [len(await ground.claim(limit=limit)) for limit in (2, 2, 2, 2)] == [2, 2, 1, 0]
+    assert [len(await harness.claim(limit=limit)) for limit in (2, 2, 2, 2)] == [2, 2, 1, 0]
 
 
-async def all_jobs_of_one_claim_share_its_token(ground: Ground) -> None:
-    await ground.start(*[new_job() for _ in range(3)])
+async def all_jobs_of_one_claim_share_its_token(harness: Harness) -> None:
+    await harness.start(*[new_job() for _ in range(3)])
 
-    jobs = await ground.claim(limit=3, token="t")
+    jobs = await harness.claim(limit=3, token="t")
 
     assert [job.token for job in jobs] == ["t", "t", "t"]
 
 
-async def a_claim_that_was_not_answered_is_made_again_and_hands_out_the_same_jobs(ground: Ground) -> None:
-    await ground.start(*[new_job(priority=n % 3) for n in range(250)])
-    unheard = await ground.claim(limit=201, token="t")
+async def a_claim_that_was_not_answered_is_made_again_and_hands_out_the_same_jobs(harness: Harness) -> None:
+    await harness.start(*[new_job(priority=n % 3) for n in range(250)])
+    unheard = await harness.claim(limit=201, token="t")
 
-    heard = await ground.claim(limit=240, token="t", again=True)
+    received = await harness.claim(limit=240, token="t", again=True)
 
-    assert heard == unheard
-    assert len(await ground.claim(limit=100)) == 49
-
-
-async def a_claim_made_again_hands_out_only_what_is_still_held(ground: Ground) -> None:
-    await ground.start(new_job(), new_job())
-    kept, lost = await ground.claim(limit=2, token="t")
-    await ground.settled(released(lost))
-    await ground.claim_one(worker="other")
-
-    assert await ground.claim(limit=2, token="t", again=True) == [kept]
+    assert received == unheard
+    assert len(await harness.claim(limit=100)) == 49
 
 
-async def a_claim_made_again_that_had_taken_nothing_takes_what_is_due(ground: Ground) -> None:
-    first = await ground.claimed(token="earlier")
-    job = await ground.started()
+async def a_claim_made_again_hands_out_only_what_is_still_held(harness: Harness) -> None:
+    await harness.start(new_job(), new_job())
+    kept, lost = await harness.claim(limit=2, token="t")
+    await harness.settled(released(lost))
+    await harness.claim_one(worker="other")
 
-    (heard,) = await ground.claim(limit=2, token="t", again=True)
-
-    assert (heard.id, heard.token) == (job.id, "t")
-    assert (await ground.job(first.id)).token == "earlier"
+    assert await harness.claim(limit=2, token="t", again=True) == [kept]
 
 
-async def other_types_are_left_alone(ground: Ground) -> None:
-    await ground.start(new_job("resize"), new_job("publish"), new_job("ship"))
+async def a_claim_made_again_that_had_taken_nothing_takes_what_is_due(harness: Harness) -> None:
+    first = await harness.claimed(token="earlier")
+    job = await harness.started()
 
-    jobs = await ground.claim("resize", "ship", limit=10)
+    (received,) = await harness.claim(limit=2, token="t", again=True)
+
+    assert (received.id, received.token) == (job.id, "t")
+    assert (await harness.job(first.id)).token == "earlier"
+
+
+async def other_types_are_left_alone(harness: Harness) -> None:
+    await harness.start(new_job("resize"), new_job("publish"), new_job("ship"))
+
+    jobs = await harness.claim("resize", "ship", limit=10)
 
     assert [job.type for job in jobs] == ["resize", "ship"]
-    assert await ground.perform(ClaimJobs((), 10, "w", "t")) == []
+    assert await harness.perform(ClaimJobs((), 10, "w", "t")) == []
 
 
-async def higher_priority_goes_first_then_time_then_creation(ground: Ground) -> None:
+async def higher_priority_goes_first_then_time_then_creation(harness: Harness) -> None:
     late, early, low, high, twin = (
         new_job(delay=20),
         new_job(delay=10),
@@ -94,139 +94,139 @@ async def higher_priority_goes_first_then_time_then_creation(ground: Ground) -> 
         new_job(priority=5, delay=30),
         new_job(delay=10),
     )
-    await ground.start(late, early, low, high, twin)
-    ground.clock.advance(60)
+    await harness.start(late, early, low, high, twin)
+    harness.clock.advance(60)
 
-    assert _ids(await ground.claim(limit=10)) == [high.id, early.id, twin.id, late.id, low.id]
+    assert _ids(await harness.claim(limit=10)) == [high.id, early.id, twin.id, late.id, low.id]
 
 
-async def jobs_of_one_batch_go_in_the_order_they_were_given(ground: Ground) -> None:
+async def jobs_of_one_batch_go_in_the_order_they_were_given(harness: Harness) -> None:
     jobs = [new_job() for _ in range(30)]
     shuffled = jobs[15:] + jobs[:15]
-    await ground.start(*shuffled)
+    await harness.start(*shuffled)
 
-    claimed = [(await ground.claim_one()).id for _ in shuffled]
+    claimed = [(await harness.claim_one()).id for _ in shuffled]
 
     assert claimed == [job.id for job in shuffled]
 
 
-async def rank_counts_across_types(ground: Ground) -> None:
+async def rank_counts_across_types(harness: Harness) -> None:
     jobs = [new_job("a", priority=1), new_job("b", priority=3), new_job("a", priority=2), new_job("c", priority=2)]
-    await ground.start(*jobs)
+    await harness.start(*jobs)
 
-    first = await ground.claim("a", "b", "c", limit=2)
-    rest = await ground.claim("c", "b", "a", limit=2)
+    first = await harness.claim("a", "b", "c", limit=2)
+    rest = await harness.claim("c", "b", "a", limit=2)
 
     assert _ids(first) == [jobs[1].id, jobs[2].id]
     assert _ids(rest) == [jobs[3].id, jobs[0].id]
 
 
-async def a_job_is_never_handed_out_before_its_time(ground: Ground) -> None:
-    job = await ground.started(new_job(delay=10))
+async def a_job_is_never_handed_out_before_its_time(harness: Harness) -> None:
+    job = await harness.started(new_job(delay=10))
 
-    ground.clock.advance(9.999999)
-    assert await ground.claim() == []
-    ground.clock.advance(0.000001)
-    assert _ids(await ground.claim()) == [job.id]
-
-
-async def high_priority_does_not_make_a_job_due(ground: Ground) -> None:
-    await ground.start(new_job(priority=100, delay=60))
-    plain = await ground.started(new_job())
-
-    assert _ids(await ground.claim(limit=10)) == [plain.id]
+    harness.clock.advance(9.999999)
+    assert await harness.claim() == []
+    harness.clock.advance(0.000001)
+    assert _ids(await harness.claim()) == [job.id]
 
 
-async def only_pending_jobs_are_handed_out(ground: Ground) -> None:
-    blocker = await ground.started(new_job("other"))
-    await ground.start(new_job(after=(blocker.id,)))
-    await ground.completed()
-    await ground.settled(failed(await ground.claimed()))
-    await ground.perform(Cancel(((await ground.started()).id,)))
-    external = await ground.started()
-    await ground.perform(Complete(external.id, external.id, (Step(output=b"1"),)))
-    await ground.claimed()
+async def high_priority_does_not_make_a_job_due(harness: Harness) -> None:
+    await harness.start(new_job(priority=100, delay=60))
+    plain = await harness.started(new_job())
 
-    assert await ground.claim(limit=10) == []
+    assert _ids(await harness.claim(limit=10)) == [plain.id]
 
 
-async def a_running_job_whose_lease_ran_out_is_not_handed_out_before_it_is_reaped(ground: Ground) -> None:
-    await ground.claimed()
-    ground.clock.advance(3600)
+async def only_pending_jobs_are_handed_out(harness: Harness) -> None:
+    blocker = await harness.started(new_job("other"))
+    await harness.start(new_job(after=(blocker.id,)))
+    await harness.completed()
+    await harness.settled(failed(await harness.claimed()))
+    await harness.perform(Cancel(((await harness.started()).id,)))
+    external = await harness.started()
+    await harness.perform(Complete(external.id, external.id, (Step(output=b"1"),)))
+    await harness.claimed()
 
-    assert await ground.claim() == []
+    assert await harness.claim(limit=10) == []
 
 
-async def paused_types_give_nothing(ground: Ground) -> None:
-    await ground.start(new_job("resize", priority=9), new_job("publish"))
-    await ground.perform(Pause(("resize",)))
+async def a_running_job_whose_lease_ran_out_is_not_handed_out_before_it_is_reaped(harness: Harness) -> None:
+    await harness.claimed()
+    harness.clock.advance(3600)
 
-    jobs = await ground.claim("resize", "publish", limit=10)
+    assert await harness.claim() == []
+
+
+async def paused_types_give_nothing(harness: Harness) -> None:
+    await harness.start(new_job("resize", priority=9), new_job("publish"))
+    await harness.perform(Pause(("resize",)))
+
+    jobs = await harness.claim("resize", "publish", limit=10)
 
     assert [job.type for job in jobs] == ["publish"]
 
 
-async def each_type_is_taken_on_its_own_terms(ground: Ground) -> None:
-    await ground.start(new_job("quick"), new_job("slow"))
+async def each_type_is_taken_on_its_own_terms(harness: Harness) -> None:
+    await harness.start(new_job("quick"), new_job("slow"))
     terms = (TypeTerms("quick", 5 * SECOND, 3), TypeTerms("slow", 500 * SECOND, FOR_EVER))
 
-    quick, slow = await ground.perform(ClaimJobs(terms, 10, "w", "t"))
+    quick, slow = await harness.perform(ClaimJobs(terms, 10, "w", "t"))
 
-    assert (quick.leased_until, quick.max_attempts) == (ground.clock() + 5 * SECOND, 3)
-    assert (slow.leased_until, slow.max_attempts) == (ground.clock() + 500 * SECOND, FOR_EVER)
+    assert (quick.leased_until, quick.max_attempts) == (harness.clock() + 5 * SECOND, 3)
+    assert (slow.leased_until, slow.max_attempts) == (harness.clock() + 500 * SECOND, FOR_EVER)
 
 
-async def a_job_keeps_its_own_limit_of_attempts(ground: Ground) -> None:
-    few = await ground.claimed(new_job(max_attempts=2), max_attempts=7)
-    for_ever = await ground.claimed(new_job(max_attempts=FOR_EVER), max_attempts=7)
+async def a_job_keeps_its_own_limit_of_attempts(harness: Harness) -> None:
+    few = await harness.claimed(new_job(max_attempts=2), max_attempts=7)
+    for_ever = await harness.claimed(new_job(max_attempts=FOR_EVER), max_attempts=7)
 
     assert (few.max_attempts, for_ever.max_attempts) == (2, FOR_EVER)
 
 
-async def the_limit_a_job_took_from_the_terms_stays_with_it(ground: Ground) -> None:
-    job = await ground.claimed(max_attempts=7)
-    await ground.settled(retrying(job))
+async def the_limit_a_job_took_from_the_terms_stays_with_it(harness: Harness) -> None:
+    job = await harness.claimed(max_attempts=7)
+    await harness.settled(retrying(job))
 
-    again = await ground.claim_one(max_attempts=99)
+    again = await harness.claim_one(max_attempts=99)
 
     assert (job.max_attempts, again.max_attempts) == (7, 7)
 
 
-async def a_released_job_is_handed_out_again_under_the_same_number_and_a_new_token(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.settled(released(job))
+async def a_released_job_is_handed_out_again_under_the_same_number_and_a_new_token(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.settled(released(job))
 
-    again = await ground.claim_one()
+    again = await harness.claim_one()
 
     assert (again.id, again.attempt) == (job.id, job.attempt)
     assert again.token != job.token
 
 
-async def what_was_said_of_an_earlier_attempt_is_forgotten(ground: Ground) -> None:
-    job = await ground.claimed(worker="one")
-    await ground.settled(retrying(job))
-    ground.clock.advance(10)
+async def what_was_said_of_an_earlier_attempt_is_forgotten(harness: Harness) -> None:
+    job = await harness.claimed(worker="one")
+    await harness.settled(retrying(job))
+    harness.clock.advance(10)
 
-    again = await ground.claim_one(worker="two")
+    again = await harness.claim_one(worker="two")
 
-    assert (again.worker, again.started_at) == ("two", ground.clock())
-
-
-async def finished_jobs_in_great_number_do_not_hide_the_due_one(ground: Ground) -> None:
-    await ground.start(*[new_job() for _ in range(300)])
-    await ground.settle(*[completed(job) for job in await ground.claim(limit=300)])
-    due = await ground.started()
-
-    assert _ids(await ground.claim(limit=10)) == [due.id]
+    assert (again.worker, again.started_at) == ("two", harness.clock())
 
 
-async def two_callers_never_receive_the_same_job(ground: Ground) -> None:
-    other = await ground.second_store()
+async def finished_jobs_in_great_number_do_not_hide_the_due_one(harness: Harness) -> None:
+    await harness.start(*[new_job() for _ in range(300)])
+    await harness.settle(*[completed(job) for job in await harness.claim(limit=300)])
+    due = await harness.started()
+
+    assert _ids(await harness.claim(limit=10)) == [due.id]
+
+
+async def two_callers_never_receive_the_same_job(harness: Harness) -> None:
+    other = await harness.second_store()
     losers = 0
     for _ in range(10):
-        wanted = {job.chain.first.id for job in await ground.start(*[new_job() for _ in range(5)])}
+        wanted = {job.chain.first.id for job in await harness.start(*[new_job() for _ in range(5)])}
 
-        answers = await ground.race([g.claim() for g in [ground, other] * 4])
+        answers = await harness.race([g.claim() for g in [harness, other] * 4])
 
         given = [job.id for answer in answers if isinstance(answer, list) for job in answer]
         assert sorted(given) == sorted(wanted)
@@ -234,11 +234,11 @@ async def two_callers_never_receive_the_same_job(ground: Ground) -> None:
     assert losers == 30
 
 
-async def claims_of_many_at_once_add_up_to_what_is_there(ground: Ground) -> None:
-    other = await ground.second_store()
-    started = await ground.start(*[new_job() for _ in range(100)])
+async def claims_of_many_at_once_add_up_to_what_is_there(harness: Harness) -> None:
+    other = await harness.second_store()
+    started = await harness.start(*[new_job() for _ in range(100)])
 
-    answers = await ground.race([g.claim(limit=30) for g in [ground, other] * 4])
+    answers = await harness.race([g.claim(limit=30) for g in [harness, other] * 4])
 
     given = [job.id for answer in answers if isinstance(answer, list) for job in answer]
     assert sorted(given) == sorted(one.chain.first.id for one in started)

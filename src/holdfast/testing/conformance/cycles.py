@@ -4,79 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.dependencies import MOST_CHAINS, cycles
+from holdfast.core.dependencies import MOST_CHAINS, cycles
+from holdfast.core.ids import new_id
+from holdfast.core.lifecycle import NewJob, Settlement
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import Cancel, Complete, GetWaiting, RetryJobs, Settled, Start, Step, Waiting
 from holdfast.errors import ChainNotFound, DependencyCycle, HoldfastError
-from holdfast.ids import new_id
-from holdfast.lifecycle import NewJob, Settlement
-from holdfast.operations import Cancel, Complete, GetWaiting, RetryJobs, Settled, Start, Step, Waiting
-from holdfast.record import Record, Status
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
-from holdfast.testing.conformance.ground import Ground
+from holdfast.testing.conformance.harness import Harness
 
 
-async def a_continuation_that_waits_for_its_own_chain_is_refused(ground: Ground) -> None:
-    job = await ground.claimed()
+async def a_continuation_that_waits_for_its_own_chain_is_refused(harness: Harness) -> None:
+    job = await harness.claimed()
 
-    assert await _refused(ground, continued(job, next_job(job, after=(job.id,)))) == [job.id]
+    assert await _refused(harness, continued(job, next_job(job, after=(job.id,)))) == [job.id]
 
-    await ground.settled(completed(job))
-
-
-async def a_continuation_that_waits_for_a_chain_which_waits_for_its_own_is_refused(ground: Ground) -> None:
-    job = await ground.claimed()
-    waiting = await ground.started(new_job(after=(job.id,)))
-
-    assert await _refused(ground, continued(job, next_job(job, after=(waiting.id,)))) == [job.id, waiting.id]
-
-    await ground.settled(completed(job))
-    assert (await ground.claim_one()).id == waiting.id
+    await harness.settled(completed(job))
 
 
-async def a_longer_cycle_is_refused_and_its_chains_are_named_in_order(ground: Ground) -> None:
-    job, aside = await ground.claimed(), await ground.started(new_job("aside"))
+async def a_continuation_that_waits_for_a_chain_which_waits_for_its_own_is_refused(harness: Harness) -> None:
+    job = await harness.claimed()
+    waiting = await harness.started(new_job(after=(job.id,)))
+
+    assert await _refused(harness, continued(job, next_job(job, after=(waiting.id,)))) == [job.id, waiting.id]
+
+    await harness.settled(completed(job))
+    assert (await harness.claim_one()).id == waiting.id
+
+
+async def a_longer_cycle_is_refused_and_its_chains_are_named_in_order(harness: Harness) -> None:
+    job, aside = await harness.claimed(), await harness.started(new_job("aside"))
     ids = [job.id]
     for _ in range(6):
-        ids.append((await ground.started(new_job(after=(aside.id, ids[-1])))).id)
+        ids.append((await harness.started(new_job(after=(aside.id, ids[-1])))).id)
 
-    cycle = await _refused(ground, continued(job, next_job(job, after=(aside.id, ids[-1]))))
+    cycle = await _refused(harness, continued(job, next_job(job, after=(aside.id, ids[-1]))))
 
     assert cycle == [job.id, *reversed(ids[1:])]
 
 
-async def a_cycle_through_continuations_is_refused(ground: Ground) -> None:
-    one, two, three = [await ground.claimed() for _ in range(3)]
-    await ground.settled(continued(one, next_job(one, after=(two.id,))))
-    await ground.settled(continued(two, next_job(two, after=(three.id,))))
+async def a_cycle_through_continuations_is_refused(harness: Harness) -> None:
+    one, two, three = [await harness.claimed() for _ in range(3)]
+    await harness.settled(continued(one, next_job(one, after=(two.id,))))
+    await harness.settled(continued(two, next_job(two, after=(three.id,))))
 
-    assert await _refused(ground, continued(three, next_job(three, after=(one.id,)))) == [three.id, one.id, two.id]
+    assert await _refused(harness, continued(three, next_job(three, after=(one.id,)))) == [three.id, one.id, two.id]
 
 
-async def a_continuation_that_waits_for_a_side_chain_which_waits_for_its_own_is_refused(ground: Ground) -> None:
-    job = await ground.claimed()
+async def a_continuation_that_waits_for_a_side_chain_which_waits_for_its_own_is_refused(harness: Harness) -> None:
+    job = await harness.claimed()
     side = new_job("side", after=(job.id,))
     further = new_job("side", after=(side.id,))
 
-    cycle = await _refused(ground, continued(job, next_job(job, after=(further.id,)), starts=(side, further)))
+    cycle = await _refused(harness, continued(job, next_job(job, after=(further.id,)), starts=(side, further)))
 
     assert cycle == [job.id, further.id, side.id]
 
 
-async def a_side_chain_that_exists_already_is_taken_as_it_stands(ground: Ground) -> None:
-    existing = await ground.started(new_job("side", key="k"))
-    job = await ground.claimed()
+async def a_side_chain_that_exists_already_is_taken_as_it_stands(harness: Harness) -> None:
+    existing = await harness.started(new_job("side", key="k"))
+    job = await harness.claimed()
     side = new_job("side", id=existing.id, after=(job.id,))
 
-    await ground.settled(continued(job, next_job(job, after=(existing.id,)), starts=(side,)))
+    await harness.settled(continued(job, next_job(job, after=(existing.id,)), starts=(side,)))
 
-    assert (await ground.chain(job.id)).last.status is Status.BLOCKED
-    await ground.settled(completed(await ground.claim_one("side")))
-    assert (await ground.chain(job.id)).last.status is Status.PENDING
+    assert (await harness.chain(job.id)).last.status is Status.BLOCKED
+    await harness.settled(completed(await harness.claim_one("side")))
+    assert (await harness.chain(job.id)).last.status is Status.PENDING
 
 
-async def of_two_that_close_a_cycle_in_one_settle_the_first_is_written(ground: Ground) -> None:
-    one, two, other = [await ground.claimed() for _ in range(3)]
+async def of_two_that_close_a_cycle_in_one_settle_the_first_is_written(harness: Harness) -> None:
+    one, two, other = [await harness.claimed() for _ in range(3)]
 
-    first, second, third = await ground.settle(
+    first, second, third = await harness.settle(
         continued(one, next_job(one, after=(two.id,))),
         continued(two, next_job(two, after=(one.id,))),
         completed(other),
@@ -84,14 +84,14 @@ async def of_two_that_close_a_cycle_in_one_settle_the_first_is_written(ground: G
 
     assert (first.written, third.written) == (True, True)
     assert _cycle_of(second) == [two.id, one.id]
-    assert (await ground.job(two.id)).status is Status.RUNNING
+    assert (await harness.job(two.id)).status is Status.RUNNING
 
 
-async def a_completion_from_outside_that_would_close_a_cycle_raises(ground: Ground) -> None:
-    job = await ground.started()
-    waiting = await ground.started(new_job(after=(job.id,)))
+async def a_completion_from_outside_that_would_close_a_cycle_raises(harness: Harness) -> None:
+    job = await harness.started()
+    waiting = await harness.started(new_job(after=(job.id,)))
     side = new_job("side", after=(waiting.id,))
-    before = await ground.everything()
+    before = await harness.everything()
 
     for after, starts, cycle in (
         ((job.id,), (), [job.id]),
@@ -100,174 +100,174 @@ async def a_completion_from_outside_that_would_close_a_cycle_raises(ground: Grou
     ):
         steps = (Step(continuation=next_job(job, after=after)),)
         complete = Complete(job.id, job.id, steps, starts, tuple(start.id for start in starts))
-        assert (await ground.refused(DependencyCycle, complete)).chain_ids == cycle
+        assert (await harness.refused(DependencyCycle, complete)).chain_ids == cycle
 
-    assert await ground.everything() == before
-    await ground.perform(Complete(job.id, job.id, (Step(output=b"1"),)))
-    assert (await ground.job(waiting.id)).status is Status.PENDING
+    assert await harness.everything() == before
+    await harness.perform(Complete(job.id, job.id, (Step(output=b"1"),)))
+    assert (await harness.job(waiting.id)).status is Status.PENDING
 
 
-async def in_a_transaction_a_side_chain_of_it_counts_too(ground: Ground) -> None:
-    job = await ground.started()
+async def in_a_transaction_a_side_chain_of_it_counts_too(harness: Harness) -> None:
+    job = await harness.started()
     side = new_job("side", after=(job.id,))
-    before = await ground.everything()
+    before = await harness.everything()
 
-    tx = await ground.begin()
+    tx = await harness.begin()
     await tx.perform(Start((side,)))
     steps = (Step(continuation=next_job(job, after=(side.id,))),)
     refused = await tx.refused(DependencyCycle, Complete(job.id, job.id, steps))
     await tx.rollback()
 
     assert refused.chain_ids == [job.id, side.id]
-    assert await ground.everything() == before
+    assert await harness.everything() == before
 
 
-async def a_retry_that_would_close_a_cycle_raises(ground: Ground) -> None:
-    job = await ground.claimed()
-    waiting = await ground.started(new_job(after=(job.id,)))
-    await ground.perform(Cancel((waiting.id,)))
-    await ground.settled(continued(job, next_job(job, after=(waiting.id,))))
-    before = await ground.everything()
+async def a_retry_that_would_close_a_cycle_raises(harness: Harness) -> None:
+    job = await harness.claimed()
+    waiting = await harness.started(new_job(after=(job.id,)))
+    await harness.perform(Cancel((waiting.id,)))
+    await harness.settled(continued(job, next_job(job, after=(waiting.id,))))
+    before = await harness.everything()
 
-    refused = await ground.refused(DependencyCycle, RetryJobs((waiting.id,)))
+    refused = await harness.refused(DependencyCycle, RetryJobs((waiting.id,)))
 
     assert refused.chain_ids == [waiting.id, job.id]
-    assert await ground.everything() == before
-    await ground.perform(Cancel((job.id,)))
-    (retried,) = await ground.perform(RetryJobs((waiting.id,)))
+    assert await harness.everything() == before
+    await harness.perform(Cancel((job.id,)))
+    (retried,) = await harness.perform(RetryJobs((waiting.id,)))
     assert retried.status is Status.BLOCKED
 
 
-async def two_retries_that_close_a_cycle_together_raise(ground: Ground) -> None:
-    job = await ground.claimed()
-    waiting = await ground.started(new_job(after=(job.id,)))
-    await ground.perform(Cancel((waiting.id,)))
-    await ground.settled(continued(job, next_job(job, after=(waiting.id,))))
-    last = (await ground.chain(job.id)).last
-    await ground.perform(Cancel((job.id,)))
-    before = await ground.everything()
+async def two_retries_that_close_a_cycle_together_raise(harness: Harness) -> None:
+    job = await harness.claimed()
+    waiting = await harness.started(new_job(after=(job.id,)))
+    await harness.perform(Cancel((waiting.id,)))
+    await harness.settled(continued(job, next_job(job, after=(waiting.id,))))
+    last = (await harness.chain(job.id)).last
+    await harness.perform(Cancel((job.id,)))
+    before = await harness.everything()
 
-    refused = await ground.refused(DependencyCycle, RetryJobs((waiting.id, last.id)))
+    refused = await harness.refused(DependencyCycle, RetryJobs((waiting.id, last.id)))
 
     assert sorted(refused.chain_ids) == sorted([waiting.id, job.id])
-    assert await ground.everything() == before
+    assert await harness.everything() == before
 
 
-async def a_chain_may_wait_for_one_that_no_longer_waits_for_it(ground: Ground) -> None:
-    job = await ground.claimed()
-    cancelled = await ground.started(new_job(after=(job.id,)))
-    await ground.perform(Cancel((cancelled.id,)))
-    passed = await ground.started(new_job(after=(job.id,)))
-    await ground.perform(Complete(passed.id, passed.id, (Step(continuation=next_job(passed)),)))
+async def a_chain_may_wait_for_one_that_no_longer_waits_for_it(harness: Harness) -> None:
+    job = await harness.claimed()
+    cancelled = await harness.started(new_job(after=(job.id,)))
+    await harness.perform(Cancel((cancelled.id,)))
+    passed = await harness.started(new_job(after=(job.id,)))
+    await harness.perform(Complete(passed.id, passed.id, (Step(continuation=next_job(passed)),)))
 
-    await ground.settled(continued(job, next_job(job, after=(cancelled.id, passed.id))))
+    await harness.settled(continued(job, next_job(job, after=(cancelled.id, passed.id))))
 
-    assert (await ground.chain(job.id)).last.status is Status.BLOCKED
-
-
-async def chains_that_meet_again_without_a_cycle_are_accepted(ground: Ground) -> None:
-    root = await ground.started(new_job("root"))
-    left, right = [await ground.started(new_job(after=(root.id,))) for _ in range(2)]
-    job = await ground.claimed()
-    await ground.started(new_job("dependent", after=(job.id,)))
-
-    await ground.settled(continued(job, next_job(job, after=(left.id, right.id, root.id))))
-
-    assert (await ground.chain(job.id)).last.open_blockers == 3
+    assert (await harness.chain(job.id)).last.status is Status.BLOCKED
 
 
-async def a_start_cannot_name_itself_or_a_later_one_of_its_batch(ground: Ground) -> None:
+async def chains_that_meet_again_without_a_cycle_are_accepted(harness: Harness) -> None:
+    root = await harness.started(new_job("root"))
+    left, right = [await harness.started(new_job(after=(root.id,))) for _ in range(2)]
+    job = await harness.claimed()
+    await harness.started(new_job("dependent", after=(job.id,)))
+
+    await harness.settled(continued(job, next_job(job, after=(left.id, right.id, root.id))))
+
+    assert (await harness.chain(job.id)).last.open_blockers == 3
+
+
+async def a_start_cannot_name_itself_or_a_later_one_of_its_batch(harness: Harness) -> None:
     one, two = new_id(), new_id()
 
-    await ground.refused(ChainNotFound, Start((new_job(id=one, after=(one,)),)))
-    await ground.refused(ChainNotFound, Start((new_job(id=one, after=(two,)), new_job(id=two, after=(one,)))))
+    await harness.refused(ChainNotFound, Start((new_job(id=one, after=(one,)),)))
+    await harness.refused(ChainNotFound, Start((new_job(id=one, after=(two,)), new_job(id=two, after=(one,)))))
 
-    assert await ground.everything() == []
+    assert await harness.everything() == []
 
 
-async def of_two_that_continue_after_each_other_at_once_exactly_one_is_refused(ground: Ground) -> None:
-    other = await ground.second_store()
+async def of_two_that_continue_after_each_other_at_once_exactly_one_is_refused(harness: Harness) -> None:
+    other = await harness.second_store()
     for _ in range(10):
-        one, two = await ground.claimed(), await ground.claimed()
+        one, two = await harness.claimed(), await harness.claimed()
 
-        answers = await ground.race(
+        answers = await harness.race(
             [
-                ground.settle(continued(one, next_job(one, "wait", after=(two.id,)))),
+                harness.settle(continued(one, next_job(one, "wait", after=(two.id,)))),
                 other.settle(continued(two, next_job(two, "wait", after=(one.id,)))),
             ]
         )
 
-        await _check_one_refused(ground, answers)
+        await _check_one_refused(harness, answers)
 
 
-async def of_two_that_close_a_longer_cycle_at_once_exactly_one_is_refused(ground: Ground) -> None:
-    other = await ground.second_store()
+async def of_two_that_close_a_longer_cycle_at_once_exactly_one_is_refused(harness: Harness) -> None:
+    other = await harness.second_store()
     for _ in range(10):
-        one, two = await ground.claimed(), await ground.claimed()
-        after_one = await ground.started(new_job("wait", after=(one.id,)))
-        after_two = await ground.started(new_job("wait", after=(two.id,)))
+        one, two = await harness.claimed(), await harness.claimed()
+        after_one = await harness.started(new_job("wait", after=(one.id,)))
+        after_two = await harness.started(new_job("wait", after=(two.id,)))
 
         # Neither names a chain that the other one writes to.
-        answers = await ground.race(
+        answers = await harness.race(
             [
-                ground.settle(continued(one, next_job(one, "wait", after=(after_two.id,)))),
+                harness.settle(continued(one, next_job(one, "wait", after=(after_two.id,)))),
                 other.settle(continued(two, next_job(two, "wait", after=(after_one.id,)))),
             ]
         )
 
-        await _check_one_refused(ground, answers)
+        await _check_one_refused(harness, answers)
 
 
-async def of_a_retry_and_a_continuation_that_close_a_cycle_at_once_one_is_refused(ground: Ground) -> None:
-    other = await ground.second_store()
+async def of_a_retry_and_a_continuation_that_close_a_cycle_at_once_one_is_refused(harness: Harness) -> None:
+    other = await harness.second_store()
     for _ in range(10):
-        job = await ground.claimed()
-        waiting = await ground.started(new_job("wait", after=(job.id,)))
-        await ground.perform(Cancel((waiting.id,)))
+        job = await harness.claimed()
+        waiting = await harness.started(new_job("wait", after=(job.id,)))
+        await harness.perform(Cancel((waiting.id,)))
 
-        retried, settled = await ground.race(
+        retried, settled = await harness.race(
             [
-                _retried(ground, waiting),
+                _retried(harness, waiting),
                 other.settle(continued(job, next_job(job, "wait", after=(waiting.id,)))),
             ]
         )
 
         assert isinstance(settled, list)
         assert isinstance(retried, DependencyCycle) or _cycle_of(settled[0]) == [job.id, waiting.id]
-        assert await _waits_in_cycle(ground) == []
-        await ground.settle(failed(job))
+        assert await _waits_in_cycle(harness) == []
+        await harness.settle(failed(job))
 
 
-async def a_cycle_longer_than_a_walk_is_accepted_and_can_be_found(ground: Ground) -> None:
-    job = await ground.claimed()
+async def a_cycle_longer_than_a_walk_is_accepted_and_can_be_found(harness: Harness) -> None:
+    job = await harness.claimed()
     chains: list[NewJob] = []
     for _ in range(MOST_CHAINS + 2):
         chains.append(new_job(after=(chains[-1].id if chains else job.id,)))
-    await ground.start(*chains)
+    await harness.start(*chains)
 
-    await ground.settled(continued(job, next_job(job, after=(chains[-1].id,))))
+    await harness.settled(continued(job, next_job(job, after=(chains[-1].id,))))
 
-    (cycle,) = await _waits_in_cycle(ground)
+    (cycle,) = await _waits_in_cycle(harness)
     assert sorted(cycle) == sorted([job.id, *(chain.id for chain in chains)])
 
 
-async def what_waits_is_read_oldest_first_up_to_a_limit(ground: Ground) -> None:
-    one, two = await ground.started(), await ground.completed(new_job("other"))
-    first = await ground.started(new_job(after=(two.id, one.id)))
-    second = await ground.started(new_job(after=(first.id, first.id)))
-    await ground.perform(Cancel(((await ground.started(new_job(after=(one.id,)))).id,)))
+async def what_waits_is_read_oldest_first_up_to_a_limit(harness: Harness) -> None:
+    one, two = await harness.started(), await harness.completed(new_job("other"))
+    first = await harness.started(new_job(after=(two.id, one.id)))
+    second = await harness.started(new_job(after=(first.id, first.id)))
+    await harness.perform(Cancel(((await harness.started(new_job(after=(one.id,)))).id,)))
 
-    waiting = await ground.perform(GetWaiting(10))
+    waiting = await harness.perform(GetWaiting(10))
 
     assert waiting == [Waiting(first.id, (two.id, one.id)), Waiting(second.id, (first.id, first.id))]
-    assert await ground.perform(GetWaiting(1)) == waiting[:1]
+    assert await harness.perform(GetWaiting(1)) == waiting[:1]
 
 
-async def _refused(ground: Ground, settlement: Settlement) -> list[str]:
+async def _refused(harness: Harness, settlement: Settlement) -> list[str]:
     """Settle what would close a cycle: nothing may change. Answers the cycle."""
-    before = await ground.everything()
-    (answer,) = await ground.settle(settlement)
-    assert await ground.everything() == before
+    before = await harness.everything()
+    (answer,) = await harness.settle(settlement)
+    assert await harness.everything() == before
     return _cycle_of(answer)
 
 
@@ -277,18 +277,18 @@ def _cycle_of(answer: Settled) -> list[str]:
     return answer.refused.chain_ids
 
 
-async def _check_one_refused(ground: Ground, answers: Sequence[list[Settled] | HoldfastError]) -> None:
+async def _check_one_refused(harness: Harness, answers: Sequence[list[Settled] | HoldfastError]) -> None:
     settled = [answer[0] for answer in answers if isinstance(answer, list)]
     assert [answer.lost for answer in settled] == [None, None], answers
     assert sum(isinstance(answer.refused, DependencyCycle) for answer in settled) == 1
-    assert await _waits_in_cycle(ground) == []
+    assert await _waits_in_cycle(harness) == []
 
 
-async def _retried(ground: Ground, job: Record) -> list[Settled]:
-    await ground.perform(RetryJobs((job.id,)))
+async def _retried(harness: Harness, job: Record) -> list[Settled]:
+    await harness.perform(RetryJobs((job.id,)))
     return []
 
 
-async def _waits_in_cycle(ground: Ground) -> list[list[str]]:
-    waiting = await ground.perform(GetWaiting(10_000))
+async def _waits_in_cycle(harness: Harness) -> list[list[str]]:
+    waiting = await harness.perform(GetWaiting(10_000))
     return cycles(dict(waiting), 10)

@@ -2,193 +2,193 @@
 
 from __future__ import annotations
 
+from holdfast.core.ids import new_id
+from holdfast.core.lifecycle import NewJob
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import Cancel, Delete, Prune, RetryJobs, Started
 from holdfast.errors import HoldfastError
-from holdfast.ids import new_id
-from holdfast.lifecycle import NewJob
-from holdfast.operations import Cancel, Delete, Prune, RetryJobs, Started
-from holdfast.record import Record, Status
 from holdfast.testing.builders import cancelled, completed, continued, failed, new_job, next_job, retrying
-from holdfast.testing.conformance.ground import Ground
+from holdfast.testing.conformance.harness import Harness
 
 
-async def a_key_finds_its_unfinished_chain_and_writes_nothing(ground: Ground) -> None:
-    made = await ground.started(new_job(key="k", input=b"1"))
-    ground.clock.advance(1)
+async def a_key_finds_its_unfinished_chain_and_writes_nothing(harness: Harness) -> None:
+    made = await harness.started(new_job(key="k", input=b"1"))
+    harness.clock.advance(1)
 
-    ((chain, deduplicated),) = await ground.start(new_job(key="k", input=b"2", priority=9))
+    ((chain, deduplicated),) = await harness.start(new_job(key="k", input=b"2", priority=9))
 
     assert deduplicated
     assert chain == (made, made)
-    assert await ground.everything() == [made]
+    assert await harness.everything() == [made]
 
 
-async def a_key_belongs_to_a_type(ground: Ground) -> None:
-    await ground.start(new_job("resize", key="k"))
+async def a_key_belongs_to_a_type(harness: Harness) -> None:
+    await harness.start(new_job("resize", key="k"))
 
-    assert not await _found(ground, new_job("publish", key="k"))
-
-
-async def other_keys_and_jobs_without_one_are_not_found(ground: Ground) -> None:
-    await ground.start(new_job(key="k"), new_job())
-
-    assert not await _found(ground, new_job(key="K"))
-    assert not await _found(ground, new_job())
+    assert not await _found(harness, new_job("publish", key="k"))
 
 
-async def a_running_or_retrying_or_blocked_chain_is_incomplete(ground: Ground) -> None:
-    job = await ground.claimed(new_job(key="k"))
-    assert await _found(ground, new_job(key="k")) == job.id
+async def other_keys_and_jobs_without_one_are_not_found(harness: Harness) -> None:
+    await harness.start(new_job(key="k"), new_job())
 
-    await ground.settled(retrying(job, delay=60))
-    assert await _found(ground, new_job(key="k")) == job.id
+    assert not await _found(harness, new_job(key="K"))
+    assert not await _found(harness, new_job())
 
-    waiting = await ground.started(new_job("publish", key="k", after=(job.id,)))
+
+async def a_running_or_retrying_or_blocked_chain_is_incomplete(harness: Harness) -> None:
+    job = await harness.claimed(new_job(key="k"))
+    assert await _found(harness, new_job(key="k")) == job.id
+
+    await harness.settled(retrying(job, delay=60))
+    assert await _found(harness, new_job(key="k")) == job.id
+
+    waiting = await harness.started(new_job("publish", key="k", after=(job.id,)))
     assert waiting.status is Status.BLOCKED
-    assert await _found(ground, new_job("publish", key="k")) == waiting.id
+    assert await _found(harness, new_job("publish", key="k")) == waiting.id
 
 
-async def a_chain_at_its_second_step_is_incomplete(ground: Ground) -> None:
-    job = await ground.claimed(new_job(key="k"))
-    await ground.settled(continued(job, next_job(job, "publish")))
-    assert await _found(ground, new_job(key="k")) == job.id
+async def a_chain_at_its_second_step_is_incomplete(harness: Harness) -> None:
+    job = await harness.claimed(new_job(key="k"))
+    await harness.settled(continued(job, next_job(job, "publish")))
+    assert await _found(harness, new_job(key="k")) == job.id
 
-    second = await ground.claim_one("publish")
-    assert await _found(ground, new_job(key="k")) == job.id
+    second = await harness.claim_one("publish")
+    assert await _found(harness, new_job(key="k")) == job.id
 
-    blocker = await ground.started(new_job("other"))
-    await ground.settled(continued(second, next_job(second, "ship", after=(blocker.id,))))
-    assert (await ground.chain(job.id)).last.status is Status.BLOCKED
-    assert await _found(ground, new_job(key="k")) == job.id
-
-
-async def a_chain_at_its_second_step_is_not_found_by_the_type_of_that_step(ground: Ground) -> None:
-    job = await ground.claimed(new_job("resize", key="k"))
-    await ground.settled(continued(job, next_job(job, "publish")))
-
-    assert not await _found(ground, new_job("publish", key="k"))
+    blocker = await harness.started(new_job("other"))
+    await harness.settled(continued(second, next_job(second, "ship", after=(blocker.id,))))
+    assert (await harness.chain(job.id)).last.status is Status.BLOCKED
+    assert await _found(harness, new_job(key="k")) == job.id
 
 
-async def the_key_of_a_later_step_is_not_that_of_a_chain(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.settled(continued(job, next_job(job, "publish", key="k")))
+async def a_chain_at_its_second_step_is_not_found_by_the_type_of_that_step(harness: Harness) -> None:
+    job = await harness.claimed(new_job("resize", key="k"))
+    await harness.settled(continued(job, next_job(job, "publish")))
 
-    assert not await _found(ground, new_job("publish", key="k"))
+    assert not await _found(harness, new_job("publish", key="k"))
 
 
-async def finished_chains_are_out_of_the_incomplete_scope(ground: Ground) -> None:
+async def the_key_of_a_later_step_is_not_that_of_a_chain(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.settled(continued(job, next_job(job, "publish", key="k")))
+
+    assert not await _found(harness, new_job("publish", key="k"))
+
+
+async def finished_chains_are_out_of_the_incomplete_scope(harness: Harness) -> None:
     for settle in (completed, failed, cancelled):
-        job = await ground.claimed(new_job(key="k"))
-        await ground.settled(settle(job))
+        job = await harness.claimed(new_job(key="k"))
+        await harness.settled(settle(job))
 
-        assert not await _found(ground, new_job(key="k", delay=3600))
-        await ground.perform(Cancel(((await _newest(ground)).id,)))
+        assert not await _found(harness, new_job(key="k", delay=3600))
+        await harness.perform(Cancel(((await _newest(harness)).id,)))
 
 
-async def finished_chains_are_in_the_any_scope(ground: Ground) -> None:
+async def finished_chains_are_in_the_any_scope(harness: Harness) -> None:
     for settle in (completed, failed, cancelled):
-        job = await ground.claimed(new_job(key=settle.__name__))
-        await ground.settled(settle(job))
+        job = await harness.claimed(new_job(key=settle.__name__))
+        await harness.settled(settle(job))
 
-        assert await _found(ground, new_job(key=settle.__name__, dedup="any")) == job.id
+        assert await _found(harness, new_job(key=settle.__name__, dedup="any")) == job.id
 
 
-async def the_successful_scope_sees_unfinished_and_completed_chains(ground: Ground) -> None:
-    job = await ground.claimed(new_job(key="k"))
-    assert await _found(ground, new_job(key="k", dedup="successful")) == job.id
+async def the_successful_scope_sees_unfinished_and_completed_chains(harness: Harness) -> None:
+    job = await harness.claimed(new_job(key="k"))
+    assert await _found(harness, new_job(key="k", dedup="successful")) == job.id
 
-    await ground.settled(completed(job))
-    assert await _found(ground, new_job(key="k", dedup="successful")) == job.id
+    await harness.settled(completed(job))
+    assert await _found(harness, new_job(key="k", dedup="successful")) == job.id
 
     for settle in (failed, cancelled):
-        job = await ground.claimed(new_job(key=settle.__name__))
-        await ground.settled(settle(job))
-        assert not await _found(ground, new_job(key=settle.__name__, dedup="successful", delay=3600))
+        job = await harness.claimed(new_job(key=settle.__name__))
+        await harness.settled(settle(job))
+        assert not await _found(harness, new_job(key=settle.__name__, dedup="successful", delay=3600))
 
 
-async def the_successful_scope_forgets_what_is_past_its_keep_time(ground: Ground) -> None:
-    job = await ground.completed(new_job(key="k", keep=60))
+async def the_successful_scope_forgets_what_is_past_its_keep_time(harness: Harness) -> None:
+    job = await harness.completed(new_job(key="k", keep=60))
 
-    ground.clock.advance(59.999999)
-    assert await _found(ground, new_job(key="k", dedup="successful")) == job.id
-    ground.clock.advance(0.000001)
-    assert not await _found(ground, new_job(key="k", dedup="successful"))
-
-
-async def the_successful_scope_looks_past_a_failure_to_an_older_success(ground: Ground) -> None:
-    done = await ground.completed(new_job(key="k"))
-    lost = await ground.claimed(new_job(key="k"))
-    await ground.settled(failed(lost))
-
-    assert await _found(ground, new_job(key="k", dedup="successful")) == done.id
+    harness.clock.advance(59.999999)
+    assert await _found(harness, new_job(key="k", dedup="successful")) == job.id
+    harness.clock.advance(0.000001)
+    assert not await _found(harness, new_job(key="k", dedup="successful"))
 
 
-async def a_retried_chain_is_incomplete_again(ground: Ground) -> None:
-    job = await ground.claimed(new_job(key="k"))
-    await ground.settled(failed(job))
-    await ground.perform(RetryJobs((job.id,)))
+async def the_successful_scope_looks_past_a_failure_to_an_older_success(harness: Harness) -> None:
+    done = await harness.completed(new_job(key="k"))
+    lost = await harness.claimed(new_job(key="k"))
+    await harness.settled(failed(lost))
 
-    assert await _found(ground, new_job(key="k")) == job.id
-
-
-async def of_several_the_newest_is_found(ground: Ground) -> None:
-    first = await ground.completed(new_job(key="k"))
-    second = await ground.completed(new_job(key="k"))
-
-    assert await _found(ground, new_job(key="k", dedup="any")) == second.id
-    assert await _found(ground, new_job(key="k", dedup="any", exclude=(second.id,))) == first.id
+    assert await _found(harness, new_job(key="k", dedup="successful")) == done.id
 
 
-async def excluded_chains_are_passed_over(ground: Ground) -> None:
-    first = await ground.started(new_job(key="k"))
+async def a_retried_chain_is_incomplete_again(harness: Harness) -> None:
+    job = await harness.claimed(new_job(key="k"))
+    await harness.settled(failed(job))
+    await harness.perform(RetryJobs((job.id,)))
+
+    assert await _found(harness, new_job(key="k")) == job.id
+
+
+async def of_several_the_newest_is_found(harness: Harness) -> None:
+    first = await harness.completed(new_job(key="k"))
+    second = await harness.completed(new_job(key="k"))
+
+    assert await _found(harness, new_job(key="k", dedup="any")) == second.id
+    assert await _found(harness, new_job(key="k", dedup="any", exclude=(second.id,))) == first.id
+
+
+async def excluded_chains_are_passed_over(harness: Harness) -> None:
+    first = await harness.started(new_job(key="k"))
 
     second = new_job(key="k", exclude=(first.id, new_id()))
-    assert not await _found(ground, second)
-    assert await _found(ground, new_job(key="k", exclude=(first.id,))) == second.id
-    assert await _found(ground, new_job(key="k", exclude=(second.id,))) == first.id
+    assert not await _found(harness, second)
+    assert await _found(harness, new_job(key="k", exclude=(first.id,))) == second.id
+    assert await _found(harness, new_job(key="k", exclude=(second.id,))) == first.id
 
 
-async def a_window_finds_only_what_was_created_within_it(ground: Ground) -> None:
-    job = await ground.started(new_job(key="k"))
+async def a_window_finds_only_what_was_created_within_it(harness: Harness) -> None:
+    job = await harness.started(new_job(key="k"))
 
-    ground.clock.advance(59.999999)
-    assert await _found(ground, new_job(key="k", window=60)) == job.id
-    ground.clock.advance(0.000001)
-    assert not await _found(ground, new_job(key="k", window=60))
-
-
-async def a_window_limits_the_any_scope_too(ground: Ground) -> None:
-    job = await ground.completed(new_job(key="k"))
-
-    ground.clock.advance(30)
-    assert await _found(ground, new_job(key="k", dedup="any", window=60)) == job.id
-    ground.clock.advance(31)
-    assert not await _found(ground, new_job(key="k", dedup="any", window=60))
+    harness.clock.advance(59.999999)
+    assert await _found(harness, new_job(key="k", window=60)) == job.id
+    harness.clock.advance(0.000001)
+    assert not await _found(harness, new_job(key="k", window=60))
 
 
-async def a_window_of_nothing_finds_nothing(ground: Ground) -> None:
-    await ground.start(new_job(key="k"))
+async def a_window_limits_the_any_scope_too(harness: Harness) -> None:
+    job = await harness.completed(new_job(key="k"))
 
-    answers = await ground.start(new_job(key="k", window=0), new_job(key="k", window=0))
+    harness.clock.advance(30)
+    assert await _found(harness, new_job(key="k", dedup="any", window=60)) == job.id
+    harness.clock.advance(31)
+    assert not await _found(harness, new_job(key="k", dedup="any", window=60))
+
+
+async def a_window_of_nothing_finds_nothing(harness: Harness) -> None:
+    await harness.start(new_job(key="k"))
+
+    answers = await harness.start(new_job(key="k", window=0), new_job(key="k", window=0))
 
     assert [deduplicated for _, deduplicated in answers] == [False, False]
 
 
-async def one_key_twice_in_a_batch_makes_one_chain(ground: Ground) -> None:
+async def one_key_twice_in_a_batch_makes_one_chain(harness: Harness) -> None:
     first = new_job(key="k")
 
-    answers = await ground.start(first, new_job(key="k"), new_job(key="other"), new_job(key="k", dedup="any"))
+    answers = await harness.start(first, new_job(key="k"), new_job(key="other"), new_job(key="k", dedup="any"))
 
     assert [deduplicated for _, deduplicated in answers] == [False, True, False, True]
     assert [chain.first.id for chain, _ in answers[:2]] == [first.id, first.id]
-    assert len(await ground.everything()) == 2
+    assert len(await harness.everything()) == 2
 
 
-async def in_a_batch_too_the_newest_that_is_not_excluded_is_found(ground: Ground) -> None:
-    stored = await ground.started(new_job(key="k"))
+async def in_a_batch_too_the_newest_that_is_not_excluded_is_found(harness: Harness) -> None:
+    stored = await harness.started(new_job(key="k"))
     first = new_job(key="k", exclude=(stored.id,))
     second = new_job(key="k", exclude=(stored.id, first.id))
 
-    answers = await ground.start(
+    answers = await harness.start(
         first, new_job(key="k"), second, new_job(key="k"), new_job(key="k", exclude=(second.id,))
     )
 
@@ -196,67 +196,67 @@ async def in_a_batch_too_the_newest_that_is_not_excluded_is_found(ground: Ground
     assert [deduplicated for _, deduplicated in answers] == [False, True, False, True, True]
 
 
-async def an_id_counts_before_a_key(ground: Ground) -> None:
-    keyed = await ground.started(new_job(key="k"))
-    named = await ground.started(new_job())
+async def an_id_counts_before_a_key(harness: Harness) -> None:
+    keyed = await harness.started(new_job(key="k"))
+    named = await harness.started(new_job())
 
-    assert await _found(ground, new_job(id=named.id, key="k")) == named.id
-    assert await _found(ground, new_job(key="k")) == keyed.id
-
-
-async def what_is_found_need_not_be_able_to_start(ground: Ground) -> None:
-    job = await ground.started(new_job(key="k"))
-
-    assert await _found(ground, new_job(key="k", after=(new_id(),))) == job.id
+    assert await _found(harness, new_job(id=named.id, key="k")) == named.id
+    assert await _found(harness, new_job(key="k")) == keyed.id
 
 
-async def a_deleted_or_pruned_chain_is_not_found(ground: Ground) -> None:
-    deleted = await ground.started(new_job(key="k"))
-    await ground.perform(Delete((deleted.id,)))
-    assert not await _found(ground, new_job("other", key="k", dedup="any"))
+async def what_is_found_need_not_be_able_to_start(harness: Harness) -> None:
+    job = await harness.started(new_job(key="k"))
 
-    pruned = await ground.completed(new_job(key="k", keep=1))
-    ground.clock.advance(2)
-    assert await ground.perform(Prune(10)) == [pruned.id]
-    assert not await _found(ground, new_job(key="k", dedup="any"))
+    assert await _found(harness, new_job(key="k", after=(new_id(),))) == job.id
 
 
-async def of_64_that_start_one_key_at_once_one_creates(ground: Ground) -> None:
-    other = await ground.second_store()
+async def a_deleted_or_pruned_chain_is_not_found(harness: Harness) -> None:
+    deleted = await harness.started(new_job(key="k"))
+    await harness.perform(Delete((deleted.id,)))
+    assert not await _found(harness, new_job("other", key="k", dedup="any"))
+
+    pruned = await harness.completed(new_job(key="k", keep=1))
+    harness.clock.advance(2)
+    assert await harness.perform(Prune(10)) == [pruned.id]
+    assert not await _found(harness, new_job(key="k", dedup="any"))
+
+
+async def of_64_that_start_one_key_at_once_one_creates(harness: Harness) -> None:
+    other = await harness.second_store()
     for number in range(3):
         jobs = [new_job(key=f"k{number}") for _ in range(64)]
-        pairs = zip(jobs, [ground, other] * 32, strict=True)
+        pairs = zip(jobs, [harness, other] * 32, strict=True)
 
-        answers = await ground.race([g.start(job) for job, g in pairs])
+        answers = await harness.race([g.start(job) for job, g in pairs])
 
         _one_created(answers, losers=63)
-    assert len(await ground.everything()) == 3
+    assert len(await harness.everything()) == 3
 
 
-async def of_many_that_start_one_key_of_any_scope_at_once_one_creates(ground: Ground) -> None:
-    other = await ground.second_store()
+async def of_many_that_start_one_key_of_any_scope_at_once_one_creates(harness: Harness) -> None:
+    other = await harness.second_store()
     for number in range(3):
         jobs = [new_job(key=f"k{number}", dedup="any", window=60) for _ in range(16)]
-        pairs = zip(jobs, [ground, other] * 8, strict=True)
+        pairs = zip(jobs, [harness, other] * 8, strict=True)
 
-        answers = await ground.race([g.start(job) for job, g in pairs])
+        answers = await harness.race([g.start(job) for job, g in pairs])
 
         _one_created(answers, losers=15)
 
 
-async def batches_that_share_keys_in_opposite_order_make_one_chain_per_key(ground: Ground) -> None:
-    other = await ground.second_store()
+async def batches_that_share_keys_in_opposite_order_make_one_chain_per_key(harness: Harness) -> None:
+    other = await harness.second_store()
     keys = [f"k{number}" for number in range(20)]
     batches = [[new_job(key=key) for key in (keys if turn % 2 else reversed(keys))] for turn in range(8)]
-    pairs = zip(batches, [ground, other] * 4, strict=True)
+    pairs = zip(batches, [harness, other] * 4, strict=True)
 
-    answers = await ground.race([g.start(*jobs) for jobs, g in pairs])
+    answers = await harness.race([g.start(*jobs) for jobs, g in pairs])
 
     created = [
         started for answer in answers if isinstance(answer, list) for started in answer if not started.deduplicated
     ]
     assert sorted(started.chain.first.key or "" for started in created) == sorted(keys)
-    assert len(await ground.everything()) == len(keys)
+    assert len(await harness.everything()) == len(keys)
 
 
 def _one_created(answers: list[list[Started] | HoldfastError], *, losers: int) -> None:
@@ -267,11 +267,11 @@ def _one_created(answers: list[list[Started] | HoldfastError], *, losers: int) -
     assert len({one.chain.first.id for one in started}) == 1
 
 
-async def _found(ground: Ground, job: NewJob) -> str | None:
+async def _found(harness: Harness, job: NewJob) -> str | None:
     """The id of the chain that this job finds; None if it is created."""
-    ((chain, deduplicated),) = await ground.start(job)
+    ((chain, deduplicated),) = await harness.start(job)
     return chain.first.id if deduplicated else None
 
 
-async def _newest(ground: Ground) -> Record:
-    return (await ground.everything())[0]
+async def _newest(harness: Harness) -> Record:
+    return (await harness.everything())[0]

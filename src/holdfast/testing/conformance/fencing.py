@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.errors import ClaimLost
-from holdfast.lifecycle import Settlement
-from holdfast.operations import (
+from holdfast.core.lifecycle import Settlement
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import (
     Cancel,
     Complete,
     Delete,
@@ -16,148 +16,148 @@ from holdfast.operations import (
     Settled,
     Step,
 )
-from holdfast.record import Record, Status
+from holdfast.errors import ClaimLost
 from holdfast.testing import builders
 from holdfast.testing.builders import new_job, next_job
-from holdfast.testing.conformance.ground import LEASE, Ground
+from holdfast.testing.conformance.harness import LEASE, Harness
 
 
-async def a_claim_is_stale_once_it_was_reaped(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.expire()
-    await ground.reap()
+async def a_claim_is_stale_once_it_was_reaped(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.expire()
+    await harness.reap()
 
-    await _refused(ground, job, "taken_by_another_worker")
-
-
-async def a_claim_is_stale_once_it_was_reaped_for_the_last_time(ground: Ground) -> None:
-    job = await ground.claimed(new_job(max_attempts=1))
-    await ground.expire()
-    await ground.reap()
-
-    await _refused(ground, job, "taken_by_another_worker")
+    await _refused(harness, job, "taken_by_another_worker")
 
 
-async def a_claim_is_stale_once_another_worker_has_the_job(ground: Ground) -> None:
-    job = await ground.claimed(worker="one")
-    await ground.expire()
-    await ground.reap()
-    await ground.claim_one(worker="two")
+async def a_claim_is_stale_once_it_was_reaped_for_the_last_time(harness: Harness) -> None:
+    job = await harness.claimed(new_job(max_attempts=1))
+    await harness.expire()
+    await harness.reap()
 
-    await _refused(ground, job, "taken_by_another_worker")
+    await _refused(harness, job, "taken_by_another_worker")
 
 
-async def a_claim_is_stale_once_the_same_worker_claimed_the_job_again(ground: Ground) -> None:
-    job = await ground.claimed(worker="one")
-    await ground.expire()
-    await ground.reap()
-    again = await ground.claim_one(worker="one")
+async def a_claim_is_stale_once_another_worker_has_the_job(harness: Harness) -> None:
+    job = await harness.claimed(worker="one")
+    await harness.expire()
+    await harness.reap()
+    await harness.claim_one(worker="two")
+
+    await _refused(harness, job, "taken_by_another_worker")
+
+
+async def a_claim_is_stale_once_the_same_worker_claimed_the_job_again(harness: Harness) -> None:
+    job = await harness.claimed(worker="one")
+    await harness.expire()
+    await harness.reap()
+    again = await harness.claim_one(worker="one")
     assert (again.id, again.worker) == (job.id, job.worker)
 
-    await _refused(ground, job, "taken_by_another_worker")
+    await _refused(harness, job, "taken_by_another_worker")
 
 
-async def a_claim_is_stale_once_it_was_released_though_the_attempt_number_returns(ground: Ground) -> None:
-    job = await ground.claimed(worker="one")
-    await ground.settled(builders.released(job))
-    again = await ground.claim_one(worker="one")
+async def a_claim_is_stale_once_it_was_released_though_the_attempt_number_returns(harness: Harness) -> None:
+    job = await harness.claimed(worker="one")
+    await harness.settled(builders.released(job))
+    again = await harness.claim_one(worker="one")
     assert again.attempt == job.attempt
 
-    await _refused(ground, job, "taken_by_another_worker")
+    await _refused(harness, job, "taken_by_another_worker")
 
 
-async def a_claim_is_stale_once_it_was_settled(ground: Ground) -> None:
-    retried = await ground.claimed()
-    await ground.settled(builders.retrying(retried, delay=60))
-    await _refused(ground, retried, "taken_by_another_worker", besides=Status.PENDING)
+async def a_claim_is_stale_once_it_was_settled(harness: Harness) -> None:
+    retried = await harness.claimed()
+    await harness.settled(builders.retrying(retried, delay=60))
+    await _refused(harness, retried, "taken_by_another_worker", besides=Status.PENDING)
 
-    done = await ground.claimed()
-    await ground.settled(builders.completed(done))
-    await _refused(ground, done, "already_completed", besides=Status.COMPLETED)
+    done = await harness.claimed()
+    await harness.settled(builders.completed(done))
+    await _refused(harness, done, "already_completed", besides=Status.COMPLETED)
 
-    continued = await ground.claimed()
-    await ground.settled(builders.continued(continued, next_job(continued)))
-    await _refused(ground, continued, "already_completed", besides=Status.COMPLETED)
+    continued = await harness.claimed()
+    await harness.settled(builders.continued(continued, next_job(continued)))
+    await _refused(harness, continued, "already_completed", besides=Status.COMPLETED)
 
-    failed = await ground.claimed()
-    await ground.settled(builders.failed(failed))
-    await _refused(ground, failed, "taken_by_another_worker", besides=Status.FAILED)
+    failed = await harness.claimed()
+    await harness.settled(builders.failed(failed))
+    await _refused(harness, failed, "taken_by_another_worker", besides=Status.FAILED)
 
-    cancelled = await ground.claimed()
-    await ground.settled(builders.cancelled(cancelled))
-    await _refused(ground, cancelled, "cancelled", besides=Status.CANCELLED)
-
-
-async def a_claim_is_stale_once_its_chain_was_cancelled(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.perform(Cancel((job.chain_id,)))
-
-    await _refused(ground, job, "cancelled")
+    cancelled = await harness.claimed()
+    await harness.settled(builders.cancelled(cancelled))
+    await _refused(harness, cancelled, "cancelled", besides=Status.CANCELLED)
 
 
-async def a_claim_is_stale_once_its_chain_was_cancelled_and_retried(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.perform(Cancel((job.chain_id,)))
-    await ground.perform(RetryJobs((job.id,)))
-    await ground.claim_one()
+async def a_claim_is_stale_once_its_chain_was_cancelled(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.perform(Cancel((job.chain_id,)))
 
-    await _refused(ground, job, "taken_by_another_worker")
+    await _refused(harness, job, "cancelled")
 
 
-async def a_claim_is_stale_once_its_job_was_completed_from_outside(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.perform(Complete(job.chain_id, job.id, (Step(output=b'"theirs"'),)))
+async def a_claim_is_stale_once_its_chain_was_cancelled_and_retried(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.perform(Cancel((job.chain_id,)))
+    await harness.perform(RetryJobs((job.id,)))
+    await harness.claim_one()
 
-    await _refused(ground, job, "already_completed")
-
-
-async def a_claim_is_stale_once_its_job_was_continued_from_outside(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.perform(Complete(job.chain_id, job.id, (Step(continuation=next_job(job)),)))
-
-    await _refused(ground, job, "already_completed")
+    await _refused(harness, job, "taken_by_another_worker")
 
 
-async def a_claim_is_stale_once_its_chain_was_deleted(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.perform(Delete((job.chain_id,)))
+async def a_claim_is_stale_once_its_job_was_completed_from_outside(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.perform(Complete(job.chain_id, job.id, (Step(output=b'"theirs"'),)))
 
-    await _refused(ground, job, "not_found")
+    await _refused(harness, job, "already_completed")
 
 
-async def a_token_of_another_job_is_no_proof(ground: Ground) -> None:
-    await ground.start(new_job(), new_job())
-    one, two = await ground.claim(token="t1"), await ground.claim(token="t2")
+async def a_claim_is_stale_once_its_job_was_continued_from_outside(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.perform(Complete(job.chain_id, job.id, (Step(continuation=next_job(job)),)))
+
+    await _refused(harness, job, "already_completed")
+
+
+async def a_claim_is_stale_once_its_chain_was_deleted(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.perform(Delete((job.chain_id,)))
+
+    await _refused(harness, job, "not_found")
+
+
+async def a_token_of_another_job_is_no_proof(harness: Harness) -> None:
+    await harness.start(new_job(), new_job())
+    one, two = await harness.claim(token="t1"), await harness.claim(token="t2")
     (first,), (second,) = one, two
 
     forged = builders.completed(first)
-    (answer,) = await ground.settle(Settlement(second.claim._replace(token="t1"), forged.status, "completed"))
+    (answer,) = await harness.settle(Settlement(second.claim._replace(token="t1"), forged.status, "completed"))
 
     assert answer.lost == "taken_by_another_worker"
-    assert await ground.job(second.id) == second
+    assert await harness.job(second.id) == second
 
 
-async def a_lease_that_ran_out_but_was_not_reaped_is_still_good(ground: Ground) -> None:
-    renewed, settled, noted = [(await ground.claimed()) for _ in range(3)]
-    await ground.expire()
+async def a_lease_that_ran_out_but_was_not_reaped_is_still_good(harness: Harness) -> None:
+    renewed, settled, noted = [(await harness.claimed()) for _ in range(3)]
+    await harness.expire()
 
-    assert await ground.perform(Renew(((renewed.claim, LEASE),))) == {}
-    assert (await ground.settle(builders.completed(settled)))[0].lost is None
-    assert await ground.perform(ReportProgress(noted.claim, 0.5, None)) is None
-    await ground.perform(Guard(noted.claim))
+    assert await harness.perform(Renew(((renewed.claim, LEASE),))) == {}
+    assert (await harness.settle(builders.completed(settled)))[0].lost is None
+    assert await harness.perform(ReportProgress(noted.claim, 0.5, None)) is None
+    await harness.perform(Guard(noted.claim))
 
 
-async def _refused(ground: Ground, job: Record, reason: LostReason, *, besides: Status | None = None) -> None:
+async def _refused(harness: Harness, job: Record, reason: LostReason, *, besides: Status | None = None) -> None:
     """Try every write that takes a claim with a stale one: it is told why, and nothing changes.
 
     Settlements into the status `besides` may be the one that stands written, sent again.
     """
-    before = await ground.everything()
+    before = await harness.everything()
     side_chain = new_job("side")
 
-    assert await ground.perform(Renew(((job.claim, LEASE),))) == {job.claim: reason}
-    assert await ground.perform(ReportProgress(job.claim, 0.9, "late")) == reason
-    error = await ground.refused(ClaimLost, Guard(job.claim))
+    assert await harness.perform(Renew(((job.claim, LEASE),))) == {job.claim: reason}
+    assert await harness.perform(ReportProgress(job.claim, 0.9, "late")) == reason
+    error = await harness.refused(ClaimLost, Guard(job.claim))
     assert (error.job_id, error.reason) == (job.id, reason)
     settlements = (
         builders.completed(job, b'"late"'),
@@ -170,9 +170,9 @@ async def _refused(ground: Ground, job: Record, reason: LostReason, *, besides: 
         builders.cancelled(job),
     )
     for settlement in settlements:
-        (alone,) = await ground.settle(settlement)
+        (alone,) = await harness.settle(settlement)
         assert alone == Settled(lost=None if settlement.status is besides else reason)
     expected = [None if settlement.status is besides else reason for settlement in settlements]
-    assert [answer.lost for answer in await ground.settle(*settlements)] == expected
+    assert [answer.lost for answer in await harness.settle(*settlements)] == expected
 
-    assert await ground.everything() == before
+    assert await harness.everything() == before

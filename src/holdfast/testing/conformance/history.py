@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from holdfast import failure
-from holdfast.clock import SECOND
-from holdfast.lifecycle import Settlement
-from holdfast.operations import Cancel, Complete, GetHistory, PastAttempt, RetryJobs, Step
-from holdfast.record import Record
+from holdfast.core import failure
+from holdfast.core.clock import SECOND
+from holdfast.core.lifecycle import Settlement
+from holdfast.core.record import Record
+from holdfast.engine.operations import Cancel, Complete, GetHistory, PastAttempt, RetryJobs, Step
 from holdfast.testing.builders import (
     cancelled,
     completed,
@@ -20,33 +20,33 @@ from holdfast.testing.builders import (
     rescheduled,
     retrying,
 )
-from holdfast.testing.conformance.ground import Ground
+from holdfast.testing.conformance.harness import Harness
 
 
-async def a_job_that_went_well_has_no_past_attempts(ground: Ground) -> None:
-    waiting, done = await ground.started(new_job("other")), await ground.completed()
-    moved_on = await ground.claimed()
-    await ground.settled(continued(moved_on, next_job(moved_on)))
+async def a_job_that_went_well_has_no_past_attempts(harness: Harness) -> None:
+    waiting, done = await harness.started(new_job("other")), await harness.completed()
+    moved_on = await harness.claimed()
+    await harness.settled(continued(moved_on, next_job(moved_on)))
 
-    for job in (waiting, done, await ground.job(moved_on.id)):
-        assert await ground.perform(GetHistory(job.id)) == (job, [])
+    for job in (waiting, done, await harness.job(moved_on.id)):
+        assert await harness.perform(GetHistory(job.id)) == (job, [])
 
 
-async def a_failed_attempt_is_kept_with_its_times_its_worker_and_its_error(ground: Ground) -> None:
-    job = await ground.claimed(worker="w")
-    ground.clock.advance(3)
+async def a_failed_attempt_is_kept_with_its_times_its_worker_and_its_error(harness: Harness) -> None:
+    job = await harness.claimed(worker="w")
+    harness.clock.advance(3)
     settlement = retrying(job, delay=10)
 
-    await ground.settled(settlement)
+    await harness.settled(settlement)
 
-    now = ground.clock()
+    now = harness.clock()
     next_at = now + 10 * SECOND
     expected = PastAttempt(1, "w", job.started_at, now, "failed", settlement.error, next_at)
-    assert await ground.past(job.id) == [expected]
+    assert await harness.past(job.id) == [expected]
 
 
-async def every_way_to_end_badly_has_its_word(ground: Ground) -> None:
-    now = ground.clock()
+async def every_way_to_end_badly_has_its_word(harness: Harness) -> None:
+    now = harness.clock()
     moment = now + 5 * SECOND
 
     ways: tuple[tuple[Callable[[Record], Settlement], object], ...] = (
@@ -56,63 +56,63 @@ async def every_way_to_end_badly_has_its_word(ground: Ground) -> None:
         (cancelled, ("cancelled", failure.write("Cancel", "no longer wanted"), None)),
     )
     for settle, expected in ways:
-        job = await ground.claimed()
-        await ground.settled(settle(job))
-        (past,) = await ground.past(job.id)
+        job = await harness.claimed()
+        await harness.settled(settle(job))
+        (past,) = await harness.past(job.id)
         assert (past.outcome, past.error, past.next_at) == expected
-        await ground.perform(Cancel((job.id,)))
+        await harness.perform(Cancel((job.id,)))
 
 
-async def a_reaped_attempt_is_lost(ground: Ground) -> None:
-    job = await ground.claimed(new_job(max_attempts=2), worker="one")
-    await ground.expire()
-    first_end = ground.clock()
-    await ground.reap()
-    again = await ground.claim_one(worker="two")
-    await ground.expire()
-    await ground.reap()
+async def a_reaped_attempt_is_lost(harness: Harness) -> None:
+    job = await harness.claimed(new_job(max_attempts=2), worker="one")
+    await harness.expire()
+    first_end = harness.clock()
+    await harness.reap()
+    again = await harness.claim_one(worker="two")
+    await harness.expire()
+    await harness.reap()
 
-    first, second = await ground.past(job.id)
+    first, second = await harness.past(job.id)
 
-    error = (await ground.job(job.id)).error
-    assert second == PastAttempt(2, "two", again.started_at, ground.clock(), "lost", error, None)
+    error = (await harness.job(job.id)).error
+    assert second == PastAttempt(2, "two", again.started_at, harness.clock(), "lost", error, None)
     assert (first.number, first.worker, first.outcome) == (1, "one", "lost")
     assert (first.ended_at, first.next_at) == (first_end, first_end)
 
 
-async def cancelling_ends_a_running_attempt_and_no_other(ground: Ground) -> None:
+async def cancelling_ends_a_running_attempt_and_no_other(harness: Harness) -> None:
     reason = failure.write("Cancelled", "by hand")
-    running, waiting = await ground.claimed(), await ground.started(new_job("other"))
+    running, waiting = await harness.claimed(), await harness.started(new_job("other"))
 
-    await ground.perform(Cancel((running.id, waiting.id), reason))
+    await harness.perform(Cancel((running.id, waiting.id), reason))
 
-    now = ground.clock()
-    assert await ground.past(running.id) == [
+    now = harness.clock()
+    assert await harness.past(running.id) == [
         PastAttempt(1, running.worker, running.started_at, now, "cancelled", reason, None)
     ]
-    assert await ground.past(waiting.id) == []
+    assert await harness.past(waiting.id) == []
 
 
-async def a_completion_from_outside_ends_a_running_attempt_as_lost(ground: Ground) -> None:
-    running, waiting = await ground.claimed(), await ground.started(new_job("other"))
+async def a_completion_from_outside_ends_a_running_attempt_as_lost(harness: Harness) -> None:
+    running, waiting = await harness.claimed(), await harness.started(new_job("other"))
 
     for job in (running, waiting):
-        await ground.perform(Complete(job.id, job.id, (Step(output=b"1"),)))
+        await harness.perform(Complete(job.id, job.id, (Step(output=b"1"),)))
 
-    (past,) = await ground.past(running.id)
+    (past,) = await harness.past(running.id)
     assert (past.number, past.worker, past.outcome, past.next_at) == (1, running.worker, "lost", None)
-    assert await ground.past(waiting.id) == []
+    assert await harness.past(waiting.id) == []
 
 
-async def past_attempts_are_in_the_order_they_ended(ground: Ground) -> None:
-    job = await ground.claimed()
+async def past_attempts_are_in_the_order_they_ended(harness: Harness) -> None:
+    job = await harness.claimed()
     for _ in range(4):
-        await ground.settled(retrying(job))
-        job = await ground.claim_one()
-    await ground.settled(released(job))
-    await ground.settled(completed(await ground.claim_one()))
+        await harness.settled(retrying(job))
+        job = await harness.claim_one()
+    await harness.settled(released(job))
+    await harness.settled(completed(await harness.claim_one()))
 
-    past = await ground.past(job.id)
+    past = await harness.past(job.id)
 
     assert [(one.number, one.outcome) for one in past] == [
         (1, "failed"),
@@ -123,19 +123,19 @@ async def past_attempts_are_in_the_order_they_ended(ground: Ground) -> None:
     ]
 
 
-async def a_retry_by_hand_keeps_what_was_before(ground: Ground) -> None:
-    job = await ground.claimed(new_job(max_attempts=1))
-    await ground.settled(failed(job))
-    await ground.perform(RetryJobs((job.id,)))
-    await ground.settled(failed(await ground.claim_one()))
+async def a_retry_by_hand_keeps_what_was_before(harness: Harness) -> None:
+    job = await harness.claimed(new_job(max_attempts=1))
+    await harness.settled(failed(job))
+    await harness.perform(RetryJobs((job.id,)))
+    await harness.settled(failed(await harness.claim_one()))
 
-    assert [one.number for one in await ground.past(job.id)] == [1, 1]
+    assert [one.number for one in await harness.past(job.id)] == [1, 1]
 
 
-async def a_lost_claim_leaves_no_row(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.perform(Cancel((job.id,)))
+async def a_lost_claim_leaves_no_row(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.perform(Cancel((job.id,)))
 
-    await ground.settle(failed(job), retrying(job), released(job))
+    await harness.settle(failed(job), retrying(job), released(job))
 
-    assert [one.outcome for one in await ground.past(job.id)] == ["cancelled"]
+    assert [one.outcome for one in await harness.past(job.id)] == ["cancelled"]

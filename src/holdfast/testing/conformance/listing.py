@@ -2,183 +2,183 @@
 
 from __future__ import annotations
 
-from holdfast.clock import SECOND
-from holdfast.operations import Cancel, Delete, Filter, ListChains, ListJobs
-from holdfast.record import Record, Status
+from holdfast.core.clock import SECOND
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import Cancel, Delete, Filter, ListChains, ListJobs
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
-from holdfast.testing.conformance.ground import Ground
+from holdfast.testing.conformance.harness import Harness
 
 
-async def jobs_and_chains_are_listed_newest_first(ground: Ground) -> None:
-    job = await ground.claimed()
-    second = await ground.started(new_job("other"))
+async def jobs_and_chains_are_listed_newest_first(harness: Harness) -> None:
+    job = await harness.claimed()
+    second = await harness.started(new_job("other"))
     third = next_job(job, "publish")
-    await ground.settled(continued(job, third))
+    await harness.settled(continued(job, third))
 
-    assert [job.id for job in await ground.everything()] == [third.id, second.id, job.id]
-    chains = await ground.perform(ListChains(Filter(), limit=10))
+    assert [job.id for job in await harness.everything()] == [third.id, second.id, job.id]
+    chains = await harness.perform(ListChains(Filter(), limit=10))
     assert [chain.first.id for chain in chains] == [second.id, job.id]
     assert [chain.last.id for chain in chains] == [second.id, third.id]
 
 
-async def no_more_than_the_limit_are_listed(ground: Ground) -> None:
-    jobs = [await ground.started() for _ in range(5)]
+async def no_more_than_the_limit_are_listed(harness: Harness) -> None:
+    jobs = [await harness.started() for _ in range(5)]
 
-    assert await ground.perform(ListJobs(Filter(), limit=2)) == [jobs[4], jobs[3]]
-    assert [chain.first for chain in await ground.perform(ListChains(Filter(), limit=2))] == [jobs[4], jobs[3]]
+    assert await harness.perform(ListJobs(Filter(), limit=2)) == [jobs[4], jobs[3]]
+    assert [chain.first for chain in await harness.perform(ListChains(Filter(), limit=2))] == [jobs[4], jobs[3]]
 
 
-async def pages_over_rows_of_one_moment_skip_and_repeat_nothing_while_new_rows_arrive(ground: Ground) -> None:
-    wanted = [one.chain.first for one in await ground.start(*[new_job() for _ in range(25)])]
+async def pages_over_rows_of_one_moment_skip_and_repeat_nothing_while_new_rows_arrive(harness: Harness) -> None:
+    wanted = [one.chain.first for one in await harness.start(*[new_job() for _ in range(25)])]
     jobs: list[Record] = []
     chains: list[Record] = []
 
-    while page := await ground.perform(ListJobs(Filter(), limit=4, before=jobs[-1].seq if jobs else None)):
+    while page := await harness.perform(ListJobs(Filter(), limit=4, before=jobs[-1].seq if jobs else None)):
         jobs += page
         last = chains[-1].seq if chains else None
-        chains += [chain.first for chain in await ground.perform(ListChains(Filter(), limit=4, before=last))]
-        await ground.start(new_job(), new_job())
+        chains += [chain.first for chain in await harness.perform(ListChains(Filter(), limit=4, before=last))]
+        await harness.start(new_job(), new_job())
 
-    assert {job.created_at for job in jobs} == {ground.clock()}
+    assert {job.created_at for job in jobs} == {harness.clock()}
     assert jobs == chains == wanted[::-1]
 
 
-async def pages_go_on_after_the_row_they_ended_with_is_gone(ground: Ground) -> None:
-    jobs = [await ground.started() for _ in range(6)]
-    page = await ground.perform(ListJobs(Filter(), limit=2))
-    await ground.perform(Delete((page[-1].id,)))
+async def pages_go_on_after_the_row_they_ended_with_is_gone(harness: Harness) -> None:
+    jobs = [await harness.started() for _ in range(6)]
+    page = await harness.perform(ListJobs(Filter(), limit=2))
+    await harness.perform(Delete((page[-1].id,)))
 
-    rest = await ground.perform(ListJobs(Filter(), limit=10, before=page[-1].seq))
+    rest = await harness.perform(ListJobs(Filter(), limit=10, before=page[-1].seq))
 
     assert rest == jobs[3::-1]
 
 
-async def pages_of_chains_hold_still_while_chains_move_on(ground: Ground) -> None:
-    started = [await ground.started() for _ in range(6)]
-    first = await ground.perform(ListChains(Filter(), limit=3))
-    for job in await ground.claim(limit=6):
-        await ground.settled(continued(job, next_job(job)))
+async def pages_of_chains_hold_still_while_chains_move_on(harness: Harness) -> None:
+    started = [await harness.started() for _ in range(6)]
+    first = await harness.perform(ListChains(Filter(), limit=3))
+    for job in await harness.claim(limit=6):
+        await harness.settled(continued(job, next_job(job)))
 
-    second = await ground.perform(ListChains(Filter(), limit=10, before=first[-1].first.seq))
+    second = await harness.perform(ListChains(Filter(), limit=10, before=first[-1].first.seq))
 
     assert [chain.first.id for chain in first + second] == [job.id for job in reversed(started)]
 
 
-async def a_filtered_listing_pages_too(ground: Ground) -> None:
-    jobs = [await ground.started(new_job("ab"[number % 2])) for number in range(20)]
+async def a_filtered_listing_pages_too(harness: Harness) -> None:
+    jobs = [await harness.started(new_job("ab"[number % 2])) for number in range(20)]
     seen: list[Record] = []
 
-    while page := await ground.perform(ListJobs(Filter(types=("b",)), limit=3, before=seen[-1].seq if seen else None)):
+    while page := await harness.perform(ListJobs(Filter(types=("b",)), limit=3, before=seen[-1].seq if seen else None)):
         seen += page
 
     assert seen == jobs[::-2]
 
 
-async def rows_are_filtered_by_status(ground: Ground) -> None:
-    by_status = await _one_of_each(ground)
+async def rows_are_filtered_by_status(harness: Harness) -> None:
+    by_status = await _one_of_each(harness)
 
     for status, job_id in by_status.items():
         wanted = Filter(statuses=(status,))
-        assert [job.id for job in await ground.perform(ListJobs(wanted, limit=10))] == [job_id]
-        assert [chain.first.id for chain in await ground.perform(ListChains(wanted, limit=10))] == [job_id]
+        assert [job.id for job in await harness.perform(ListJobs(wanted, limit=10))] == [job_id]
+        assert [chain.first.id for chain in await harness.perform(ListChains(wanted, limit=10))] == [job_id]
     both = Filter(statuses=(Status.FAILED, Status.RUNNING))
-    assert {job.id for job in await ground.perform(ListJobs(both, limit=10))} == {
+    assert {job.id for job in await harness.perform(ListJobs(both, limit=10))} == {
         by_status[Status.FAILED],
         by_status[Status.RUNNING],
     }
 
 
-async def the_status_of_a_chain_is_that_of_its_last_job_and_the_rest_is_of_its_first(ground: Ground) -> None:
-    job = await ground.claimed(new_job("resize", key="k"))
-    ground.clock.advance(10)
-    await ground.settled(continued(job, next_job(job, "publish")))
-    since = Filter(since=ground.clock())
+async def the_status_of_a_chain_is_that_of_its_last_job_and_the_rest_is_of_its_first(harness: Harness) -> None:
+    job = await harness.claimed(new_job("resize", key="k"))
+    harness.clock.advance(10)
+    await harness.settled(continued(job, next_job(job, "publish")))
+    since = Filter(since=harness.clock())
 
-    assert await _chains(ground, Filter(statuses=(Status.PENDING,), types=("resize",), key="k")) == [job.id]
-    assert await _chains(ground, Filter(statuses=(Status.COMPLETED,))) == []
-    assert await _chains(ground, Filter(types=("publish",))) == []
-    assert await _chains(ground, since) == []
+    assert await _chains(harness, Filter(statuses=(Status.PENDING,), types=("resize",), key="k")) == [job.id]
+    assert await _chains(harness, Filter(statuses=(Status.COMPLETED,))) == []
+    assert await _chains(harness, Filter(types=("publish",))) == []
+    assert await _chains(harness, since) == []
 
 
-async def scheduled_means_pending_and_due_later(ground: Ground) -> None:
-    await ground.start(new_job())
-    later = await ground.started(new_job(delay=60))
-    blocker = await ground.started(new_job("other"))
-    await ground.start(new_job(delay=60, after=(blocker.id,)))
-    waiting = await ground.claimed(new_job("publish"))
-    await ground.settled(retrying(waiting, delay=60))
+async def scheduled_means_pending_and_due_later(harness: Harness) -> None:
+    await harness.start(new_job())
+    later = await harness.started(new_job(delay=60))
+    blocker = await harness.started(new_job("other"))
+    await harness.start(new_job(delay=60, after=(blocker.id,)))
+    waiting = await harness.claimed(new_job("publish"))
+    await harness.settled(retrying(waiting, delay=60))
     wanted = Filter(statuses=(Status.PENDING,), scheduled=True)
 
-    assert [job.id for job in await ground.perform(ListJobs(wanted, limit=10))] == [waiting.id, later.id]
-    assert await _chains(ground, wanted) == [waiting.id, later.id]
-    ground.clock.advance(60)
-    assert await ground.perform(ListJobs(wanted, limit=10)) == []
+    assert [job.id for job in await harness.perform(ListJobs(wanted, limit=10))] == [waiting.id, later.id]
+    assert await _chains(harness, wanted) == [waiting.id, later.id]
+    harness.clock.advance(60)
+    assert await harness.perform(ListJobs(wanted, limit=10)) == []
 
 
-async def rows_are_filtered_by_type_chain_and_key(ground: Ground) -> None:
-    one = await ground.claimed(new_job("a", key="k"))
-    await ground.settled(continued(one, next_job(one, "c")))
-    two, three = await ground.started(new_job("b", key="k")), await ground.started(new_job("b"))
+async def rows_are_filtered_by_type_chain_and_key(harness: Harness) -> None:
+    one = await harness.claimed(new_job("a", key="k"))
+    await harness.settled(continued(one, next_job(one, "c")))
+    two, three = await harness.started(new_job("b", key="k")), await harness.started(new_job("b"))
 
-    assert await _jobs(ground, Filter(types=("a", "c"))) == [(await ground.chain(one.id)).last.id, one.id]
-    assert await _jobs(ground, Filter(chain_id=one.id)) == [(await ground.chain(one.id)).last.id, one.id]
-    assert await _jobs(ground, Filter(key="k")) == [two.id, one.id]
-    assert await _jobs(ground, Filter(key="k", types=("b",))) == [two.id]
-    assert await _jobs(ground, Filter(key="nobody's")) == []
-    assert await _chains(ground, Filter(types=("b", "c"))) == [three.id, two.id]
-    assert await _chains(ground, Filter(chain_id=two.id)) == [two.id]
-    assert await _chains(ground, Filter(key="k")) == [two.id, one.id]
+    assert await _jobs(harness, Filter(types=("a", "c"))) == [(await harness.chain(one.id)).last.id, one.id]
+    assert await _jobs(harness, Filter(chain_id=one.id)) == [(await harness.chain(one.id)).last.id, one.id]
+    assert await _jobs(harness, Filter(key="k")) == [two.id, one.id]
+    assert await _jobs(harness, Filter(key="k", types=("b",))) == [two.id]
+    assert await _jobs(harness, Filter(key="nobody's")) == []
+    assert await _chains(harness, Filter(types=("b", "c"))) == [three.id, two.id]
+    assert await _chains(harness, Filter(chain_id=two.id)) == [two.id]
+    assert await _chains(harness, Filter(key="k")) == [two.id, one.id]
 
 
-async def rows_are_filtered_by_creation_from_a_moment_until_before_another(ground: Ground) -> None:
+async def rows_are_filtered_by_creation_from_a_moment_until_before_another(harness: Harness) -> None:
     jobs: list[Record] = []
     for _ in range(4):
-        jobs.append(await ground.started())
-        ground.clock.advance(1)
+        jobs.append(await harness.started())
+        harness.clock.advance(1)
     wanted = Filter(since=jobs[1].created_at, until=jobs[3].created_at)
 
-    assert await _jobs(ground, wanted) == [jobs[2].id, jobs[1].id]
-    assert await _chains(ground, wanted) == [jobs[2].id, jobs[1].id]
-    assert await _jobs(ground, Filter(since=ground.clock() - SECOND)) == [jobs[3].id]
+    assert await _jobs(harness, wanted) == [jobs[2].id, jobs[1].id]
+    assert await _chains(harness, wanted) == [jobs[2].id, jobs[1].id]
+    assert await _jobs(harness, Filter(since=harness.clock() - SECOND)) == [jobs[3].id]
 
 
-async def all_jobs_of_a_chain_are_listed(ground: Ground) -> None:
-    job = await ground.claimed()
+async def all_jobs_of_a_chain_are_listed(harness: Harness) -> None:
+    job = await harness.claimed()
     ids = [job.id]
     for _ in range(3):
         following = next_job(job, "resize")
-        await ground.settled(continued(job, following))
-        job = await ground.claim_one()
+        await harness.settled(continued(job, following))
+        job = await harness.claim_one()
         ids.append(following.id)
 
-    assert await _jobs(ground, Filter(chain_id=job.chain_id)) == ids[::-1]
+    assert await _jobs(harness, Filter(chain_id=job.chain_id)) == ids[::-1]
 
 
-async def chains_past_their_keep_time_are_left_out_where_asked(ground: Ground) -> None:
-    brief = await ground.completed(new_job(key="k", keep=60))
-    lost = await ground.claimed(new_job(key="k", keep=60))
-    await ground.settled(failed(lost))
-    unfinished = await ground.started(new_job(key="k", keep=0))
+async def chains_past_their_keep_time_are_left_out_where_asked(harness: Harness) -> None:
+    brief = await harness.completed(new_job(key="k", keep=60))
+    lost = await harness.claimed(new_job(key="k", keep=60))
+    await harness.settled(failed(lost))
+    unfinished = await harness.started(new_job(key="k", keep=0))
     kept = Filter(types=("resize",), key="k", kept=True)
 
-    ground.clock.advance(59.999999)
-    assert await _chains(ground, kept) == [unfinished.id, lost.id, brief.id]
-    ground.clock.advance(0.000001)
-    assert await _chains(ground, kept) == [unfinished.id]
-    assert await _chains(ground, Filter(kept=True)) == [unfinished.id]
-    assert await _chains(ground, Filter(key="k")) == [unfinished.id, lost.id, brief.id]
+    harness.clock.advance(59.999999)
+    assert await _chains(harness, kept) == [unfinished.id, lost.id, brief.id]
+    harness.clock.advance(0.000001)
+    assert await _chains(harness, kept) == [unfinished.id]
+    assert await _chains(harness, Filter(kept=True)) == [unfinished.id]
+    assert await _chains(harness, Filter(key="k")) == [unfinished.id, lost.id, brief.id]
 
 
-async def _one_of_each(ground: Ground) -> dict[Status, str]:
-    done = await ground.claimed()
-    await ground.settled(completed(done))
-    lost = await ground.claimed()
-    await ground.settled(failed(lost))
-    running = await ground.claimed()
-    blocked = await ground.started(new_job(after=(running.id,)))
-    dropped = await ground.started()
-    await ground.perform(Cancel((dropped.id,)))
-    pending = await ground.started()
+async def _one_of_each(harness: Harness) -> dict[Status, str]:
+    done = await harness.claimed()
+    await harness.settled(completed(done))
+    lost = await harness.claimed()
+    await harness.settled(failed(lost))
+    running = await harness.claimed()
+    blocked = await harness.started(new_job(after=(running.id,)))
+    dropped = await harness.started()
+    await harness.perform(Cancel((dropped.id,)))
+    pending = await harness.started()
     return {
         Status.COMPLETED: done.id,
         Status.FAILED: lost.id,
@@ -189,9 +189,9 @@ async def _one_of_each(ground: Ground) -> dict[Status, str]:
     }
 
 
-async def _jobs(ground: Ground, wanted: Filter) -> list[str]:
-    return [job.id for job in await ground.perform(ListJobs(wanted, limit=100))]
+async def _jobs(harness: Harness, wanted: Filter) -> list[str]:
+    return [job.id for job in await harness.perform(ListJobs(wanted, limit=100))]
 
 
-async def _chains(ground: Ground, wanted: Filter) -> list[str]:
-    return [chain.first.id for chain in await ground.perform(ListChains(wanted, limit=100))]
+async def _chains(harness: Harness, wanted: Filter) -> list[str]:
+    return [chain.first.id for chain in await harness.perform(ListChains(wanted, limit=100))]

@@ -2,62 +2,62 @@
 
 from __future__ import annotations
 
-from holdfast.operations import Complete, Pause, Resume, Step
+from holdfast.engine.operations import Complete, Pause, Resume, Step
 from holdfast.testing.builders import completed, new_job
-from holdfast.testing.conformance.ground import Ground
+from holdfast.testing.conformance.harness import Harness
 
 
-async def a_paused_type_is_handed_out_again_when_resumed(ground: Ground) -> None:
-    job = await ground.started()
-    await ground.perform(Pause(("resize",)))
-    assert await ground.claim() == []
+async def a_paused_type_is_handed_out_again_when_resumed(harness: Harness) -> None:
+    job = await harness.started()
+    await harness.perform(Pause(("resize",)))
+    assert await harness.claim() == []
 
-    await ground.perform(Resume(("resize",)))
+    await harness.perform(Resume(("resize",)))
 
-    assert (await ground.claim_one()).id == job.id
-
-
-async def running_jobs_of_a_paused_type_go_on(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.perform(Pause(("resize",)))
-
-    await ground.settled(completed(job))
+    assert (await harness.claim_one()).id == job.id
 
 
-async def jobs_are_started_and_completed_from_outside_while_their_type_is_paused(ground: Ground) -> None:
-    await ground.perform(Pause(("resize",)))
+async def running_jobs_of_a_paused_type_go_on(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.perform(Pause(("resize",)))
 
-    job = await ground.started()
-
-    await ground.perform(Complete(job.id, job.id, (Step(output=b"1"),)))
-
-
-async def several_types_are_paused_and_resumed_at_once(ground: Ground) -> None:
-    await ground.start(new_job("a"), new_job("b"), new_job("c"))
-    await ground.perform(Pause(("a", "b")))
-    assert [job.type for job in await ground.claim("a", "b", "c", limit=10)] == ["c"]
-
-    await ground.perform(Resume(("b", "c")))
-
-    assert [job.type for job in await ground.claim("a", "b", "c", limit=10)] == ["b"]
+    await harness.settled(completed(job))
 
 
-async def pausing_or_resuming_twice_is_as_good_as_once(ground: Ground) -> None:
-    await ground.start(new_job())
-    await ground.perform(Pause(("resize", "resize")))
-    await ground.perform(Pause(("resize",)))
-    assert await ground.claim() == []
+async def jobs_are_started_and_completed_from_outside_while_their_type_is_paused(harness: Harness) -> None:
+    await harness.perform(Pause(("resize",)))
 
-    await ground.perform(Resume(("resize", "unknown")))
-    await ground.perform(Resume(("resize",)))
+    job = await harness.started()
 
-    assert len(await ground.claim()) == 1
+    await harness.perform(Complete(job.id, job.id, (Step(output=b"1"),)))
 
 
-async def every_handle_sees_what_is_paused(ground: Ground) -> None:
-    other = await ground.second_store()
-    await ground.start(new_job())
+async def several_types_are_paused_and_resumed_at_once(harness: Harness) -> None:
+    await harness.start(new_job("a"), new_job("b"), new_job("c"))
+    await harness.perform(Pause(("a", "b")))
+    assert [job.type for job in await harness.claim("a", "b", "c", limit=10)] == ["c"]
 
-    await ground.perform(Pause(("resize",)))
+    await harness.perform(Resume(("b", "c")))
+
+    assert [job.type for job in await harness.claim("a", "b", "c", limit=10)] == ["b"]
+
+
+async def pausing_or_resuming_twice_is_as_good_as_once(harness: Harness) -> None:
+    await harness.start(new_job())
+    await harness.perform(Pause(("resize", "resize")))
+    await harness.perform(Pause(("resize",)))
+    assert await harness.claim() == []
+
+    await harness.perform(Resume(("resize", "unknown")))
+    await harness.perform(Resume(("resize",)))
+
+    assert len(await harness.claim()) == 1
+
+
+async def every_handle_sees_what_is_paused(harness: Harness) -> None:
+    other = await harness.second_store()
+    await harness.start(new_job())
+
+    await harness.perform(Pause(("resize",)))
 
     assert await other.claim() == []

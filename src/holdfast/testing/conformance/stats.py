@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from holdfast.operations import Cancel, Delete, GetStats, Pause, Resume, TypeStats
-from holdfast.record import Status
+from holdfast.core.record import Status
+from holdfast.engine.operations import Cancel, Delete, GetStats, Pause, Resume, TypeStats
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
-from holdfast.testing.conformance.ground import Ground
+from holdfast.testing.conformance.harness import Harness
 
 
-async def jobs_are_counted_per_type_and_status(ground: Ground) -> None:
-    await ground.completed()
-    await ground.settled(failed(await ground.claimed()))
-    dropped = await ground.started()
-    await ground.perform(Cancel((dropped.id,)))
-    running = await ground.claimed()
-    await ground.start(new_job(after=(running.id,)), new_job(after=(running.id,)), new_job(), new_job("publish"))
+async def jobs_are_counted_per_type_and_status(harness: Harness) -> None:
+    await harness.completed()
+    await harness.settled(failed(await harness.claimed()))
+    dropped = await harness.started()
+    await harness.perform(Cancel((dropped.id,)))
+    running = await harness.claimed()
+    await harness.start(new_job(after=(running.id,)), new_job(after=(running.id,)), new_job(), new_job("publish"))
 
-    publish, resize = await ground.perform(GetStats())
+    publish, resize = await harness.perform(GetStats())
 
     assert (publish.type, publish.counts.get(Status.PENDING), sum(publish.counts.values())) == ("publish", 1, 1)
     assert resize.type == "resize"
@@ -30,80 +30,80 @@ async def jobs_are_counted_per_type_and_status(ground: Ground) -> None:
     }
 
 
-async def every_job_of_a_chain_counts_under_its_own_type(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.settled(continued(job, next_job(job, "publish")))
+async def every_job_of_a_chain_counts_under_its_own_type(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.settled(continued(job, next_job(job, "publish")))
 
-    by_type = await _by_type(ground)
+    by_type = await _by_type(harness)
 
     assert (by_type["resize"].counts[Status.COMPLETED], by_type["publish"].counts[Status.PENDING]) == (1, 1)
 
 
-async def pending_jobs_are_due_or_scheduled(ground: Ground) -> None:
-    oldest = ground.clock()
-    await ground.start(new_job(), new_job(delay=5), new_job(delay=60))
-    waiting = await ground.claimed(new_job(priority=9))
-    await ground.settled(retrying(waiting, delay=60))
-    ground.clock.advance(5)
+async def pending_jobs_are_due_or_scheduled(harness: Harness) -> None:
+    oldest = harness.clock()
+    await harness.start(new_job(), new_job(delay=5), new_job(delay=60))
+    waiting = await harness.claimed(new_job(priority=9))
+    await harness.settled(retrying(waiting, delay=60))
+    harness.clock.advance(5)
 
-    (stats,) = await ground.perform(GetStats())
+    (stats,) = await harness.perform(GetStats())
 
     assert (stats.due, stats.scheduled, stats.oldest_due) == (2, 2, oldest)
     assert stats.counts[Status.PENDING] == 4
 
 
-async def with_nothing_due_there_is_no_oldest(ground: Ground) -> None:
-    await ground.start(new_job(delay=60))
+async def with_nothing_due_there_is_no_oldest(harness: Harness) -> None:
+    await harness.start(new_job(delay=60))
 
-    (stats,) = await ground.perform(GetStats())
+    (stats,) = await harness.perform(GetStats())
 
     assert (stats.due, stats.scheduled, stats.oldest_due) == (0, 1, None)
 
 
-async def paused_types_are_shown_even_without_jobs(ground: Ground) -> None:
-    await ground.perform(Pause(("resize", "publish")))
-    await ground.start(new_job("resize"), new_job("ship"))
+async def paused_types_are_shown_even_without_jobs(harness: Harness) -> None:
+    await harness.perform(Pause(("resize", "publish")))
+    await harness.start(new_job("resize"), new_job("ship"))
 
-    assert {name: one.paused for name, one in (await _by_type(ground)).items()} == {
+    assert {name: one.paused for name, one in (await _by_type(harness)).items()} == {
         "publish": True,
         "resize": True,
         "ship": False,
     }
-    await ground.perform(Resume(("publish", "resize")))
-    assert {name: one.paused for name, one in (await _by_type(ground)).items()} == {"resize": False, "ship": False}
+    await harness.perform(Resume(("publish", "resize")))
+    assert {name: one.paused for name, one in (await _by_type(harness)).items()} == {"resize": False, "ship": False}
 
 
-async def an_empty_store_has_no_types(ground: Ground) -> None:
-    assert await ground.perform(GetStats()) == []
+async def an_empty_store_has_no_types(harness: Harness) -> None:
+    assert await harness.perform(GetStats()) == []
 
-    job = await ground.started()
-    await ground.perform(Delete((job.id,)))
-    assert [one for one in await ground.perform(GetStats()) if sum(one.counts.values())] == []
+    job = await harness.started()
+    await harness.perform(Delete((job.id,)))
+    assert [one for one in await harness.perform(GetStats()) if sum(one.counts.values())] == []
 
 
-async def every_created_job_is_in_exactly_one_status_while_others_work(ground: Ground) -> None:
-    other = await ground.second_store()
-    await ground.start(*[new_job() for _ in range(40)])
+async def every_created_job_is_in_exactly_one_status_while_others_work(harness: Harness) -> None:
+    other = await harness.second_store()
+    await harness.start(*[new_job() for _ in range(40)])
 
-    answers = await ground.race([*[_work(other) for _ in range(4)], *[_count(ground) for _ in range(4)]])
+    answers = await harness.race([*[_work(other) for _ in range(4)], *[_count(harness) for _ in range(4)]])
 
     assert answers == [0, 0, 0, 0, 40, 40, 40, 40]
-    (stats,) = await ground.perform(GetStats())
+    (stats,) = await harness.perform(GetStats())
     assert {status: count for status, count in stats.counts.items() if count} == {Status.COMPLETED: 40}
 
 
-async def _work(ground: Ground) -> int:
-    while jobs := await ground.claim(limit=3):
-        await ground.settle(*[completed(job) for job in jobs])
+async def _work(harness: Harness) -> int:
+    while jobs := await harness.claim(limit=3):
+        await harness.settle(*[completed(job) for job in jobs])
     return 0
 
 
-async def _count(ground: Ground) -> int:
+async def _count(harness: Harness) -> int:
     """How many jobs there are by every one of some counts."""
-    counts = {sum(one.counts.values()) for _ in range(10) for one in await ground.perform(GetStats())}
+    counts = {sum(one.counts.values()) for _ in range(10) for one in await harness.perform(GetStats())}
     assert len(counts) == 1
     return counts.pop()
 
 
-async def _by_type(ground: Ground) -> dict[str, TypeStats]:
-    return {one.type: one for one in await ground.perform(GetStats())}
+async def _by_type(harness: Harness) -> dict[str, TypeStats]:
+    return {one.type: one for one in await harness.perform(GetStats())}

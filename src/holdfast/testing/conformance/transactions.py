@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
+from holdfast.core.ids import new_id
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import Cancel, Complete, GetChains, GetJobs, Guard, LockChain, Settle, Start, Step
 from holdfast.errors import AlreadyCompleted, ChainNotFound, ClaimLost, Conflict
-from holdfast.ids import new_id
-from holdfast.operations import (
-    Cancel,
-    Complete,
-    GetChains,
-    GetJobs,
-    Guard,
-    LockChain,
-    Settle,
-    Start,
-    Step,
-)
-from holdfast.record import Record, Status
 from holdfast.testing.builders import completed, continued, new_job, next_job
-from holdfast.testing.conformance.ground import Ground
+from holdfast.testing.conformance.harness import Harness
 
 
-async def what_is_performed_in_one_is_there_after_the_commit(ground: Ground) -> None:
-    job, side = await ground.claimed(), new_job("side")
+async def what_is_performed_in_one_is_there_after_the_commit(harness: Harness) -> None:
+    job, side = await harness.claimed(), new_job("side")
 
-    tx = await ground.begin()
+    tx = await harness.begin()
     await tx.perform(Guard(job.claim))
     ((chain, deduplicated),) = await tx.perform(Start((side,)))
     (answer,) = await tx.perform(Settle((continued(job, next_job(job)),)))
@@ -31,41 +21,41 @@ async def what_is_performed_in_one_is_there_after_the_commit(ground: Ground) -> 
 
     assert (chain.first.id, deduplicated) == (side.id, False)
     assert answer.written
-    assert (await ground.chain(job.id)).last.type == "publish"
-    assert (await ground.job(side.id)).status is Status.PENDING
+    assert (await harness.chain(job.id)).last.type == "publish"
+    assert (await harness.job(side.id)).status is Status.PENDING
 
 
-async def what_was_only_started_in_one_is_there_after_the_commit(ground: Ground) -> None:
+async def what_was_only_started_in_one_is_there_after_the_commit(harness: Harness) -> None:
     side, keyed = new_job("side"), new_job("side", key="k")
 
-    tx = await ground.begin()
+    tx = await harness.begin()
     await tx.perform(Start((side,)))
     await tx.perform(Start((keyed,)))
     await tx.commit()
 
-    assert (await ground.job(side.id)).status is Status.PENDING
-    assert (await ground.start(new_job("side", key="k")))[0].chain.first.id == keyed.id
+    assert (await harness.job(side.id)).status is Status.PENDING
+    assert (await harness.start(new_job("side", key="k")))[0].chain.first.id == keyed.id
 
 
-async def what_was_started_in_one_is_not_there_after_a_rollback(ground: Ground) -> None:
-    job = await ground.claimed()
-    before = await ground.everything()
+async def what_was_started_in_one_is_not_there_after_a_rollback(harness: Harness) -> None:
+    job = await harness.claimed()
+    before = await harness.everything()
 
-    tx = await ground.begin()
+    tx = await harness.begin()
     await tx.perform(Guard(job.claim))
     await tx.perform(Start((new_job("side"), new_job("side", key="k"))))
     await tx.rollback()
 
-    assert await ground.everything() == before
-    await ground.settled(completed(job))
-    assert not (await ground.start(new_job("side", key="k")))[0].deduplicated
+    assert await harness.everything() == before
+    await harness.settled(completed(job))
+    assert not (await harness.start(new_job("side", key="k")))[0].deduplicated
 
 
-async def nobody_sees_what_is_not_committed(ground: Ground) -> None:
-    other = await ground.second_store()
-    job, side = await ground.claimed(), new_job("side")
+async def nobody_sees_what_is_not_committed(harness: Harness) -> None:
+    other = await harness.second_store()
+    job, side = await harness.claimed(), new_job("side")
 
-    tx = await ground.begin()
+    tx = await harness.begin()
     await tx.perform(Start((side,)))
     assert await other.perform(GetChains((side.id,))) == [None]
     await tx.perform(Settle((completed(job),)))
@@ -74,46 +64,46 @@ async def nobody_sees_what_is_not_committed(ground: Ground) -> None:
     assert (await other.chain(side.id)).first.id == side.id
 
 
-async def one_reads_what_was_there_before_it(ground: Ground) -> None:
-    job = await ground.started()
+async def one_reads_what_was_there_before_it(harness: Harness) -> None:
+    job = await harness.started()
 
-    tx = await ground.begin()
+    tx = await harness.begin()
     found = await tx.perform(GetJobs((job.id, new_id())))
     await tx.rollback()
 
     assert found == [job, None]
 
 
-async def a_stale_claim_is_refused_before_anything_is_written(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.perform(Cancel((job.id,)))
+async def a_stale_claim_is_refused_before_anything_is_written(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.perform(Cancel((job.id,)))
 
-    tx = await ground.begin()
+    tx = await harness.begin()
     error = await tx.refused(ClaimLost, Guard(job.claim))
     await tx.rollback()
 
     assert (error.job_id, error.reason) == (job.id, "cancelled")
 
 
-async def a_stale_claim_settles_nothing(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.perform(Cancel((job.id,)))
-    before = await ground.everything()
+async def a_stale_claim_settles_nothing(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.perform(Cancel((job.id,)))
+    before = await harness.everything()
 
-    tx = await ground.begin()
+    tx = await harness.begin()
     await tx.perform(Start((new_job("side"),)))
     (answer,) = await tx.perform(Settle((completed(job),)))
     await tx.rollback()
 
     assert answer.lost == "cancelled"
-    assert await ground.everything() == before
+    assert await harness.everything() == before
 
 
-async def a_key_is_found_in_one_as_it_is_outside(ground: Ground) -> None:
-    made = await ground.started(new_job("side", key="k"))
-    job, fresh = await ground.claimed(), new_job("side", key="fresh")
+async def a_key_is_found_in_one_as_it_is_outside(harness: Harness) -> None:
+    made = await harness.started(new_job("side", key="k"))
+    job, fresh = await harness.claimed(), new_job("side", key="fresh")
 
-    tx = await ground.begin()
+    tx = await harness.begin()
     found = await tx.perform(Start((new_job("side", key="k"), fresh)))
     again = await tx.perform(Start((new_job("side", key="fresh"),)))
     await tx.perform(Settle((completed(job),)))
@@ -124,80 +114,80 @@ async def a_key_is_found_in_one_as_it_is_outside(ground: Ground) -> None:
         (fresh.id, False),
         (fresh.id, True),
     ]
-    assert len(await ground.everything()) == 3
+    assert len(await harness.everything()) == 3
 
 
-async def a_completion_from_outside_is_part_of_one(ground: Ground) -> None:
-    job, side = await ground.started(), new_job("side")
+async def a_completion_from_outside_is_part_of_one(harness: Harness) -> None:
+    job, side = await harness.started(), new_job("side")
 
-    tx = await ground.begin()
+    tx = await harness.begin()
     current = await tx.perform(LockChain(job.id))
     await tx.perform(Start((side,)))
     await tx.perform(Complete(job.id, current.id, (Step(output=b'"theirs"'),)))
     await tx.commit()
 
     assert current == job
-    assert (await ground.job(job.id)).output == b'"theirs"'
-    assert (await ground.job(side.id)).status is Status.PENDING
+    assert (await harness.job(job.id)).output == b'"theirs"'
+    assert (await harness.job(side.id)).status is Status.PENDING
 
 
-async def locking_a_chain_that_is_gone_is_refused(ground: Ground) -> None:
-    tx = await ground.begin()
+async def locking_a_chain_that_is_gone_is_refused(harness: Harness) -> None:
+    tx = await harness.begin()
     await tx.refused(ChainNotFound, LockChain(new_id()))
     await tx.rollback()
 
 
-async def of_many_transactions_that_complete_one_chain_exactly_one_wins(ground: Ground) -> None:
-    other = await ground.second_store()
+async def of_many_transactions_that_complete_one_chain_exactly_one_wins(harness: Harness) -> None:
+    other = await harness.second_store()
     losers = 0
     for _ in range(5):
-        job = await ground.started()
+        job = await harness.started()
 
-        answers = await ground.race([_complete(g, job, str(n).encode()) for n, g in enumerate([ground, other] * 3)])
+        answers = await harness.race([_complete(g, job, str(n).encode()) for n, g in enumerate([harness, other] * 3)])
 
         (winner,) = [answer for answer in answers if isinstance(answer, bytes)]
-        assert (await ground.job(job.id)).output == winner
+        assert (await harness.job(job.id)).output == winner
         losers += sum(isinstance(answer, AlreadyCompleted) for answer in answers)
     assert losers == 25
 
 
-async def a_guarded_claim_and_a_cancel_at_once_leave_one_truth(ground: Ground) -> None:
-    other = await ground.second_store()
+async def a_guarded_claim_and_a_cancel_at_once_leave_one_truth(harness: Harness) -> None:
+    other = await harness.second_store()
     losers = 0
     for _ in range(10):
-        job = await ground.claimed()
+        job = await harness.claimed()
 
-        settled, ended = await ground.race([_guard_and_settle(ground, job), _cancel(other, job)])
+        settled, ended = await harness.race([_guard_and_settle(harness, job), _cancel(other, job)])
 
         if isinstance(settled, ClaimLost):
             assert (settled.reason, ended) == ("cancelled", Status.CANCELLED)
         else:
             assert (settled, ended) == (Status.COMPLETED, Status.COMPLETED)
-        assert (await ground.job(job.id)).status is ended
+        assert (await harness.job(job.id)).status is ended
         losers += 1
     assert losers == 10
 
 
-async def of_many_transactions_that_start_one_key_one_creates_and_none_is_misled(ground: Ground) -> None:
-    other = await ground.second_store()
+async def of_many_transactions_that_start_one_key_one_creates_and_none_is_misled(harness: Harness) -> None:
+    other = await harness.second_store()
     for number in range(5):
-        jobs = [await ground.claimed() for _ in range(6)]
-        pairs = zip(jobs, [ground, other] * 3, strict=True)
+        jobs = [await harness.claimed() for _ in range(6)]
+        pairs = zip(jobs, [harness, other] * 3, strict=True)
 
-        told = await ground.race([_start_and_settle(g, job, f"k{number}") for job, g in pairs])
+        reported = await harness.race([_start_and_settle(g, job, f"k{number}") for job, g in pairs])
 
-        (made,) = [job.id for job in await ground.everything() if job.key == f"k{number}"]
-        settled = [answer for answer in told if isinstance(answer, tuple)]
+        (made,) = [job.id for job in await harness.everything() if job.key == f"k{number}"]
+        settled = [answer for answer in reported if isinstance(answer, tuple)]
         assert {chain_id for chain_id, _ in settled} == {made}
         assert sum(not deduplicated for _, deduplicated in settled) == 1
-        assert len(settled) + sum(isinstance(answer, Conflict) for answer in told) == 6
-        unsettled = [job for job in await ground.everything() if job.status is Status.RUNNING]
+        assert len(settled) + sum(isinstance(answer, Conflict) for answer in reported) == 6
+        unsettled = [job for job in await harness.everything() if job.status is Status.RUNNING]
         assert len(unsettled) == 6 - len(settled)
-        await ground.settle(*[completed(job) for job in unsettled])
+        await harness.settle(*[completed(job) for job in unsettled])
 
 
-async def _complete(ground: Ground, job: Record, output: bytes) -> bytes:
-    tx = await ground.begin()
+async def _complete(harness: Harness, job: Record, output: bytes) -> bytes:
+    tx = await harness.begin()
     try:
         current = await tx.perform(LockChain(job.id))
         await tx.perform(Complete(job.id, current.id, (Step(output=output),)))
@@ -208,8 +198,8 @@ async def _complete(ground: Ground, job: Record, output: bytes) -> bytes:
     return output
 
 
-async def _guard_and_settle(ground: Ground, job: Record) -> Status:
-    tx = await ground.begin()
+async def _guard_and_settle(harness: Harness, job: Record) -> Status:
+    tx = await harness.begin()
     try:
         await tx.perform(Guard(job.claim))
         (answer,) = await tx.perform(Settle((completed(job),)))
@@ -222,14 +212,14 @@ async def _guard_and_settle(ground: Ground, job: Record) -> Status:
     return Status.COMPLETED
 
 
-async def _cancel(ground: Ground, job: Record) -> Status:
-    (chain,) = await ground.perform(Cancel((job.id,)))
+async def _cancel(harness: Harness, job: Record) -> Status:
+    (chain,) = await harness.perform(Cancel((job.id,)))
     return chain.last.status
 
 
-async def _start_and_settle(ground: Ground, job: Record, key: str) -> tuple[str, bool]:
+async def _start_and_settle(harness: Harness, job: Record, key: str) -> tuple[str, bool]:
     """Start a key and settle in one transaction; answers what was told about the chain."""
-    tx = await ground.begin()
+    tx = await harness.begin()
     ((chain, deduplicated),) = await tx.perform(Start((new_job("side", key=key),)))
     (answer,) = await tx.perform(Settle((completed(job),)))
     if answer.refused is not None:

@@ -7,105 +7,105 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from holdfast.clock import SECOND
-from holdfast.operations import Cancel, Complete, Delete, Listen, Resume, RetryJobs, RunNow, Step
+from holdfast.core.clock import SECOND
+from holdfast.engine.operations import Cancel, Complete, Delete, Listen, Resume, RetryJobs, RunNow, Step
+from holdfast.engine.wakeups import Alarm, Hints
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
-from holdfast.testing.conformance.ground import Ground
-from holdfast.wakeups import Alarm, Hints
+from holdfast.testing.conformance.harness import Harness
 
 
-async def workers_hear_that_a_job_is_due(ground: Ground) -> None:
+async def workers_hear_that_a_job_is_due(harness: Harness) -> None:
     for act in (
-        lambda: ground.start(new_job()),
-        lambda: ground.start(new_job(delay=60)),
-        lambda: ground.perform(Resume(("resize",))),
+        lambda: harness.start(new_job()),
+        lambda: harness.start(new_job(delay=60)),
+        lambda: harness.perform(Resume(("resize",))),
     ):
-        await _heard(ground, act, _due("resize"))
+        await _received(harness, act, _due("resize"))
 
 
-async def workers_hear_of_a_continuation(ground: Ground) -> None:
-    job = await ground.claimed()
+async def workers_hear_of_a_continuation(harness: Harness) -> None:
+    job = await harness.claimed()
 
-    await _heard(ground, lambda: ground.settle(continued(job, next_job(job, "publish"))), _due("publish"))
-
-
-async def workers_hear_of_a_job_that_will_be_tried_again(ground: Ground) -> None:
-    job = await ground.claimed()
-
-    await _heard(ground, lambda: ground.settle(retrying(job, delay=5)), _due("resize"))
-    await _heard(ground, lambda: ground.perform(RunNow((job.id,))), _due("resize"))
+    await _received(harness, lambda: harness.settle(continued(job, next_job(job, "publish"))), _due("publish"))
 
 
-async def workers_hear_of_a_job_that_was_retried_by_hand(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.settled(failed(job))
+async def workers_hear_of_a_job_that_will_be_tried_again(harness: Harness) -> None:
+    job = await harness.claimed()
 
-    await _heard(ground, lambda: ground.perform(RetryJobs((job.id,))), _due("resize"))
-
-
-async def workers_hear_of_a_job_that_was_unblocked(ground: Ground) -> None:
-    blocker = await ground.claimed(new_job("other"))
-    await ground.start(new_job("resize", after=(blocker.id,)))
-
-    await _heard(ground, lambda: ground.settle(completed(blocker)), _due("resize"))
+    await _received(harness, lambda: harness.settle(retrying(job, delay=5)), _due("resize"))
+    await _received(harness, lambda: harness.perform(RunNow((job.id,))), _due("resize"))
 
 
-async def workers_hear_of_a_job_that_was_reaped(ground: Ground) -> None:
-    job = await ground.claimed()
-    await ground.expire()
+async def workers_hear_of_a_job_that_was_retried_by_hand(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.settled(failed(job))
 
-    await _heard(ground, ground.reap, lambda hints: "resize" in hints.due and job.id in hints.lost)
+    await _received(harness, lambda: harness.perform(RetryJobs((job.id,))), _due("resize"))
 
 
-async def waiters_hear_that_a_chain_is_finished(ground: Ground) -> None:
-    done, lost = await ground.claimed(), await ground.claimed()
-    dropped, outside, gone = [await ground.started() for _ in range(3)]
+async def workers_hear_of_a_job_that_was_unblocked(harness: Harness) -> None:
+    blocker = await harness.claimed(new_job("other"))
+    await harness.start(new_job("resize", after=(blocker.id,)))
 
-    await _heard(ground, lambda: ground.settle(completed(done)), _finished(done.id))
-    await _heard(ground, lambda: ground.settle(failed(lost)), _finished(lost.id))
-    await _heard(ground, lambda: ground.perform(Cancel((dropped.id,))), _finished(dropped.id))
+    await _received(harness, lambda: harness.settle(completed(blocker)), _due("resize"))
+
+
+async def workers_hear_of_a_job_that_was_reaped(harness: Harness) -> None:
+    job = await harness.claimed()
+    await harness.expire()
+
+    await _received(harness, harness.reap, lambda hints: "resize" in hints.due and job.id in hints.lost)
+
+
+async def waiters_hear_that_a_chain_is_finished(harness: Harness) -> None:
+    done, lost = await harness.claimed(), await harness.claimed()
+    dropped, outside, gone = [await harness.started() for _ in range(3)]
+
+    await _received(harness, lambda: harness.settle(completed(done)), _finished(done.id))
+    await _received(harness, lambda: harness.settle(failed(lost)), _finished(lost.id))
+    await _received(harness, lambda: harness.perform(Cancel((dropped.id,))), _finished(dropped.id))
     steps = (Step(output=b"1"),)
-    await _heard(ground, lambda: ground.perform(Complete(outside.id, outside.id, steps)), _finished(outside.id))
-    await _heard(ground, lambda: ground.perform(Delete((gone.id,))), _finished(gone.id))
+    await _received(harness, lambda: harness.perform(Complete(outside.id, outside.id, steps)), _finished(outside.id))
+    await _received(harness, lambda: harness.perform(Delete((gone.id,))), _finished(gone.id))
 
 
-async def waiters_hear_of_dependents_that_failed_with_their_blocker(ground: Ground) -> None:
-    blocker = await ground.claimed(new_job("other"))
-    job = await ground.started(new_job(after=(blocker.id,), on_blocker_failure="fail"))
+async def waiters_hear_of_dependents_that_failed_with_their_blocker(harness: Harness) -> None:
+    blocker = await harness.claimed(new_job("other"))
+    job = await harness.started(new_job(after=(blocker.id,), on_blocker_failure="fail"))
 
-    await _heard(ground, lambda: ground.settle(failed(blocker)), _finished(job.id))
+    await _received(harness, lambda: harness.settle(failed(blocker)), _finished(job.id))
 
 
-async def a_running_worker_hears_that_its_claim_is_lost(ground: Ground) -> None:
-    one, two, three = [await ground.claimed() for _ in range(3)]
+async def a_running_worker_hears_that_its_claim_is_lost(harness: Harness) -> None:
+    one, two, three = [await harness.claimed() for _ in range(3)]
 
-    await _heard(ground, lambda: ground.perform(Cancel((one.id,))), _lost(one.id))
+    await _received(harness, lambda: harness.perform(Cancel((one.id,))), _lost(one.id))
     steps = (Step(output=b"1"),)
-    await _heard(ground, lambda: ground.perform(Complete(two.id, two.id, steps)), _lost(two.id))
-    await _heard(ground, lambda: ground.perform(Delete((three.id,))), _lost(three.id))
+    await _received(harness, lambda: harness.perform(Complete(two.id, two.id, steps)), _lost(two.id))
+    await _received(harness, lambda: harness.perform(Delete((three.id,))), _lost(three.id))
 
 
-async def listeners_hear_that_events_were_recorded(ground: Ground) -> None:
-    await ground.perform(Listen("me", 3600 * SECOND))
+async def listeners_hear_that_events_were_recorded(harness: Harness) -> None:
+    await harness.perform(Listen("me", 3600 * SECOND))
 
-    await _heard(ground, lambda: ground.start(new_job()), lambda hints: hints.recorded)
+    await _received(harness, lambda: harness.start(new_job()), lambda hints: hints.recorded)
 
 
-async def who_has_unsubscribed_hears_nothing_and_disturbs_nobody(ground: Ground) -> None:
+async def who_has_unsubscribed_hears_nothing_and_disturbs_nobody(harness: Harness) -> None:
     gone: list[Hints] = []
-    unsubscribe = ground.store.wakeups.subscribe(gone.append)
+    unsubscribe = harness.store.wakeups.subscribe(gone.append)
     unsubscribe()
     unsubscribe()
     gone.clear()  # whoever subscribes may be told at once to look for itself
 
-    await _heard(ground, lambda: ground.start(new_job()), _due("resize"))
+    await _received(harness, lambda: harness.start(new_job()), _due("resize"))
 
     assert gone == []
 
 
-async def _heard(ground: Ground, act: Callable[[], Awaitable[object]], wanted: Callable[[Hints], bool]) -> None:
+async def _received(harness: Harness, act: Callable[[], Awaitable[object]], wanted: Callable[[Hints], bool]) -> None:
     """Act on one handle, and require that listeners on it and on another hear what they need."""
-    other = await ground.second_store()
+    other = await harness.second_store()
     alarms = [Alarm(), Alarm()]
 
     def listener(alarm: Alarm) -> Callable[[Hints], None]:
@@ -113,15 +113,15 @@ async def _heard(ground: Ground, act: Callable[[], Awaitable[object]], wanted: C
 
     unsubscribes = [
         store.wakeups.subscribe(listener(alarm))
-        for store, alarm in zip((ground.store, other.store), alarms, strict=True)
+        for store, alarm in zip((harness.store, other.store), alarms, strict=True)
     ]
 
     await act()
 
-    heard = [await ground.wait(alarm) for alarm in alarms]
+    received = [await harness.wait(alarm) for alarm in alarms]
     for unsubscribe in unsubscribes:
         unsubscribe()
-    assert heard == [True, True]
+    assert received == [True, True]
 
 
 def _due(type: str) -> Callable[[Hints], bool]:

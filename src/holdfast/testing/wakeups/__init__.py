@@ -16,6 +16,6 @@ wake-ups that live inside their object give that object. Handles that are `Conne
 """
 
 from holdfast.testing.wakeups.cases import CASES, Case
-from holdfast.testing.wakeups.party import Parties, Party, Place
+from holdfast.testing.wakeups.participants import Parties, Party, Place
 
 __all__ = ["CASES", "Case", "Parties", "Party", "Place"]

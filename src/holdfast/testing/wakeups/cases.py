@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from inspect import isfunction
 
 from holdfast.testing.wakeups import contract
-from holdfast.testing.wakeups.party import Parties, Place
+from holdfast.testing.wakeups.participants import Parties, Place
 
 
 @dataclass(frozen=True, slots=True)

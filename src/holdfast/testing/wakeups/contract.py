@@ -6,8 +6,8 @@ import logging
 import threading
 import time
 
-from holdfast.testing.wakeups.party import PATIENCE, Parties
-from holdfast.wakeups import ANYTHING, ConnectedWakeups, Hints
+from holdfast.engine.wakeups import ANYTHING, ConnectedWakeups, Hints
+from holdfast.testing.wakeups.participants import PATIENCE, Parties
 
 MANY = 100
 
@@ -23,18 +23,18 @@ def whoever_listens_hears_what_is_sent_here_and_elsewhere(parties: Parties) -> N
         ANYTHING,
     ):
         parties.here.send(hints)
-        for ear in ears:
-            ear.hears(hints)
-            ear.forget()
+        for recorder in ears:
+            recorder.receives(hints)
+            recorder.forget()
 
 
 def one_hint_may_tell_of_everything_at_once(parties: Parties) -> None:
-    ear = parties.listen(parties.there)
+    recorder = parties.listen(parties.there)
     hints = Hints(due={"resize", 'a name: it\'s "quoted" \\ ü'}, finished={"one", "two"}, lost={"three"}, recorded=True)
 
     parties.here.send(hints)
 
-    ear.hears(hints)
+    recorder.receives(hints)
 
 
 def every_listener_hears(parties: Parties) -> None:
@@ -42,8 +42,8 @@ def every_listener_hears(parties: Parties) -> None:
 
     parties.there.send(Hints(due={"resize"}))
 
-    for ear in ears:
-        ear.hears(Hints(due={"resize"}))
+    for recorder in ears:
+        recorder.receives(Hints(due={"resize"}))
 
 
 def who_has_left_hears_nothing_and_disturbs_nobody(parties: Parties) -> None:
@@ -53,8 +53,8 @@ def who_has_left_hears_nothing_and_disturbs_nobody(parties: Parties) -> None:
 
     parties.here.send(Hints(due={"resize"}))
 
-    stays.hears(Hints(due={"resize"}))
-    assert not gone.has_heard_of("resize")
+    stays.receives(Hints(due={"resize"}))
+    assert not gone.has_received("resize")
 
 
 def a_listener_may_leave_while_it_is_called(parties: Parties) -> None:
@@ -69,7 +69,7 @@ def a_listener_may_leave_while_it_is_called(parties: Parties) -> None:
     unsubscribe = parties.there.subscribe(leave)
     parties.here.send(Hints(due={"resize"}))
 
-    stays.hears(Hints(due={"resize"}))
+    stays.receives(Hints(due={"resize"}))
     assert left.wait(PATIENCE)
 
 
@@ -87,8 +87,8 @@ def a_listener_that_raises_harms_nobody(parties: Parties) -> None:
         ears = [parties.listen(parties.here), parties.listen(parties.there)]
         for number in range(3):
             parties.here.send(Hints(due={f"resize {number}"}))
-            for ear in ears:
-                ear.hears(Hints(due={f"resize {number}"}))
+            for recorder in ears:
+                recorder.receives(Hints(due={f"resize {number}"}))
     finally:
         for each in leave:
             each()
@@ -97,7 +97,7 @@ def a_listener_that_raises_harms_nobody(parties: Parties) -> None:
 
 
 def hints_stay_the_senders(parties: Parties) -> None:
-    ear = parties.listen(parties.there)
+    recorder = parties.listen(parties.there)
     hints = Hints(due={"resize"}, finished={"chain"})
 
     parties.here.send(hints)
@@ -105,16 +105,16 @@ def hints_stay_the_senders(parties: Parties) -> None:
     hints.due.clear()
     hints.finished.clear()
 
-    ear.hears(Hints(due={"resize"}, finished={"chain"}))
+    recorder.receives(Hints(due={"resize"}, finished={"chain"}))
 
 
 def telling_of_nothing_is_no_mistake(parties: Parties) -> None:
-    ear = parties.listen(parties.there)
+    recorder = parties.listen(parties.there)
 
     parties.here.send(Hints())
     parties.here.send(Hints(due={"resize"}))
 
-    ear.hears(Hints(due={"resize"}))
+    recorder.receives(Hints(due={"resize"}))
 
 
 def in_a_flood_from_many_threads_nothing_is_lost(parties: Parties) -> None:
@@ -135,21 +135,21 @@ def in_a_flood_from_many_threads_nothing_is_lost(parties: Parties) -> None:
 
     whole = Hints(due={f"type {number}" for number in range(4)})
     whole.finished |= {f"chain {number} {each}" for number in range(4) for each in range(MANY)}
-    for ear in ears:
-        ear.hears(whole)
+    for recorder in ears:
+        recorder.receives(whole)
 
 
 def more_than_fits_into_a_message_arrives_all_the_same(parties: Parties) -> None:
-    ear = parties.listen(parties.there)
+    recorder = parties.listen(parties.there)
     hints = Hints(due={"resize"}, finished={f"{'chain' * 20} {number}" for number in range(20_000)})
 
     parties.here.send(hints)
 
-    ear.hears(hints)
+    recorder.receives(hints)
 
 
 def sending_takes_next_to_no_time(parties: Parties) -> None:
-    ear = parties.listen(parties.there)
+    recorder = parties.listen(parties.there)
 
     begun = time.monotonic()
     for number in range(100):
@@ -158,26 +158,26 @@ def sending_takes_next_to_no_time(parties: Parties) -> None:
 
     # Who waited for an answer each time, of a network perhaps, would take longer.
     assert took < PATIENCE / 4
-    ear.hears(Hints(due={f"type {number}" for number in range(100)}))
+    recorder.receives(Hints(due={f"type {number}" for number in range(100)}))
 
 
 def what_is_closed_raises_for_nobody_and_hears_again_when_it_is_opened(parties: Parties) -> None:
-    ear = parties.listen(parties.there)
+    recorder = parties.listen(parties.there)
     if isinstance(parties.there, ConnectedWakeups):
         parties.there.close()
         parties.there.close()
         parties.there.send(Hints(due={"publish"}))
-        ear.hears(Hints(due={"publish"}))
+        recorder.receives(Hints(due={"publish"}))
         parties.there.subscribe(lambda hints: None)()
         parties.there.open()
         parties.there.open()
-    ear.forget()
+    recorder.forget()
 
     again = parties.listen(parties.there)
     parties.here.send(Hints(due={"resize"}))
 
-    for each in (ear, again):
-        each.hears(Hints(due={"resize"}))
+    for each in (recorder, again):
+        each.receives(Hints(due={"resize"}))
 
 
 def wake_ups_that_stand_are_healthy_and_have_no_trouble(parties: Parties) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.stores.postgres.arrays import literal
+from holdfast.stores.postgres.connection.arrays import literal
 
 
 @pytest.mark.parametrize(

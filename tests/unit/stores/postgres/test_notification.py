@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.stores.postgres.notification import LONGEST, payloads, read
-from holdfast.wakeups import Hints
+from holdfast.engine.wakeups import Hints
+from holdfast.stores.postgres.wakeups.notification import LONGEST, payloads, read
 
 
 @pytest.mark.parametrize("many", [1, 30, 200])
@@ -14,11 +14,11 @@ def test_hints_that_do_not_fit_into_one_notification_are_spread_over_several(man
 
     texts = payloads(hints, "sender")
 
-    told = [read(text) for text in texts]
+    reported = [read(text) for text in texts]
     assert max(len(text.encode()) for text in texts) <= LONGEST
-    assert {word for message in told for word in message.d} == hints.due
-    assert {word for message in told for word in message.f} == hints.finished
-    assert {message.s for message in told} == {"sender"}
+    assert {word for message in reported for word in message.d} == hints.due
+    assert {word for message in reported for word in message.f} == hints.finished
+    assert {message.s for message in reported} == {"sender"}
 
 
 def test_hints_that_would_take_too_many_notifications_say_look_for_yourselves() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.stores.postgres.readiness import Readiness
+from holdfast.stores.postgres.connection.socket_watch import Readiness
 
 
 @pytest.fixture
@@ -75,10 +75,10 @@ async def test_a_word_that_nobody_waits_for_ends_the_watch(ends: Ends) -> None:
     await readiness.wait(writes=True)
 
     there.send(b"!")
-    heard = Readiness(there.fileno(), ours=False)
+    received = Readiness(there.fileno(), ours=False)
     for _ in range(2):
         here.send(b"!")
-        await heard.wait(writes=False)  # the loop has looked at all sockets
+        await received.wait(writes=False)  # the loop has looked at all sockets
         there.recv(1)
 
     assert not is_watched(here)

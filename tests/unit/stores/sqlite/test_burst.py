@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from holdfast.stores.sqlite.burst import DELAYS, GAP, Burst
+from holdfast.stores.sqlite.wakeups.recheck_schedule import DELAYS, GAP, Burst
 
 
 def looks(burst: Burst) -> list[float]:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.stores.sqlite.gate import Gate
-from holdfast.stores.sqlite.watch import wake_file
+from holdfast.stores.sqlite.wakeups.file_watch import wake_file
+from holdfast.stores.sqlite.writing.process_write_lock import Gate
 
 PATIENCE = 60.0
 

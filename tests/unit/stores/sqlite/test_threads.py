@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 
-from holdfast.stores.sqlite.threads import Threads
+from holdfast.stores.sqlite.connection.threads import Threads
 
 PATIENCE = 10.0
 

@@ -4,7 +4,7 @@ import queue
 import threading
 from pathlib import Path
 
-from holdfast.stores.sqlite.turnstile import Turnstile, Waiter, turnstile
+from holdfast.stores.sqlite.writing.write_queue import Turnstile, Waiter, turnstile
 
 PATIENCE = 10.0
 

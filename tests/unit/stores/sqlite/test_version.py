@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.stores.sqlite.version import wal_is_safe
+from holdfast.stores.sqlite.wal.version import wal_is_safe
 
 
 @pytest.mark.parametrize("version", [(3, 51, 3), (3, 52, 0), (3, 53, 4), (4, 0, 0)])

@@ -4,7 +4,7 @@
 -- of the cycle; nil if there is none. `beside` has the blockers of chains that begin to wait in this script.
 -- One function for all of it: Lua lets a function refer to sixty variables outside of it, and every name here would count.
 local function refused_cycle(own, after, beside)
-  -- Chains that a walk looks at beyond those that a job names: as many as in `holdfast.dependencies`.
+  -- Chains that a walk looks at beyond those that a job names: as many as in `holdfast.core.dependencies`.
   local MOST_CHAINS = 1000
   local waiting, queue = {}, {}
 

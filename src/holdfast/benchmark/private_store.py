@@ -1,0 +1,129 @@
+"""A private place on somebody's store: a schema, a namespace or a file of its own, gone at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from holdfast.core.ids import new_token
+from holdfast.stores.address import open_store
+
+
+@contextmanager
+def private_place(address: str) -> Generator[str]:
+    """The address of a place on the same server or disk that holds nothing yet; removed, whatever happens.
+
+    The name is new each time, so two at once never meet; a place that is there already is refused with a
+    ValueError, and nothing of it is touched.
+    """
+    open_store(address)  # what is wrong with it, or not installed for it, is told before anything is made
+    scheme = address.partition("://")[0]
+    name = f"holdfast_bench_{new_token()[:8].lower()}"
+    if scheme == "sqlite":
+        places = _file(address, name)
+    elif scheme.startswith("redis"):
+        places = _namespace(address, name)
+    elif scheme.startswith("postgres"):
+        places = _schema(address, name)
+    else:
+        places = _nowhere()
+    with places as place:
+        yield place
+
+
+@contextmanager
+def _schema(address: str, name: str) -> Generator[str]:
+    place = _with(address, schema=name)
+    postgres: Any = import_module("holdfast.stores.postgres")
+    store = postgres.PostgresStore(place)
+    store.open_sync()
+    try:
+        if _rows(store, f"select 1 from pg_namespace where nspname = '{name}'"):  # noqa: S608 - our own name
+            raise ValueError(f"there is a schema {name} already")
+        try:
+            yield place
+        finally:
+            _rows(store, f"drop schema if exists {name} cascade")
+    finally:
+        store.close_sync()
+
+
+def _rows(store: Any, statement: str) -> list[Any]:
+    transaction = store.begin_sync()
+    try:
+        cursor = transaction.native.execute(statement)
+        rows: list[Any] = cursor.fetchall() if cursor.description else []
+        transaction.commit()
+    except BaseException:
+        transaction.rollback()
+        raise
+    return rows
+
+
+@contextmanager
+def _namespace(address: str, name: str) -> Generator[str]:
+    place = _with(address, namespace=name)
+    addresses: Any = import_module("holdfast.stores.redis.address")
+    keys: Any = import_module("holdfast.stores.redis.keys")
+    links: Any = import_module("holdfast.stores.redis.connection.connection_pool")
+    routes: Any = import_module("holdfast.stores.redis.connection.node_locator")
+    link = links.Links(routes.Route(addresses.read_address(place), keys.Keys(name).slot))
+    try:
+        if any(_keys(link, name)):
+            raise ValueError(f"there is a namespace {name} already")
+        try:
+            yield place
+        finally:
+            for batch in _keys(link, name):
+                _talk(link, "UNLINK", *batch)
+    finally:
+        link.close()
+
+
+def _keys(link: Any, name: str) -> Generator[list[Any]]:
+    """The keys of a namespace, some at a time."""
+    cursor: Any = b"0"
+    while True:
+        cursor, batch = _talk(link, "SCAN", cursor, "MATCH", f"{{{name}}}*", "COUNT", "1000")
+        if batch:
+            yield batch
+        if int(cursor) == 0:
+            return
+
+
+def _talk(link: Any, *command: Any) -> Any:
+    exchange: Any = import_module("holdfast.stores.redis.connection.conversation")
+    (reply,) = link.talk(exchange.Questions(command))
+    return reply
+
+
+@contextmanager
+def _file(address: str, name: str) -> Generator[str]:
+    """A file beside the store's, so that it is on the same disk."""
+    sqlite: Any = import_module("holdfast.stores.sqlite.address")
+    parsed = sqlite.parse(address)
+    path = parsed.path.with_name(f"{parsed.path.name}.{name}")
+    if path.exists():
+        raise ValueError(f"there is a file {path} already")
+    query = address.partition("?")[2]
+    try:
+        yield f"sqlite:///{path}" + (f"?{query}" if query else "")
+    finally:
+        # Its log and whatever else SQLite keeps beside it.
+        for each in path.parent.glob(f"{path.name}*"):
+            each.unlink(missing_ok=True)
+
+
+@contextmanager
+def _nowhere() -> Generator[str]:
+    yield "memory://"
+
+
+def _with(address: str, **options: str) -> str:
+    """An address with other options, and all else as it was."""
+    where, _, query = address.partition("?")
+    kept = [(name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name not in options]
+    return f"{where}?{urlencode([*kept, *options.items()])}"

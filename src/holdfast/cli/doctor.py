@@ -1,0 +1,159 @@
+"""`migrate` and `doctor`."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from holdfast.cli import tables
+from holdfast.cli.command import checked, command
+from holdfast.cli.exit_codes import Exit, Mistake, exit_of
+from holdfast.cli.invocation import Invocation
+from holdfast.cli.settings import NOWHERE, Settings
+from holdfast.cli.status import REPORTED_ELSEWHERE
+from holdfast.cli.table_layout import Sheet
+from holdfast.client.client_calls import Stats
+from holdfast.config.wakeups import named_in
+from holdfast.core.job import moment as to_moment
+from holdfast.engine.operations import Finding
+from holdfast.engine.wakeups import ConnectedWakeups
+from holdfast.errors import NotPermitted, StoreUnavailable
+from holdfast.queue.queue_type import PREFIX
+from holdfast.stores.address import open_store
+from holdfast.stores.late_jobs import oldest
+
+
+@command
+def migrate(
+    run: Invocation,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="Print the script instead, for those who run their own migrations.")
+    ] = False,
+) -> None:
+    """Bring the store's schema up to date. Safe to repeat."""
+    if sql:
+        _print_script(run)
+        return
+    with run.client(creates=True) as client:
+        with checked():
+            steps = client.store.migrate_sync()
+        name = client.store.name
+    shown = [tables.text(f"applied {step}") for step in steps] or [
+        tables.text("nothing to do: the schema is up to date")
+    ]
+    run.answer({"store": name, "applied": steps}, *shown)
+
+
+def _print_script(run: Invocation) -> None:
+    with checked():
+        store = open_store(run.address)
+    script = store.migration_script()
+    if script is None:
+        raise Mistake(f"{store.name} needs no script: it makes by itself what it needs")
+    if run.json:
+        run.answer({"store": store.name, "sql": script})
+    else:
+        run.write(script.rstrip())
+
+
+@command
+def doctor(run: Invocation) -> None:
+    """Look for what is wrong: the settings, the app, the store. Exit code 1 if there is an error, 5 without a store."""
+    findings = [Finding("ok", "version", f"holdfast {version('holdfast')} on Python {platform.python_version()}")]
+    findings += _settings(run)
+    code = Exit.DONE
+    try:
+        with run.client() as client:
+            if isinstance(client.store.wakeups, ConnectedWakeups):
+                client.store.wakeups.open()
+            examined, stats = client.examine(), client.stats()
+            findings.append(Finding("ok", "store", f"{client.store.name} answers"))
+            findings += _without_those_for_somebody(run, examined, stats=stats)
+            findings += _unhandled(run, stats)
+    except (StoreUnavailable, NotPermitted) as error:
+        findings.append(Finding("error", "store", run.complain(error)))
+        code = exit_of(error)
+    table = Sheet("", "subject", "finding")
+    for finding in findings:
+        table.add_row(tables.word(finding.level), tables.text(finding.subject), tables.text(finding.detail))
+    bad = [finding for finding in findings if finding.level == "error"]
+    document = {"findings": [finding._asdict() for finding in findings], "healthy": not bad}
+    run.answer(document, table, _verdict(findings))
+    run.end(code or (Exit.FAILED if bad else Exit.DONE))
+
+
+def _without_those_for_somebody(run: Invocation, found: Sequence[Finding], *, stats: Stats) -> list[Finding]:
+    """What the store found, but of the oldest due job only among those that wait for a worker."""
+    now = datetime.now(UTC)
+    waits = {
+        name: (now - moment) // timedelta(microseconds=1)
+        for name, row in stats.types.items()
+        if name not in run.declared_only and not row.paused and (moment := to_moment(row.oldest_due)) is not None
+    }
+    first = max(waits, key=lambda name: waits[name], default=None)
+    instead = oldest(first, None if first is None else max(0, waits[first]))
+    return [instead if run.declared_only and finding.subject == instead.subject else finding for finding in found]
+
+
+def _unhandled(run: Invocation, stats: Stats) -> list[Finding]:
+    """Due jobs that no worker of this app can take. Queues have their handlers elsewhere, and other apps their own.
+
+    Where the app declares the type, without a handler, nothing is wrong: somebody outside completes them.
+    Nothing is known of the app without --app.
+    """
+    if run.flags.app is None:
+        return []
+    try:
+        handled = {job_type.name for job_type in run.jobs if job_type.function is not None}
+    except Mistake:
+        return []
+    return [
+        Finding("ok", name, f"{row.due:,} {REPORTED_ELSEWHERE}: {run.settings.app} declares it without a handler")
+        if name in run.declared_only
+        else Finding("warning", name, f"{row.due:,} due, no handler in {run.settings.app}")
+        for name, row in stats.types.items()
+        if row.due and not row.paused and name not in handled and not name.startswith(PREFIX)
+    ]
+
+
+def _settings(run: Invocation) -> list[Finding]:
+    settings = run.settings
+    path = settings.config.path
+    found = [
+        Finding("ok", "file", "none" if path is None else str(path)),
+        Finding("ok", "address", f"from {settings.store_from}"),
+    ]
+    if settings.wakeups is not None:
+        found.append(Finding("ok", "wake-ups", f"from {settings.wakeups_from}"))
+    elif settings.wakeups_from != NOWHERE:
+        found.append(Finding("ok", "wake-ups", f"those from {settings.wakeups_from} are not used: {_own(settings)}"))
+    if settings.app is None:
+        return [*found, Finding("ok", "app", "none; only `start`, `worker` and `supervise` need one")]
+    if run.flags.app is None:
+        detail = f"{settings.app} from {settings.app_from}, not imported; `doctor --app {settings.app}` checks it"
+        return [*found, Finding("ok", "app", detail)]
+    try:
+        jobs = run.jobs
+    except Mistake as mistake:
+        return [*found, Finding("error", "app", str(mistake))]
+    handled = sum(job_type.function is not None for job_type in jobs)
+    detail = f"{settings.app} from {settings.app_from}: {len(jobs)} job types, {handled} with a handler"
+    return [*found, Finding("ok", "app", detail)]
+
+
+def _own(settings: Settings) -> str:
+    return "the address names others" if named_in(settings.store or "") else "the store brings its own"
+
+
+def _verdict(findings: Sequence[Finding]) -> Text:
+    errors = sum(finding.level == "error" for finding in findings)
+    warnings = sum(finding.level == "warning" for finding in findings)
+    if errors:
+        return tables.text(f"{tables.some(errors, 'error')}, {tables.some(warnings, 'warning')}", "red")
+    return tables.text(tables.some(warnings, "warning"), "yellow") if warnings else tables.text("all is well", "green")

@@ -1,0 +1,52 @@
+"""Find an application's job types: `MODULE:JOBS`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from holdfast.cli.exit_codes import Mistake
+from holdfast.registry.jobs import Jobs
+
+
+def load_jobs(app: str, named: str | None = None) -> Jobs:
+    """The registry that `app` names; bare `MODULE` means `MODULE:jobs`. Modules of the working directory are found.
+
+    Whatever is wrong with it is a mistake in one line, with the file and the line where the module broke. `named` is
+    how the person named it, where that was not by --app.
+    """
+    named = named or f"--app {app!r}"
+    module_name, _, name = app.partition(":")
+    if not module_name or not all(part.isidentifier() for part in module_name.split(".")):
+        raise Mistake(f"{named}: write MODULE:JOBS, such as shop.tasks:jobs")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module_name == error.name or module_name.startswith(f"{error.name}.")):
+            raise Mistake(f"{named}: there is no module {error.name!r} in {here}, nor is it installed") from None
+        raise _broken(named, error) from error
+    except (Exception, SystemExit) as error:  # a module may end the program, such as a script without a main guard
+        raise _broken(named, error) from error
+    for part in (name or "jobs").split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, Jobs):
+        offers = [each for each, value in vars(sys.modules[module_name]).items() if isinstance(value, Jobs)]
+        hint = f"; it has {', '.join(f'{module_name}:{each}' for each in offers)}" if offers else ""
+        what = "nothing" if found is None else f"a {type(found).__name__}"
+        raise Mistake(f"{named}: {name or 'jobs'!r} is {what} in {module_name}, not a Jobs registry{hint}")
+    return found
+
+
+def _broken(named: str, error: BaseException) -> Mistake:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+    if isinstance(error, SyntaxError):
+        where = f" ({error.filename}, line {error.lineno})"
+    else:
+        where = f" ({frames[-1].filename}, line {frames[-1].lineno})" if len(frames) > 1 else ""
+    return Mistake(f"{named} cannot be imported: {type(error).__name__}: {error}{where}")

@@ -1,0 +1,1 @@
+"""What applications call: start chains, wait for them, inspect and operate on them."""

@@ -1,0 +1,228 @@
+"""What the clients' methods do, written once: steps that Client awaits and SyncClient blocks on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.client.new_jobs import described, new_chain
+from holdfast.client.references import chain_id, job_id
+from holdfast.core.dependencies import check_batch
+from holdfast.core.failure import read_error
+from holdfast.core.failure import write as write_error
+from holdfast.core.job import AttemptReport, Chain, Job, Page, Report, moment
+from holdfast.core.record import ChainRecord, Record, Status
+from holdfast.core.retry import Seconds, seconds
+from holdfast.engine.events import Event
+from holdfast.engine.observers import Observers, event_about, log
+from holdfast.engine.operations import (
+    Cancel,
+    Delete,
+    Filter,
+    GetChains,
+    GetHistory,
+    GetJobs,
+    GetStats,
+    ListChains,
+    ListJobs,
+    Prune,
+    RetryJobs,
+    RunNow,
+    Start,
+    TypeStats,
+)
+from holdfast.engine.procedures import Steps
+from holdfast.registry.jobs import Bound, Jobs
+from holdfast.registry.options import check_duration
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts from one snapshot: in all by status, and per type."""
+
+    counts: dict[Status, int]
+    types: dict[str, TypeStats]
+
+    @property
+    def due(self) -> int:
+        """Jobs that could run now: pending, due, and of a type that is not paused."""
+        return sum(stats.due for stats in self.types.values() if not stats.paused)
+
+
+class Calls:
+    """Builds the steps of each call and turns answers into what people see."""
+
+    def __init__(self, jobs: Jobs | None) -> None:
+        self.jobs = Jobs() if jobs is None else jobs
+        self._has_registry = jobs is not None
+        self._started: set[str] = set()
+        """Types that were started here, and looked for in the registry."""
+
+    def chain(self, record: ChainRecord, *, deduplicated: bool = False) -> Chain[Any]:
+        return Chain(record, self.jobs, deduplicated=deduplicated)
+
+    def job(self, record: Record) -> Job:
+        return Job(record, self.jobs)
+
+    def start(self, bounds: Sequence[Bound[Any]], trace: str | None) -> Steps[list[Chain[Any]]]:
+        new = tuple(new_chain(described(bound, {}), trace) for bound in bounds)
+        check_batch(new)
+        started = yield Start(new)
+        jobs = self.jobs
+        if self._has_registry:
+            for bound in bounds:
+                if bound.type.name not in self._started:
+                    self._warn_of_stranger(bound.type.name)
+        return [Chain(chain, jobs, deduplicated=deduplicated) for chain, deduplicated in started]
+
+    def _warn_of_stranger(self, name: str) -> None:
+        """Say once per type that nobody with this registry runs what was started. Some other worker may."""
+        self._started.add(name)
+        if name not in self.jobs:
+            log.warning(
+                "job type %r was started, and is not in the registry of this client: workers with this registry "
+                "leave it alone; is a jobs.include(...) missing?",
+                name,
+            )
+
+    def get(self, chain_id: str) -> Steps[Chain[Any] | None]:
+        (record,) = yield GetChains((chain_id,))
+        return None if record is None else self.chain(record)
+
+    def get_job(self, job_id: str) -> Steps[Job | None]:
+        (record,) = yield GetJobs((job_id,))
+        return None if record is None else self.job(record)
+
+    def list_chains(self, wanted: Filter, cursor: str | None, limit: int) -> Steps[Page[Chain[Any]]]:
+        _check_limit(limit)
+        records: list[ChainRecord] = yield ListChains(wanted, limit + 1, _before(cursor), may_lag=True)
+        more = str(records[limit - 1].first.seq) if len(records) > limit else None
+        return Page([self.chain(record) for record in records[:limit]], more)
+
+    def list_jobs(self, wanted: Filter, cursor: str | None, limit: int) -> Steps[Page[Job]]:
+        _check_limit(limit)
+        records: list[Record] = yield ListJobs(wanted, limit + 1, _before(cursor), may_lag=True)
+        more = str(records[limit - 1].seq) if len(records) > limit else None
+        return Page([self.job(record) for record in records[:limit]], more)
+
+    def report(self, job_id: str) -> Steps[Report | None]:
+        history = yield GetHistory(job_id, may_lag=True)
+        if history is None:
+            return None
+        record, past = history
+        attempts = [
+            AttemptReport(
+                attempt.number,
+                attempt.worker,
+                moment(attempt.started_at),
+                moment(attempt.ended_at),
+                attempt.outcome,
+                read_error(attempt.error),
+                moment(attempt.next_at),
+            )
+            for attempt in past
+        ]
+        # A job that just works has no history rows: its own row tells of its running or completed attempt.
+        current = record.status is Status.RUNNING or (record.status is Status.COMPLETED and record.worker is not None)
+        if current:
+            begun, ended = moment(record.started_at), moment(record.finished_at)
+            attempts.append(AttemptReport(record.attempt, record.worker, begun, ended, str(record.status), None))
+        return Report(self.job(record), attempts)
+
+    def cancel(self, chain_id: str, reason: str) -> Steps[tuple[Chain[Any], bool]]:
+        """The chain as it stands afterwards, and whether it was still unfinished a moment before."""
+        (before,) = yield GetChains((chain_id,))
+        (record,) = yield Cancel((chain_id,), write_error("Cancelled", reason))
+        was_open = before is not None and not before.last.status.finished
+        return self.chain(record), was_open and record.last.status is Status.CANCELLED
+
+    def retry(self, subject: Job | Chain[Any] | str) -> Steps[Job]:
+        job_id = yield from self._current(subject)
+        (record,) = yield RetryJobs((job_id,))
+        return self.job(record)
+
+    def run_now(self, subject: Job | Chain[Any] | str) -> Steps[Job]:
+        job_id = yield from self._current(subject)
+        (record,) = yield RunNow((job_id,))
+        return self.job(record)
+
+    def delete(self, chains: Iterable[Chain[Any] | str], cascade: bool) -> Steps[list[str]]:
+        if isinstance(chains, str):
+            chains = [chains]
+        deleted: list[str] = yield Delete(tuple(chain_id(chain) for chain in chains), cascade)
+        return deleted
+
+    def prune(self, limit: int) -> Steps[list[str]]:
+        # To SQLite a negative limit is none.
+        if limit < 1:
+            raise ValueError(f"limit must be at least 1, not {limit}")
+        pruned: list[str] = yield Prune(limit)
+        return pruned
+
+    def stats(self) -> Steps[Stats]:
+        rows: list[TypeStats] = yield GetStats(may_lag=True)
+        counts = {status: sum(row.counts.get(status, 0) for row in rows) for status in Status}
+        return Stats(counts, {row.type: row for row in rows})
+
+    def _current(self, subject: Job | Chain[Any] | str) -> Steps[str]:
+        """The job that is meant: a chain's id, being that of its first job, stands for its current one."""
+        if isinstance(subject, Job):
+            return subject.id
+        identifier = subject.id if isinstance(subject, Chain) else job_id(subject)
+        (chain,) = yield GetChains((identifier,))
+        return identifier if chain is None else chain.last.id
+
+
+def refuse_start_options(options: Mapping[str, object]) -> None:
+    """TypeError for options given to `run`, whose timeout is the caller's and not the attempt's."""
+    if options:
+        given = ", ".join(f"{name}=..." for name in options)
+        raise TypeError(f"run takes only timeout, how long the caller waits; say bind(...).options({given})")
+
+
+def patience(timeout: Seconds | None) -> float | None:
+    """How long a caller waits, in seconds; None is for ever."""
+    check_duration("timeout", timeout, zero=True)
+    return None if timeout is None else seconds(timeout)
+
+
+def _check_limit(limit: int) -> None:
+    if not 1 <= limit <= 1000:
+        raise ValueError(f"limit must lie between 1 and 1000, not {limit}")
+
+
+def _before(cursor: str | None) -> int | None:
+    if cursor is None:
+        return None
+    if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 20 and int(cursor) < 2**63):
+        raise ValueError(f"{cursor!r:.40} is no cursor: pass the next_cursor of an earlier page")
+    return int(cursor)
+
+
+def created(observers: Observers, chains: Iterable[Chain[Any]]) -> list[Event]:
+    """The events of chains that were started, without those that were found."""
+    if not observers.wants("created"):
+        return []
+    return [event_about("created", chain.record.first) for chain in chains if not chain.deduplicated]
+
+
+def cancelled(observers: Observers, answer: tuple[Chain[Any], bool]) -> list[Event]:
+    chain, changed = answer
+    return [event_about("cancelled", chain.record.last)] if changed and observers.wants("cancelled") else []
+
+
+def retried(observers: Observers, job: Job) -> list[Event]:
+    return [event_about("retried", job.record)] if observers.wants("retried") else []
+
+
+def hurried(observers: Observers, job: Job) -> list[Event]:
+    return [event_about("hurried", job.record)] if observers.wants("hurried") else []
+
+
+def deleted(observers: Observers, chain_ids: Iterable[str]) -> list[Event]:
+    return [event_about("deleted", chain_id=each) for each in chain_ids] if observers.wants("deleted") else []
+
+
+def no_trace() -> None:
+    return None

@@ -1,0 +1,111 @@
+"""What people name when they ask: chains, jobs, types and statuses, by object or by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from holdfast.core.clock import to_micros
+from holdfast.core.job import Chain, Job
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import Filter
+from holdfast.errors import WrongJobType
+from holdfast.registry.jobs import AnyJobType, JobType
+from holdfast.registry.options import check_text
+
+Names = str | AnyJobType | Iterable[str | AnyJobType]
+Statuses = str | Iterable[str]
+
+
+def chain_id(chain: Chain[Any] | Job | str) -> str:
+    """The id of a chain, from a chain, one of its jobs, or the id itself."""
+    match chain:
+        case str():
+            return _named("chain", chain)
+        case Job():
+            return chain.chain_id
+        case Chain():
+            return chain.id
+        case _:  # pyright: ignore[reportUnnecessaryComparison] - callers without a type checker
+            raise TypeError(f"a chain is given as a Chain, a Job of it, or its id, not as {type(chain).__name__}")
+
+
+def job_id(job: Job | str) -> str:
+    """The id of a job, from the job or the id itself."""
+    match job:
+        case str():
+            return _named("job", job)
+        case Job():
+            return job.id
+        case _:  # pyright: ignore[reportUnnecessaryComparison] - callers without a type checker
+            raise TypeError(f"a job is given as a Job or by its id, not as {type(job).__name__}")
+
+
+def _named(what: str, text: str) -> str:
+    """A name that somebody looks for. What no store could keep is a mistake, not a name of nothing."""
+    check_text(what, text)
+    return text
+
+
+def type_names(names: Names | None) -> tuple[str, ...]:
+    """Names of job types, from names or job types, one or several."""
+    if names is None:
+        return ()
+    if isinstance(names, str | JobType):
+        names = [names]
+    return tuple(_named("type", name) if isinstance(name, str) else name.name for name in names)
+
+
+class Target(NamedTuple):
+    """A chain to complete."""
+
+    chain_id: str
+    chain_type: str | None
+    """The type of its first job, where the caller knows it."""
+    wanted: str | None
+    """The type that its current job must have."""
+
+    @classmethod
+    def of(cls, chain: Chain[Any] | Job | str, type: str | AnyJobType | None) -> Target:
+        """What the caller named."""
+        (wanted,) = (None,) if type is None else type_names(type)
+        return cls(chain_id(chain), chain.type if isinstance(chain, Chain) else None, wanted)
+
+    def check(self, current: Record) -> None:
+        """WrongJobType if the chain's current job has another type than the caller named."""
+        if self.wanted is not None and current.type != self.wanted:
+            raise WrongJobType(self.chain_id, current.type, self.wanted)
+
+
+def wanted(
+    *,
+    status: Statuses | None = None,
+    type: Names | None = None,
+    chain: Chain[Any] | Job | str | None = None,
+    key: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> Filter:
+    """A listing's filter. Status "scheduled" means pending, and due later."""
+    statuses = () if status is None else (status,) if isinstance(status, str) else tuple(status)
+    scheduled = "scheduled" in statuses
+    if scheduled and len(statuses) > 1:
+        raise ValueError('status="scheduled" stands alone: list the others separately')
+    return Filter(
+        statuses=() if scheduled else tuple(_status(each) for each in statuses),
+        scheduled=scheduled or None,
+        types=type_names(type),
+        chain_id=None if chain is None else chain_id(chain),
+        key=None if key is None else _named("key", key),
+        since=None if since is None else to_micros(since),
+        until=None if until is None else to_micros(until),
+    )
+
+
+def _status(word: str) -> Status:
+    try:
+        return Status(word)
+    except ValueError:
+        words = ", ".join([*Status, "scheduled"])
+        raise ValueError(f"{word!r} is no status; the statuses are {words}") from None

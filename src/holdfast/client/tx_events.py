@@ -1,0 +1,276 @@
+"""The events of operations in the application's own transactions: delivered after the commit, never after a rollback.
+
+A driver with a commit hook delivers them from the hook. For a driver without one, the operation writes a mark in the
+same transaction, and the client holds the events. The client looks for the marks in the store at its next call, at the
+next wake-up, and when it is closed. A mark that is there proves the commit. A mark that is missing after the
+transaction has ended proves a rollback of the transaction, or of a savepoint in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+from holdfast.core.ids import new_id
+from holdfast.engine import procedures
+from holdfast.engine.events import Event
+from holdfast.engine.observers import Observers, Repetition, log
+from holdfast.engine.operations import FindMarks, Mark
+from holdfast.engine.procedures import Steps
+from holdfast.engine.store import AppTransaction, Store, SyncAppTransaction
+from holdfast.engine.wakeups import Hints
+
+R = TypeVar("R")
+
+Told = Callable[[Observers, R], list[Event]]
+"""The events that an answer stands for; none if the observers want none."""
+
+LIMIT: Final = 10_000
+"""Events that a client holds at most. The oldest are dropped, with a line in the log."""
+
+
+class _Held:
+    """The events of one transaction, by mark. Marks sort by age."""
+
+    def __init__(self, is_open: Callable[[], bool]) -> None:
+        self.is_open = is_open
+        self.events: dict[str, Sequence[Event]] = {}
+
+
+class _HeldEvents:
+    """Events of transactions without a commit hook. Any thread may use it."""
+
+    def __init__(self, store: Store, observers: Observers) -> None:
+        self._store = store
+        self._observers = observers
+        self._repetition = Repetition()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._subscribing = threading.Lock()
+        self._unsubscribe: Callable[[], None] | None = None
+        self._held: dict[int, _Held] = {}
+        """By the identity of the application's connection, which `is_open` keeps alive."""
+        self._count = 0
+        self._found: tuple[str, ...] = ()
+        """Marks that were found, and can be deleted."""
+
+    def _forget_parent(self) -> None:
+        """In a forked child: begin with no events, since those that are held belong to the parent process."""
+        if self._pid != os.getpid():
+            self._begin()
+
+    def _hold(self, events: Sequence[Event], tx: AppTransaction | SyncAppTransaction) -> Steps[None]:
+        """The steps to take inside the transaction."""
+        if tx.after_commit(lambda: self._observers.deliver(events)):
+            return
+        mark = new_id()
+        yield Mark(mark)
+        self._forget_parent()
+        self._add(tx, mark, events)
+        with self._subscribing:
+            if self._unsubscribe is None:
+                self._unsubscribe = self._store.wakeups.subscribe(self._receive)
+
+    def _look(self, *, ended: bool) -> Steps[None]:
+        """Look for the marks and deliver what is committed. With `ended`, only of transactions that have ended.
+
+        One look at a time. An error of the store is logged: it must not fail the call that came first.
+        """
+        self._forget_parent()
+        with self._lock:
+            # Asked before the look: a transaction that has ended by now and left no mark was rolled back.
+            over = {key for key, held in self._held.items() if not held.is_open()}
+            wanted = over if ended else {*self._held}
+            marks = {mark: key for key in wanted for mark in self._held[key].events}
+        if not marks:
+            return
+        try:
+            found: list[str] = yield FindMarks(tuple(marks), self._found)
+        except Exception as error:
+            if self._repetition.is_new(type(error)):
+                log.warning("looking for the events of committed transactions failed: %s", error)
+            return
+        self._found = tuple(found)
+        for events in self._removed(marks, {*found}, over):
+            self._observers.deliver(events)
+
+    def _removed(self, marks: dict[str, int], found: set[str], over: set[int]) -> list[Sequence[Event]]:
+        """Forget the marks that were found and those that never will be. Returns the events of the former, in order."""
+        committed: list[Sequence[Event]] = []
+        with self._lock:
+            for mark, key in sorted(marks.items()):
+                held = self._held.get(key)
+                if held is None or (mark not in found and key not in over):
+                    continue
+                events = held.events.pop(mark, ())  # a mark that is not there was dropped meanwhile
+                self._count -= len(events)
+                if mark in found:
+                    committed.append(events)
+                if not held.events:
+                    del self._held[key]
+        return committed
+
+    def _add(self, tx: AppTransaction | SyncAppTransaction, mark: str, events: Sequence[Event]) -> None:
+        dropped = 0
+        with self._lock:
+            self._held.setdefault(id(tx.native), _Held(tx.is_open)).events[mark] = events
+            self._count += len(events)
+            while self._count > LIMIT and (oldest := self._oldest()) is not None:
+                held, mark = oldest
+                dropped += len(held.events[mark])
+                self._count -= len(held.events.pop(mark))
+        if dropped:
+            log.warning("%d events of transactions whose end is not known were dropped, the oldest first", dropped)
+
+    def _oldest(self) -> tuple[_Held, str] | None:
+        """The oldest mark, unless it is the only one."""
+        oldest = sorted((min(held.events), key) for key, held in self._held.items() if held.events)
+        if not oldest or (len(oldest) == 1 and len(self._held[oldest[0][1]].events) == 1):
+            return None
+        mark, key = oldest[0]
+        return self._held[key], mark
+
+    def _receive(self, hints: Hints) -> None:
+        """Look soon, in the right place: called by any thread with every wake-up."""
+        raise NotImplementedError
+
+    def _stop_hearing(self) -> None:
+        with self._subscribing:
+            unsubscribe, self._unsubscribe = self._unsubscribe, None
+        if unsubscribe is not None:
+            unsubscribe()
+
+
+class TxEvents(_HeldEvents):
+    """Runs the calls of a client and delivers their events, on the event loop."""
+
+    _loop: asyncio.AbstractEventLoop | None = None
+    _looking: asyncio.Lock
+    _task: asyncio.Task[None] | None = None
+    _again = False
+
+    async def run(self, call: Steps[R], tx: Any, reported: Told[R] | None = None) -> R:
+        """Run a call on the store or in the application's transaction. Deliver its events once it is committed."""
+        if self._held:
+            await self.look(ended=tx is not None)
+        if tx is None:
+            answer = await procedures.run(self._store.perform, call)
+            if reported is not None:
+                self._observers.deliver(reported(self._observers, answer))
+            return answer
+        joined = self._store.join(tx)
+        answer = await procedures.run(joined.perform, call)
+        if reported is not None:
+            await self.hold(reported(self._observers, answer), joined)
+        return answer
+
+    async def look(self, *, ended: bool = False) -> None:
+        """Deliver the events of transactions that have committed meanwhile."""
+        if self._held:
+            self._attach()
+            async with self._looking:
+                await procedures.run(self._store.perform, self._look(ended=ended))
+
+    async def hold(self, events: Sequence[Event], tx: AppTransaction) -> None:
+        """Deliver these events after the commit of this transaction."""
+        if events:
+            self._attach()
+            await procedures.run(tx.perform, self._hold(events, tx))
+
+    async def close(self) -> None:
+        """Deliver what is known to be committed. The rest is not delivered."""
+        self._stop_hearing()
+        await self.look()
+
+    def _receive(self, hints: Hints) -> None:
+        loop = self._loop
+        if self._held and loop is not None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._look_soon)
+
+    def _attach(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self._looking, self._task = loop, asyncio.Lock(), None
+
+    def _look_soon(self) -> None:
+        if self._task is not None:
+            self._again = True
+            return
+        self._task = asyncio.get_running_loop().create_task(self._look_in_background())
+
+    async def _look_in_background(self) -> None:
+        try:
+            self._again = True
+            while self._again:
+                self._again = False
+                await self.look()
+        finally:
+            self._task = None
+
+
+class SyncTxEvents(_HeldEvents):
+    """The same for blocking code: in the thread of a call, or in a thread of its own after a wake-up."""
+
+    def _begin(self) -> None:
+        super()._begin()
+        # An observer may call the client.
+        self._looking = threading.RLock()
+        self._thread: threading.Thread | None = None
+        self._again = False
+
+    def run(self, call: Steps[R], tx: Any, reported: Told[R] | None = None) -> R:
+        if self._held:
+            self.look(ended=tx is not None)
+        if tx is None:
+            answer = procedures.run_sync(self._store.perform_sync, call)
+            if reported is not None:
+                self._observers.deliver(reported(self._observers, answer))
+            return answer
+        joined = self._store.join_sync(tx)
+        answer = procedures.run_sync(joined.perform, call)
+        if reported is not None:
+            self.hold(reported(self._observers, answer), joined)
+        return answer
+
+    def look(self, *, ended: bool = False) -> None:
+        if self._held:
+            with self._looking:
+                procedures.run_sync(self._store.perform_sync, self._look(ended=ended))
+
+    def hold(self, events: Sequence[Event], tx: SyncAppTransaction) -> None:
+        if events:
+            procedures.run_sync(tx.perform, self._hold(events, tx))
+
+    def close(self) -> None:
+        self._stop_hearing()
+        with self._lock:  # it is started under this lock
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+        self.look()
+
+    def _receive(self, hints: Hints) -> None:
+        if not self._held:
+            return
+        with self._lock:
+            self._again = True
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._look_in_background, name="holdfast-tx-events", daemon=True)
+                self._thread.start()
+
+    def _look_in_background(self) -> None:
+        while True:
+            with self._lock:
+                if not self._again:
+                    self._thread = None
+                    return
+                self._again = False
+            self.look()

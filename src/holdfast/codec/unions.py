@@ -1,0 +1,67 @@
+"""Unions whose members look alike in JSON, such as `str | UUID` or two dataclasses."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from holdfast.codec.annotations import members, name_of
+from holdfast.codec.codec import ENCODER, Misfit, TypeCodec, plain
+from holdfast.codec.payload import DEFAULT_LIMIT, difference
+from holdfast.errors import PayloadRefused
+
+
+class ChoiceCodec:
+    """The codec of a union that the text alone does not always tell apart.
+
+    A value is written as it is where reading it, by the first member that loses nothing of it, gives it back.
+    Otherwise it is written under the name of its member, as `{"$UUID": "..."}`. So every value comes back exactly,
+    and the usual ones look as one would write them by hand.
+    """
+
+    def __init__(self, annotation: Any, *, limit: int = DEFAULT_LIMIT) -> None:
+        self.annotation = annotation
+        self._members = {f"${name_of(member)}": TypeCodec(member, limit=limit) for member in members(annotation)}
+        if len(self._members) < len(members(annotation)):
+            raise TypeError(f"{name_of(annotation)} has two members of one name")
+
+    def encode(self, value: Any, /) -> bytes:
+        refusals: list[PayloadRefused] = []
+        for tag, codec in self._members.items():
+            try:
+                payload = codec.encode(value)
+            except PayloadRefused as refusal:
+                refusals.append(refusal)
+                continue
+            if self._gives_back(payload, value):
+                return payload
+            tagged = ENCODER.encode({tag: msgspec.Raw(payload)})
+            if self._gives_back(tagged, value):
+                return tagged
+        for reason in refusals:
+            if not isinstance(reason, Misfit):
+                raise reason
+        raise Misfit(f"expected {name_of(self.annotation)}, got {type(value).__name__}")
+
+    def decode(self, payload: bytes, /) -> Any:
+        found = plain(payload)
+        if isinstance(found, dict) and len(wrapped := cast("dict[str, Any]", found)) == 1:
+            ((tag, inner),) = wrapped.items()
+            if tag in self._members:
+                return self._members[tag].decode(ENCODER.encode(inner))
+        for codec in self._members.values():
+            try:
+                value = codec.decode(payload)
+            except Misfit:
+                continue
+            if plain(ENCODER.encode(value)) == found:
+                return value
+        raise Misfit(f"does not fit {name_of(self.annotation)}")
+
+    def _gives_back(self, payload: bytes, value: Any) -> bool:
+        try:
+            back = self.decode(payload)
+        except PayloadRefused:
+            return False
+        return isinstance(value, type(back)) and difference(value, back, sequences=False) is None

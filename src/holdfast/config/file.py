@@ -1,0 +1,87 @@
+"""Reads `holdfast.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from holdfast.config.line_numbers import lines_of
+from holdfast.config.listen_address import parse_listen
+from holdfast.config.retry_policies import read_retries
+from holdfast.config.settings import FILE, Settings
+from holdfast.config.table import ENVIRONMENT, ConfigError, Source, Table
+from holdfast.config.wakeups import brings_its_own, named_in
+from holdfast.config.work_kinds import read_kinds
+from holdfast.config.worker_groups import read_groups
+from holdfast.supervisor import Logging
+
+LEVELS = ("debug", "info", "warning", "error")
+
+
+def read_settings(path: Path | None = None, environment: Mapping[str, str] = ENVIRONMENT) -> Settings:
+    """The file at `path`, which must exist; without a path, `holdfast.toml` of the working directory if it is there.
+
+    Unknown keys, wrong types and impossible values raise ConfigError, which names the file, the line and the key.
+    """
+    if path is None:
+        path = Path(FILE)
+        if not path.exists():
+            return Settings()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError(path, f"cannot be read: {reason}") from None
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(path, str(error)) from None
+    return _read(Table(Source(path, lines_of(text), environment), (), document))
+
+
+def _read(top: Table) -> Settings:
+    store, app = top.text("store"), top.text("app")
+    retries = read_retries(top.table("retry"))
+    settings = Settings(
+        source=top.source,
+        store=store,
+        wakeups=_read_wakeups(top, store),
+        app=app,
+        groups=read_groups(top.table("workers"), retries),
+        retries=retries,
+        work_kinds=read_kinds(top.table("work_kinds"), retries),
+        logging=_read_logging(top.table("logging")),
+        listen=_read_listen(top.table("health")),
+    )
+    top.finish()
+    return settings
+
+
+def _read_wakeups(top: Table, store: str | None) -> str | None:
+    """The wake-ups, which may stand alone: the store is then named elsewhere, by a secret in the environment say."""
+    wakeups = top.text("wakeups")
+    if wakeups is not None and store is not None:
+        if brings_its_own(store):
+            raise top.error("wakeups", f"is for a SQL store; one of {store.partition(':')[0]}:// brings its own")
+        if named_in(store):
+            raise top.error("wakeups", "is said twice: by the store's address, too")
+    return wakeups
+
+
+def _read_logging(table: Table) -> Logging:
+    level = table.choice("level", LEVELS, default="info")
+    as_json = table.choice("format", ("text", "json"), default="text") == "json"
+    table.finish()
+    return Logging(level=level, json=as_json)
+
+
+def _read_listen(table: Table) -> tuple[str, int] | None:
+    text = table.text("listen")
+    table.finish()
+    if text is None:
+        return None
+    try:
+        return parse_listen(text)
+    except ValueError as error:
+        raise table.error("listen", str(error)) from None

@@ -1,0 +1,43 @@
+"""SIGTERM and SIGHUP end the demo as Ctrl-C does: its workers and its folder go with it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FrameType
+
+SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Ending:
+    """Remembers the signal that came.
+
+    It raises nothing where the signal strikes, which may be between the start of a process and the note of it: the
+    story asks, wherever it waits.
+    """
+
+    def __init__(self) -> None:
+        self._came: int | None = None
+
+    def check(self) -> None:
+        """SystemExit if a signal came, with the exit code that a shell would give it."""
+        if self._came is not None:
+            raise SystemExit(128 + self._came)
+
+    def receive(self, number: int, frame: FrameType | None) -> None:
+        self._came = self._came or number
+
+
+@contextmanager
+def ending() -> Generator[Ending]:
+    """Listen for the signals while the body runs. They can be heard in the main thread only."""
+    received = Ending()
+    numbers = SIGNALS if threading.current_thread() is threading.main_thread() else ()
+    before = {number: signal.signal(number, received.receive) for number in numbers}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,143 @@
+"""The story: what is done to the shop, in order, and what is seen."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import quote
+
+from rich.console import Console
+
+from holdfast import Chain, Job, Status, SyncClient
+from holdfast.demo.jobs import BIG, approve, is_declined_at_first, jobs
+from holdfast.demo.ledger import SCHEMA, open_shop
+from holdfast.demo.os_signals import Ending, ending
+from holdfast.demo.shop import Started, amount, approve_order, place_orders
+from holdfast.demo.terminal import Frame, Stage
+from holdfast.demo.verdict import Verdict, judge
+from holdfast.demo.workers import WorkerProcess
+
+PATIENCE = 60.0
+"""Seconds that any one step may take. It takes a few."""
+BETWEEN_FRAMES = 0.1
+
+
+class DemoFailed(Exception):
+    """The story came to a halt."""
+
+
+def run_demo(console: Console, *, customers: int = 20, quiet: bool = False) -> Verdict:
+    """Play it on a throwaway SQLite file. The verdict says whether all of it came out right."""
+    with ending() as end, tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder, ExitStack() as closing:
+        stage = closing.enter_context(Stage(console, quiet=quiet))
+        story = Story(Path(folder), stage, end)
+        closing.callback(story.close)
+        try:
+            return story.play(customers=customers)
+        except DemoFailed as failure:
+            return Verdict(wrong=[str(failure)])
+
+
+class Story:
+    """One run: the store, the shop in the same file, and the worker processes."""
+
+    def __init__(self, folder: Path, stage: Stage, end: Ending) -> None:
+        self._folder = folder
+        self._stage = stage
+        self._end = end
+        self._address = f"sqlite:///{quote(str(folder / 'shop.db'))}"
+        self._client = SyncClient(self._address, jobs)
+        self._client.open()
+        self._shop = open_shop(folder / "shop.db")
+        self._shop.executescript(SCHEMA)
+        self._started = Started([], [])
+        self._workers: list[WorkerProcess] = []
+
+    def play(self, *, customers: int) -> Verdict:
+        """Everything that happens, from the first worker to the verdict."""
+        stage = self._stage
+        keeper, victim = self._hire("worker-1"), self._hire("worker-2")
+        stage.say("two worker processes on one SQLite file")
+        self._started = place_orders(self._client, self._shop, customers=customers)
+        orders, bills = len(self._started.orders), len(self._started.bills)
+        stage.say(f"{orders} orders, and {bills} bills that wait for them: one transaction")
+
+        declined = next(order for order in range(orders) if is_declined_at_first(order))
+        self._watch(lambda _: self._has_failed_once(self._started.orders[declined]))
+        stage.say(f"the card of order {declined} is declined: its job will run again by itself", "yellow")
+
+        self._watch(lambda frame: frame.share > 0.3 and frame.holds(victim) >= 3)
+        victim.kill()
+        held = self._held_by(victim)
+        stage.say(f"kill -9 {victim.pid}: {victim.name} dies in the middle of {len(held)} jobs", "bold red")
+        killed_at = stage.elapsed
+        self._watch(lambda _: all(self._is_taken_back(job) for job in held))
+        waited = stage.elapsed - killed_at
+        stage.say(f"its leases ran out: {keeper.name} took back all {len(held)} jobs after {waited:.1f} s", "green")
+        self._hire("worker-3")
+        stage.say("a replacement starts: worker-3")
+
+        waiting = [chain for order, chain in enumerate(self._started.orders) if amount(order) >= BIG]
+        self._watch(lambda frame: frame.share > 0.7 and all(self._waits_for_approval(chain) for chain in waiting))
+        approved = sum(approve_order(self._client, chain) for chain in waiting)
+        stage.say(f"a person approves {approved} big orders from outside: they go on", "magenta")
+
+        self._watch(lambda frame: frame.done == frame.total)
+        stage.say("every chain is completed: the workers are told to stop")
+        for worker in self._workers:
+            worker.stop()
+        verdict = judge(self._client, self._shop, self._started, held=held)
+        verdict.seconds = stage.elapsed
+        return verdict
+
+    def close(self) -> None:
+        """End what still runs, and let go of the file."""
+        for worker in self._workers:
+            worker.stop()
+        self._shop.close()
+        self._client.close()
+
+    def _hire(self, name: str) -> WorkerProcess:
+        worker = WorkerProcess(name, self._address, self._folder)
+        self._workers.append(worker)
+        return worker
+
+    def _watch(self, until: Callable[[Frame], bool]) -> None:
+        """Show what happens until this is true."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            self._end.check()
+            frame = self._look()
+            self._stage.show(frame)
+            if until(frame):
+                return
+            for worker in self._workers:
+                if worker.died:
+                    raise DemoFailed(f"{worker.name} ended by itself; its log says:\n{worker.log.read_text()[-2000:]}")
+            if time.monotonic() > deadline:
+                raise DemoFailed(f"nothing more happened for {PATIENCE:.0f} s")
+            time.sleep(BETWEEN_FRAMES)
+
+    def _look(self) -> Frame:
+        running = self._client.list_jobs(status="running", limit=100).items
+        return Frame(self._client.stats(), len(self._started.ids), self._workers, [job.worker for job in running])
+
+    def _held_by(self, worker: WorkerProcess) -> list[Job]:
+        return [job for job in self._client.list_jobs(status="running", limit=100).items if job.worker == worker.name]
+
+    def _has_failed_once(self, chain: Chain[int]) -> bool:
+        """Whether an attempt of a chain's first job, which has the chain's id, raised."""
+        report = self._client.report(chain.id)
+        return report is not None and any(attempt.outcome == "failed" for attempt in report.attempts)
+
+    def _is_taken_back(self, job: Job) -> bool:
+        """Whether the dead worker's attempt is over: the job waits for the next one, or has it already."""
+        now = self._client.get_job(job)
+        return now is not None and (now.attempt > job.attempt or now.status is not Status.RUNNING)
+
+    def _waits_for_approval(self, chain: Chain[int]) -> bool:
+        now = self._client.get(chain)
+        return now is not None and now.job.type == approve.name and now.status is Status.PENDING

@@ -1,0 +1,55 @@
+"""Events: what happened, for observers in this process and for whoever follows a store live.
+
+Of jobs: created, unblocked, claimed, started, renewed, progressed, completed, continued, retrying (an attempt failed,
+another will follow), mismatched (the worker could not read the input, another worker may), rescheduled, released,
+failed, cancelled, reaped (taken back from a worker that stopped renewing), lost (this worker's claim no longer holds),
+retried (by an operator), hurried, deleted.
+Of processes, by their supervisor: scaled, process_started, process_ready, process_draining, process_ended,
+process_died, reloaded.
+Of workers: worker_started, worker_stopping, worker_stopped, woken, store_error.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from holdfast.core.clock import to_datetime
+from holdfast.core.failure import ErrorText
+from holdfast.engine.operations import EventRow
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One thing that happened, told after it was committed. Payloads are never part of it.
+
+    `duration` is in seconds: of the attempt where it ended, of the operation where a store failed.
+    `waited` is how long a claimed job had been due.
+    """
+
+    kind: str
+    at: datetime | None = None
+    job_id: str | None = None
+    chain_id: str | None = None
+    type: str | None = None
+    attempt: int | None = None
+    worker: str | None = None
+    duration: float | None = None
+    waited: float | None = None
+    error: ErrorText | None = None
+    detail: str | None = None
+    trace: str | None = None
+    key: str | None = None
+
+
+def from_row(row: EventRow) -> Event:
+    """An event that a store recorded."""
+    return Event(
+        row.kind,
+        at=to_datetime(row.at),
+        job_id=row.job_id,
+        chain_id=row.chain_id,
+        type=row.type,
+        attempt=row.attempt,
+        worker=row.worker,
+    )

@@ -1,0 +1,22 @@
+"""What is wrong with a store, if anything."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, NamedTuple
+
+from holdfast.engine.operations.operation import Operation
+
+
+class Finding(NamedTuple):
+    """One line of `holdfast doctor`."""
+
+    level: Literal["ok", "warning", "error"]
+    subject: str
+    detail: str
+
+
+class Examine(Operation[list[Finding]], frozen=True):
+    """Look for what is wrong with the store."""
+
+    verb: ClassVar = "examine"
+    writes: ClassVar = False

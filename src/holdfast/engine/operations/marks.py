@@ -1,0 +1,32 @@
+"""Verbs that show whether a transaction of the application committed.
+
+Only stores that join such transactions have them.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from holdfast.engine.operations.operation import Operation
+
+
+class Mark(Operation[None], frozen=True):
+    """Write a mark in a transaction: the mark exists after the commit, and not after a rollback.
+
+    The rollback of a savepoint removes the marks that were written after the savepoint.
+    """
+
+    verb: ClassVar = "mark"
+    id: str
+
+
+class FindMarks(Operation[list[str]], frozen=True):
+    """The marks among `ids` that are committed. Old marks may be deleted.
+
+    `forget` lists marks that the caller found before and does not need any more: the store may delete them.
+    """
+
+    verb: ClassVar = "find_marks"
+    writes: ClassVar = False
+    ids: tuple[str, ...]
+    forget: tuple[str, ...] = ()

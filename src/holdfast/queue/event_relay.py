@@ -1,0 +1,103 @@
+"""From the engine's events to the queue's: what happened here, under the queue's words and ids."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+from holdfast.core.lifecycle import Settlement, has_attempts_left
+from holdfast.core.record import Record, Status
+from holdfast.engine.events import Event
+from holdfast.errors import AttemptsExhausted, HoldfastError, JobFailed
+from holdfast.queue.listeners import Listeners
+from holdfast.queue.queue_type import QueueType
+
+EVENTS = (
+    "started", "stopped", "enqueued", "completed", "failed", "failing", "requeued", "cancelled", "stalled", "error",
+)  # fmt: skip
+
+
+class Relay:
+    """An observer that tells a queue's listeners. Events of other types pass it by."""
+
+    def __init__(self, type: QueueType, listeners: Listeners) -> None:
+        self._type = type
+        self._listeners = listeners
+        self._concluded: dict[str, tuple[Record, Settlement]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
+
+    def wants(self, kind: str) -> bool:
+        """False for `created` while no listener takes `enqueued`."""
+        return kind != "created" or self._listeners.wants("enqueued")
+
+    def attach(self) -> None:
+        """Call listeners on this thread's event loop, wherever an event comes from."""
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+
+    def expect(self, record: Record, settlement: Settlement) -> None:
+        """What is about to be written: events hold no results, so it is kept until one says that it was."""
+        self._concluded[record.id] = (record, settlement)
+
+    def forget(self) -> None:
+        """Nothing that is expected will be heard of any more."""
+        self._concluded.clear()
+
+    def __call__(self, event: Event) -> None:
+        if event.type not in (None, self._type.name):
+            return
+        if self._loop is None or threading.get_ident() == self._thread:
+            self._emit(event)
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._emit, event)
+        except RuntimeError:  # the loop is closed, and the queue ended with it
+            return
+
+    def _emit(self, event: Event) -> None:
+        emit = self._listeners.emit
+        match event.kind:
+            case "created":
+                emit("enqueued", event.key)
+            case "completed":
+                self._completed(event)
+            case "failed":
+                emit("failed", event.key, self._failure(event))
+            case "retrying":
+                emit("failing", event.key, event.error, event.attempt)
+            case "released" | "rescheduled" | "mismatched":
+                emit("requeued", event.key)
+            case "cancelled":
+                emit("cancelled", event.key)
+            case "reaped":
+                emit("stalled", event.key)
+            case "lost" if event.job_id is not None:
+                self._concluded.pop(event.job_id, None)
+            case "store_error":
+                emit("error", HoldfastError(event.detail or "the store failed"))
+            case _:
+                pass
+
+    def _completed(self, event: Event) -> None:
+        result: Any = None
+        concluded = self._concluded.pop(event.job_id or "", None)
+        if concluded is not None and self._listeners.wants("completed"):
+            output = concluded[1].output
+            try:
+                result = None if output is None else self._type.decode_output(output)
+            except Exception as error:
+                self._listeners.emit("error", error)
+        self._listeners.emit("completed", event.key, result)
+
+    def _failure(self, event: Event) -> JobFailed:
+        concluded = self._concluded.pop(event.job_id or "", None)
+        # Without a conclusion it was taken back from a worker, which ends a job only when its attempts are used up.
+        early = concluded is not None and concluded[1].status is Status.FAILED and _spares_attempts(*concluded)
+        return (JobFailed if early else AttemptsExhausted)(event.key or "", event.error)
+
+
+def _spares_attempts(record: Record, settlement: Settlement) -> bool:
+    """Whether the job failed before its attempts were used up. A mismatch uses none."""
+    return settlement.outcome == "mismatched" or has_attempts_left(record)

@@ -1,0 +1,199 @@
+"""What the queues' methods do, written once: steps that Queue awaits and SyncQueue blocks on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from time import monotonic
+from typing import Any
+
+from msgspec.structs import replace
+
+from holdfast.client.new_jobs import new_chain
+from holdfast.client.waiting import Waiting, Watcher
+from holdfast.core.clock import Micros, duration, to_datetime
+from holdfast.core.failure import read_error
+from holdfast.core.failure import write as write_error
+from holdfast.core.ids import new_token
+from holdfast.core.lifecycle import NewJob, has_attempts_left
+from holdfast.core.record import ChainRecord, Record, Status
+from holdfast.core.retry import Seconds, seconds
+from holdfast.engine.events import Event
+from holdfast.engine.observers import Observers, event_about
+from holdfast.engine.operations import Cancel, Filter, GetHistory, Keep, ListChains, Start, Started
+from holdfast.engine.procedures import Steps
+from holdfast.errors import AttemptsExhausted, ChainNotFound, JobCancelled, JobFailed, JobNotFound, WaitTimeout
+from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating, state_of
+from holdfast.queue.options import ENQUEUE_KEYWORDS, EnqueueKeywords
+from holdfast.queue.queue_type import QueueType
+from holdfast.registry.job_type import Bound
+from holdfast.registry.options import StartOptions, check_duration, check_text, refuse_unknown
+
+Answer = Queued | Duplicate | Completed[Any]
+
+
+class QueueCalls:
+    """Builds the steps of each call and turns answers into the queue's words."""
+
+    def __init__(self, type: QueueType, observers: Observers, trace: Callable[[], str | None]) -> None:
+        self._type = type
+        self._observers = observers
+        self._trace = trace
+
+    def new_jobs(self, items: Iterable[tuple[str, Any]], options: EnqueueKeywords) -> list[NewJob]:
+        """The jobs to create under these ids, unless they are there."""
+        if unknown := options.keys() - ENQUEUE_KEYWORDS:
+            refuse_unknown("enqueue", sorted(unknown), known=ENQUEUE_KEYWORDS)
+        result_ttl = options.get("result_ttl")
+        check_duration("result_ttl", result_ttl)
+        terms = StartOptions(
+            delay=options.get("delay"), priority=options.get("priority"), max_attempts=options.get("max_attempts")
+        )
+        keep = None if result_ttl is None else duration(seconds(result_ttl))
+        return [self._new_job(id, payload, terms, keep=keep) for id, payload in items]
+
+    def enqueue(self, jobs: Sequence[NewJob]) -> Steps[list[Started]]:
+        started: list[Started] = yield Start(tuple(jobs))
+        return started
+
+    def answers(self, started: Sequence[Started]) -> list[Answer]:
+        """What a queue answers for jobs that were started or found."""
+        return [self._answer(each) for each in started]
+
+    def enqueue_and_wait(self, job: NewJob, watcher: Watcher, timeout: float | None) -> Waiting:
+        """Enqueue under the watcher's eyes and wait for the end: the result, or the error that tells of it."""
+        begun = monotonic()
+        ((chain, found),) = started = yield Start((job,))
+        self._observers.deliver(created(self._observers, started))
+        if not chain.last.status.finished:
+            if found:
+                watcher.follow(chain.first.id)
+            left = None if timeout is None else timeout - (monotonic() - begun)
+            try:
+                chain = yield from watcher.finished(left, look=found)
+            except WaitTimeout:
+                raise WaitTimeout(job.key or job.id, timeout or 0, subject="job") from None
+            except ChainNotFound:
+                raise JobNotFound(job.key or job.id) from None
+        return self._outcome(chain.last)
+
+    def cancel(self, id: str) -> Steps[Cancelling]:
+        """Of any number of callers that cancel one job exactly one gets "cancelled"."""
+        chain = yield from self._newest(id)
+        if chain is None or chain.last.status is Status.CANCELLED:
+            return "not_found"
+        # It is stored with the job and names this call, so that of several callers each knows whether it was the one.
+        reason = write_error("Cancelled", "cancelled by a client", f"by call {new_token()}")
+        if not chain.last.status.finished:
+            try:
+                (chain,) = yield Cancel((chain.first.id,), reason, spare_running=True)
+            except ChainNotFound:
+                return "not_found"
+        match chain.last.status:
+            case Status.CANCELLED if chain.last.error == reason:
+                self._observers.emit("cancelled", chain.last)
+                return "cancelled"
+            case Status.CANCELLED:
+                return "not_found"
+            case Status.RUNNING:
+                return "processing"
+            case _:
+                return "completed"
+
+    def result(self, id: str) -> Steps[Any]:
+        chain = yield from self._newest(id)
+        return None if chain is None else self._result(chain.last)
+
+    def status(self, id: str) -> Steps[JobStatus[Any] | None]:
+        chain = yield from self._newest(id)
+        if chain is None or (state := state_of(chain.last)) is None:
+            return None
+        job = chain.last
+        changed = yield from self._changed(job)
+        return JobStatus(
+            id,
+            state,
+            attempts=job.attempt,
+            max_attempts=job.max_attempts or None,
+            created_at=to_datetime(job.created_at),
+            changed_at=to_datetime(changed),
+            result=self._result(job),
+            error=read_error(job.error),
+        )
+
+    def update_result_ttl(self, id: str, result_ttl: Seconds) -> Steps[Updating]:
+        if result_ttl is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise TypeError("result_ttl must be seconds or a timedelta, not None")
+        check_duration("result_ttl", result_ttl)
+        chain = yield from self._newest(id)
+        if chain is None or chain.last.status is Status.CANCELLED:
+            return "not_found"
+        if chain.last.status is Status.COMPLETED and chain.last.output is None:
+            return "missing_payload"
+        (kept,) = yield Keep((chain.first.id,), duration(seconds(result_ttl)))
+        if kept is None:
+            return "not_found"
+        return "updated" if kept else "not_terminal"
+
+    def _new_job(self, id: str, payload: Any, terms: StartOptions, *, keep: Micros | None) -> NewJob:
+        _check_id(id)
+        bound: Bound[Any] = Bound(self._type, self._type.encode_payload(payload, id), replace(terms, key=id))
+        job = replace(new_chain(bound, self._trace()), dedup="successful")
+        return job if keep is None else replace(job, keep=keep)
+
+    def _newest(self, id: str) -> Steps[ChainRecord | None]:
+        _check_id(id)
+        chains: list[ChainRecord] = yield ListChains(Filter(types=(self._type.name,), key=id, kept=True), 1)
+        return chains[0] if chains else None
+
+    def _changed(self, job: Record) -> Steps[Micros]:
+        """When the job entered its state. One that waits again after an attempt has it in its history only."""
+        if job.finished_at is not None:
+            return job.finished_at
+        if job.started_at is None:
+            return job.created_at
+        if job.status is Status.RUNNING:
+            return job.started_at
+        history = yield GetHistory(job.id)
+        return history[1][-1].ended_at if history and history[1] else job.started_at
+
+    def _result(self, job: Record) -> Any:
+        if job.status is not Status.COMPLETED or job.output is None:
+            return None
+        return self._type.decode_output(job.output)
+
+    def _answer(self, started: Started) -> Answer:
+        job = started.chain.last
+        if not started.deduplicated:
+            return Queued()
+        if job.status is Status.COMPLETED:
+            return Completed(self._result(job))
+        return Duplicate(state_of(job) or "queued")
+
+    def _outcome(self, job: Record) -> Any:
+        id = job.key or job.id
+        match job.status:
+            case Status.COMPLETED:
+                return self._result(job)
+            case Status.CANCELLED:
+                raise JobCancelled(id, read_error(job.error))
+            case _:
+                raise failure(job)
+
+
+def created(observers: Observers, started: Sequence[Started]) -> list[Event]:
+    """The events of jobs that were really enqueued."""
+    if not observers.wants("created"):
+        return []
+    return [event_about("created", chain.first) for chain, found in started if not found]
+
+
+def failure(job: Record) -> JobFailed:
+    """The error that tells of a job which failed for good."""
+    kind = JobFailed if has_attempts_left(job) else AttemptsExhausted
+    return kind(job.key or job.id, read_error(job.error))
+
+
+def _check_id(id: str) -> None:
+    if id is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise TypeError("id must be a str, not None")
+    check_text("id", id)

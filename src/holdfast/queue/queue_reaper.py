@@ -1,0 +1,174 @@
+"""The reaper: takes back jobs of named queues whose workers fell silent, for fleets that want one of its own.
+
+Every consumer does the same for its own queue. A reaper helps where no consumer may be alive to do it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from holdfast.core.defaults import REAPER_INTERVAL, REAPER_LEASE
+from holdfast.core.failure import read_error
+from holdfast.core.ids import new_token
+from holdfast.core.record import Status
+from holdfast.core.retry import Seconds, seconds
+from holdfast.engine import procedures
+from holdfast.engine.events import Event
+from holdfast.engine.observers import Observer, Observers
+from holdfast.engine.operations import GetStats, Reap, Reaped
+from holdfast.engine.store import Store
+from holdfast.engine.wakeups import Alarm, Hints
+from holdfast.errors import HoldfastError
+from holdfast.queue.codecs import content_id
+from holdfast.queue.leadership import Leadership
+from holdfast.queue.listeners import Callback, Listeners
+from holdfast.queue.queue import Queue
+from holdfast.queue.queue_type import PREFIX, type_name
+from holdfast.registry.options import check_duration
+from holdfast.stores.address import open_store
+from holdfast.worker.held_claims import ticks
+
+BATCH = 100
+LOOK_FOR_QUEUES_EVERY = 10.0
+
+EVENTS = ("stalled", "leadership_acquired", "leadership_lost", "error")
+
+
+class Reaper:
+    """Watches some queues of a store, or all of them. Of several for the same queues one leads, the others stand by.
+
+    A job is taken back when its visibility timeout passed without a renewal; that counts as an attempt. Taking back is
+    one atomic step, so a reaper that was asleep and thinks it leads can do no harm.
+    """
+
+    def __init__(
+        self,
+        store: str | Store,
+        *,
+        queues: Iterable[str | Queue[Any, Any]] | None = None,
+        lease: Seconds = REAPER_LEASE,
+        interval: Seconds = REAPER_INTERVAL,
+        reaper_id: str | None = None,
+        observers: Iterable[Observer | Callable[[Event], None]] = (),
+    ) -> None:
+        """`lease` is how long a leader may be silent before another takes over, `interval` the time between looks."""
+        check_duration("lease", lease)
+        check_duration("interval", interval)
+        self.id = reaper_id or f"{socket.gethostname()}-{os.getpid()}-{new_token()[:6]}"
+        names = None if queues is None else sorted(each if isinstance(each, str) else each.name for each in queues)
+        office = "reaper" if names is None else f"reaper:{content_id(names)}"
+        self._store = open_store(store)
+        self._owns_store = isinstance(store, str)
+        self._types = None if names is None else tuple(map(type_name, names))
+        self._found: tuple[str, ...] = ()
+        self._looked = float("-inf")
+        self._lease = seconds(lease)
+        self._interval = seconds(interval)
+        self._leadership = Leadership(office, self.id, lease=self._lease)
+        self._listeners = Listeners(EVENTS)
+        self._observers = Observers(observers)
+        self._alarm = Alarm()
+        self._stopping = False
+        self._leads = False
+        self._background: asyncio.Task[None] | None = None
+
+    @property
+    def is_leader(self) -> bool:
+        return self._leads and self._leadership.held
+
+    def on(self, event: str, callback: Callback) -> Callable[[], None]:
+        """Have `callback` called: stalled(id, queue), leadership_acquired, leadership_lost, error(exception)."""
+        return self._listeners.on(event, callback)
+
+    async def run(self) -> None:
+        """Watch until cancelled or stopped; then leave the lead to another at once."""
+        await self._store.open()
+        await self._watch()
+
+    async def __aenter__(self) -> Self:
+        await self._store.open()
+        self._background = asyncio.create_task(self._watch(), name=f"holdfast-reaper-{self.id}")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        assert self._background is not None
+        await self._background
+
+    def stop(self) -> None:
+        """End `run`, soon. It can be run again."""
+        self._stopping = True
+        self._alarm.ring()
+
+    async def _watch(self) -> None:
+        unsubscribe = self._store.wakeups.subscribe(self._receive)
+        try:
+            while not self._stopping:
+                try:
+                    await self._look()
+                except HoldfastError as error:
+                    self._observers.emit("store_error", worker=self.id, detail=f"reaping: {error}")
+                    self._listeners.emit("error", error)
+                self._lead(self._leadership.held)
+                await self._alarm.wait(self._interval if self._leads else min(self._lease / 3, self._interval * 5))
+        finally:
+            unsubscribe()
+            self._stopping = False
+            with suppress(HoldfastError):  # the lease runs out by itself
+                await procedures.run(self._store.perform, self._leadership.resign())
+            self._lead(False)
+            if self._owns_store:
+                await self._store.close()
+
+    async def _look(self) -> None:
+        leadership = self._leadership
+        if not leadership.held:
+            self._lead(False)
+            await procedures.run(self._store.perform, leadership.campaign())
+        elif leadership.renewal_is_due:
+            await procedures.run(self._store.perform, leadership.renew())
+        self._lead(leadership.held)
+        if leadership.held:
+            await self._reap(await self._watched())
+
+    async def _watched(self) -> tuple[str, ...]:
+        if self._types is not None:
+            return self._types
+        if ticks() >= self._looked + LOOK_FOR_QUEUES_EVERY:
+            stats = await self._store.perform(GetStats())
+            self._found = tuple(row.type for row in stats if row.type.startswith(PREFIX))
+            self._looked = ticks()
+        return self._found
+
+    async def _reap(self, types: tuple[str, ...]) -> None:
+        more = bool(types)
+        while more:
+            reaped = await self._store.perform(Reap(types, (), BATCH))
+            for each in reaped:
+                self._emit(each)
+            more = len(reaped) == BATCH
+
+    def _emit(self, reaped: Reaped) -> None:
+        record = reaped.record
+        self._observers.emit("reaped", record, worker=self.id, detail=f"from worker {reaped.worker}")
+        if record.status is Status.FAILED:
+            self._observers.emit("failed", record, worker=self.id, error=read_error(record.error))
+        self._listeners.emit("stalled", record.key, record.type.removeprefix(PREFIX))
+
+    def _lead(self, leads: bool) -> None:
+        if leads is not self._leads:
+            self._leads = leads
+            self._listeners.emit("leadership_acquired" if leads else "leadership_lost")
+
+    def _receive(self, hints: Hints) -> None:
+        # A resignation makes the office's job due.
+        if hints.anything or self._leadership.type in hints.due:
+            self._alarm.ring()

@@ -1,0 +1,1 @@
+"""Job types: declared once, with their signatures and options."""

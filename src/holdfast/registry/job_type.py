@@ -1,0 +1,284 @@
+"""Job types, and calls of them described without being made."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
+
+import msgspec
+
+from holdfast.codec.annotations import name_of
+from holdfast.codec.assignability import assignable
+from holdfast.core.clock import duration
+from holdfast.core.lifecycle import Outcome, Settlement
+from holdfast.core.record import Record
+from holdfast.core.retry import Seconds, seconds
+from holdfast.errors import PayloadRefused
+from holdfast.registry.options import After, Dedup, Exclude, OnBlockerFailure, StartOptions, TypeOptions, ids_of
+from holdfast.registry.signature import Signature
+
+if TYPE_CHECKING:
+    # The core does not know the worker; only its type checkers do.
+    from holdfast.worker.attempt import Attempt
+    from holdfast.worker.sync_attempt import SyncAttempt
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+T_co = TypeVar("T_co", covariant=True)
+
+if TYPE_CHECKING:
+    Asynchronous = Callable[P, Coroutine[Any, Any, "R | Bound[R]"]]
+    Plain = Callable[P, "R | Bound[R]"]
+
+Conclude = Callable[[Record, Outcome, Settlement], Awaitable[Settlement]]
+"""From a claimed job, what its last attempt came to, and what will be written of it, to what shall be written."""
+
+_AS_DECLARED = StartOptions()
+
+
+class Bound(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False, repr_omit_defaults=True):
+    """A call of a job type, described and checked but not made: what is started, continued to, or waited on.
+
+    R is the output of the chain that begins with it. A value: safe to share, and to start more than once.
+    """
+
+    __holdfast_bound__: ClassVar = True
+
+    type: AnyJobType
+    input: bytes
+    start_options: StartOptions = _AS_DECLARED
+
+    def options(
+        self,
+        *,
+        key: str | None = None,
+        dedup: Dedup | None = None,
+        window: Seconds | None = None,
+        exclude: Exclude = (),
+        delay: Seconds | None = None,
+        at: datetime | None = None,
+        priority: int | None = None,
+        max_attempts: int | None = None,
+        timeout: Seconds | None = None,
+        after: After = (),
+        id: str | None = None,
+        on_blocker_failure: OnBlockerFailure | None = None,
+    ) -> Bound[R_co]:
+        """The same call with these start options. What is left out stays as it was."""
+        old = self.start_options
+        new = StartOptions(
+            key=old.key if key is None else key,
+            dedup=old.dedup if dedup is None else dedup,
+            window=old.window if window is None else window,
+            exclude=ids_of(exclude, option="exclude") or old.exclude,
+            delay=old.delay if delay is None else delay,
+            at=old.at if at is None else at,
+            priority=old.priority if priority is None else priority,
+            max_attempts=old.max_attempts if max_attempts is None else max_attempts,
+            timeout=old.timeout if timeout is None else timeout,
+            after=ids_of(after, option="after") or old.after,
+            id=old.id if id is None else id,
+            on_blocker_failure=old.on_blocker_failure if on_blocker_failure is None else on_blocker_failure,
+        )
+        return Bound(self.type, self.input, new)
+
+    def __repr__(self) -> str:
+        # Never the payload: it may hold secrets, and reprs end up in logs.
+        return f"<Bound {self.type.name}>"
+
+
+class JobType(Generic[P, Q, T_co]):
+    """A name with a typed input and a typed output, and the function that handles it where there is one.
+
+    P are the parameters of `bind`, Q those of the function, an attempt included, T what the function returns.
+    Calling it calls the function, so that a handler can be tested like any other function.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], *, name: str, options: TypeOptions, limit: int, handled: bool
+    ) -> None:
+        self.name = name
+        self.options = options
+        self.retry = options.retry
+        self.lease = options.lease
+        self.renew_interval = options.renew_interval
+        self.timeout = options.timeout
+        self.priority = options.priority
+        self.keep = options.keep
+        self.keep_micros = None if options.keep is None else duration(seconds(options.keep))
+        self.on_blocker_failure = options.on_blocker_failure
+        self.executor = options.executor
+        self.signature = Signature(function, name=name, limit=limit)
+        self.function: Callable[..., Any] | None = None
+        self._continues: Any = Any
+        self.conclude: Conclude | None = None
+        """Has the last word on how a job ends: it may change what is written, not whether the job completed."""
+        self.takes_attempt = False
+        self.is_async = False
+        functools.update_wrapper(self, function)
+        if handled:
+            self._attach(function, self.signature)
+
+    @overload
+    def bind(self: JobType[P, Q, Coroutine[Any, Any, Bound[R]]], /, *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
+
+    @overload
+    def bind(
+        self: JobType[P, Q, Coroutine[Any, Any, R | Bound[R]]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Bound[R]: ...
+
+    @overload
+    def bind(self: JobType[P, Q, Bound[R]], /, *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
+
+    @overload
+    def bind(self: JobType[P, Q, R | Bound[R]], /, *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
+
+    def bind(self, /, *args: Any, **kwargs: Any) -> Bound[Any]:
+        """Describe a call. The arguments are checked against the signature, and written down, here and now.
+
+        Raises WrongArguments for unknown, missing or ill-typed ones, PayloadRefused for values that no store could
+        give back exactly. Both name the argument.
+        """
+        return Bound(self, self.signature.bind(args, kwargs))
+
+    def parse(self, text: bytes | str) -> Bound[Any]:
+        """The same from JSON text, as a person would write it: an object of arguments by name."""
+        return Bound(self, self.signature.parse(text.encode() if isinstance(text, str) else text))
+
+    def __call__(self, /, *args: Q.args, **kwargs: Q.kwargs) -> T_co:
+        """Call the function itself. No job is made."""
+        if self.function is None:
+            raise TypeError(f"{self.name} is only declared here; attach its function with @{self.__name__}.handler")
+        result: T_co = self.function(*args, **kwargs)
+        return result
+
+    def call(self, attempt: Any, arguments: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
+        """Run the function on `arguments`, with the attempt if it takes one."""
+        assert self.function is not None, f"{self.name} has no function here"
+        args, kwargs = arguments
+        return self.function(attempt, *args, **kwargs) if self.takes_attempt else self.function(*args, **kwargs)
+
+    def arguments(self, stored: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What a stored input calls the function with. PayloadRefused if it does not fit the parameters."""
+        return self.signature.arguments(stored)
+
+    def decode_input(self, stored: bytes) -> dict[str, Any]:
+        """A stored input by parameter name."""
+        return self.signature.values(stored)
+
+    def encode_output(self, value: Any) -> bytes:
+        """An output to store. PayloadRefused if it is not of the return type, or could not be given back exactly."""
+        try:
+            return self.signature.output.encode(value)
+        except PayloadRefused as refusal:
+            raise PayloadRefused(f"{self.name}: its output: {refusal}") from refusal
+
+    def decode_output(self, stored: bytes) -> Any:
+        """A stored output. PayloadRefused if it is not of the return type."""
+        try:
+            return self.signature.output.decode(stored)
+        except PayloadRefused as refusal:
+            raise PayloadRefused(f"{self.name}: its output {refusal}") from refusal
+
+    def check_continuation(self, bound: Bound[Any]) -> None:
+        """TypeError if what the function is annotated to return does not let a job of this type continue there."""
+        if self._continues is None:
+            wanted = name_of(self.signature.returns)
+            raise TypeError(
+                f"{self.name} is declared to return {wanted}, and returned {bound.type.name}.bind(...); "
+                f"one that may continue is annotated `{wanted} | Bound[{wanted}]`"
+            )
+        self._check_output(bound, self._continues)
+
+    def check_next(self, bound: Bound[Any]) -> None:
+        """TypeError if a chain whose current job has this type would end with an output of another type.
+
+        Unlike a handler, a caller from outside may continue the chain of a function that only returns a value.
+        """
+        self._check_output(bound, self.signature.returns)
+
+    def _check_output(self, bound: Bound[Any], wanted: Any) -> None:
+        gives = bound.type.signature.returns
+        if not assignable(gives, wanted):
+            raise TypeError(
+                f"{self.name} continues to what gives {name_of(wanted)}; {bound.type.name} gives {name_of(gives)}"
+            )
+
+    @overload
+    def handler(
+        self: JobType[P, Q, Coroutine[Any, Any, R]], function: Asynchronous[Concatenate[Attempt, P], R], /
+    ) -> Asynchronous[Concatenate[Attempt, P], R]: ...
+
+    @overload
+    def handler(self: JobType[P, Q, Coroutine[Any, Any, R]], function: Asynchronous[P, R], /) -> Asynchronous[P, R]: ...
+
+    # A coroutine could be an output too, as far as the checker knows; the order of the overloads settles it.
+    @overload
+    def handler(  # type: ignore[overload-overlap]
+        self: JobType[P, Q, Coroutine[Any, Any, R]], function: Plain[Concatenate[SyncAttempt, P], R], /
+    ) -> Plain[Concatenate[SyncAttempt, P], R]: ...
+
+    @overload
+    def handler(  # type: ignore[overload-overlap]
+        self: JobType[P, Q, Coroutine[Any, Any, R]], function: Plain[P, R], /
+    ) -> Plain[P, R]: ...
+
+    @overload
+    def handler(
+        self: JobType[P, Q, R], function: Asynchronous[Concatenate[Attempt, P], R], /
+    ) -> Asynchronous[Concatenate[Attempt, P], R]: ...
+
+    @overload
+    def handler(self: JobType[P, Q, R], function: Asynchronous[P, R], /) -> Asynchronous[P, R]: ...
+
+    @overload
+    def handler(
+        self: JobType[P, Q, R], function: Plain[Concatenate[SyncAttempt, P], R], /
+    ) -> Plain[Concatenate[SyncAttempt, P], R]: ...
+
+    @overload
+    def handler(self: JobType[P, Q, R], function: Plain[P, R], /) -> Plain[P, R]: ...
+
+    def handler(self, function: Callable[..., Any], /) -> Callable[..., Any]:
+        """Attach the function of a type that was only declared. Its signature must be the declared one.
+
+        It may be plain or async, whatever the declaration is, and may take an attempt first. TypeError says what
+        differs, or that there is a function already.
+        """
+        if self.function is not None:
+            raise TypeError(f"{self.name} has a function already: {self.function.__qualname__}")
+        signature = Signature(function, name=self.name, limit=self.signature.limit)
+        if found := self.signature.differences(signature, function.__annotations__):
+            raise TypeError(f"{function.__qualname__} cannot handle {self.name}: {'; '.join(found)}")
+        self._attach(function, signature)
+        return function
+
+    def _attach(self, function: Callable[..., Any], signature: Signature) -> None:
+        if signature.is_async and self.executor == "process":
+            raise TypeError(f'{self.name}: executor="process" is for plain functions, and this one is async')
+        if signature.takes_attempt and self.executor == "process":
+            raise TypeError(
+                f'{self.name}: executor="process" is for functions without an attempt: its transactions belong to the '
+                "worker's process. Return a value or a bind, raise Reschedule, Fail or Cancel, or run it in a thread"
+            )
+        self.function = function
+        self.takes_attempt = signature.takes_attempt
+        self.is_async = signature.is_async
+        self._continues = self.signature.returns if signature.continues is Any else signature.continues
+
+    __name__: str
+    __qualname__: str
+
+    def __reduce__(self) -> str:
+        # Pickled by reference, like the function it stands for: another process finds it where it was declared.
+        return self.__qualname__
+
+    def __repr__(self) -> str:
+        return f"<JobType {self.name}>"
+
+
+AnyJobType = JobType[..., ..., Any]

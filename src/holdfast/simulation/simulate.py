@@ -1,0 +1,98 @@
+"""Put a load on a store, and follow every job of it to its end. Who runs them is somebody else's business."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+from holdfast.client.client import Client
+from holdfast.core.record import Record
+from holdfast.engine.operations import GetChains
+from holdfast.engine.wakeups import Alarm
+from holdfast.simulation.load import load
+from holdfast.simulation.report import SimulationReport, report
+from holdfast.simulation.work_kinds import WorkKind
+
+BATCH = 500
+LOOK_EVERY = 0.5
+MODESTY = 4
+"""Between two looks at what has ended passes this many times what a look takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a simulation has come."""
+
+    jobs: int
+    started: int
+    ended: int
+    seconds: float
+
+
+async def simulate(
+    client: Client,
+    kinds: Sequence[WorkKind],
+    *,
+    jobs: int,
+    seed: int = 0,
+    timeout: float | None = None,
+    emit: Callable[[Progress], None] = lambda progress: None,
+) -> SimulationReport:
+    """Start `jobs` pieces of work and wait until all have ended, or the time is up; answers how it went.
+
+    The client's registry must have the kinds' types: `simulated(kinds)` makes one.
+    """
+    begun = monotonic()
+    work = load(kinds, jobs, seed=seed)
+    types = {kind.name: client.jobs[kind.type] for kind in kinds}
+    ids: list[str] = []
+    bounds = [types[kind.name].bind(number=number, seed=seed) for number, kind in enumerate(work)]
+    for begin in range(0, jobs, BATCH):
+        ids += [chain.id for chain in await client.start_many(bounds[begin : begin + BATCH])]
+        emit(Progress(jobs, len(ids), 0, monotonic() - begun))
+
+    def tell_ended(ended: int) -> None:
+        emit(Progress(jobs, jobs, ended, monotonic() - begun))
+
+    ended = await _follow(client, ids, timeout=timeout, emit=tell_ended)
+    seconds = monotonic() - begun
+    missing = [id for id in ids if id not in ended]
+    found: dict[str, Record | None] = {**ended, **await _look(client, missing)}
+    return report(work, [found[id] for id in ids], seed=seed, seconds=seconds)
+
+
+async def _follow(
+    client: Client, ids: Sequence[str], *, timeout: float | None, emit: Callable[[int], None]
+) -> dict[str, Record | None]:
+    """The jobs that have ended by the time all have, or the time is up."""
+    deadline = None if timeout is None else monotonic() + timeout
+    alarm = Alarm()
+    unsubscribe = client.store.wakeups.subscribe(lambda hints: alarm.ring() if hints.finished else None)
+    ended: dict[str, Record | None] = {}
+    waiting = list(ids)
+    try:
+        while True:
+            looked = monotonic()
+            found = await _look(client, waiting)
+            took = monotonic() - looked
+            ended |= {id: record for id, record in found.items() if record is None or record.finished_at is not None}
+            waiting = [id for id in waiting if id not in ended]
+            emit(len(ended))
+            if not waiting or (deadline is not None and monotonic() >= deadline):
+                return ended
+            # To look at thousands costs the store as much as to run some: most of its time belongs to those.
+            await asyncio.sleep(min(took * MODESTY, LOOK_EVERY))
+            await alarm.wait(LOOK_EVERY)
+    finally:
+        unsubscribe()
+
+
+async def _look(client: Client, ids: Sequence[str]) -> dict[str, Record | None]:
+    found: dict[str, Record | None] = {}
+    for begin in range(0, len(ids), BATCH):
+        batch = ids[begin : begin + BATCH]
+        chains = await client.store.perform(GetChains(tuple(batch)))
+        found |= {id: None if chain is None else chain.last for id, chain in zip(batch, chains, strict=True)}
+    return found

@@ -1,0 +1,43 @@
+"""A plan on an `aiosqlite.Connection`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from holdfast.stores.sql.plan import Many, Row, Statement
+
+if TYPE_CHECKING:
+    import aiosqlite
+
+
+class AioSqliteDriver:
+    """Nothing tells of this connection's commit; whoever watches the file notices."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._connection = connection
+
+    async def execute(self, step: Statement | Many, /) -> list[Row]:
+        # The application may have set factories that make rows or texts into something else.
+        texts, self._connection.text_factory = self._connection.text_factory, str
+        try:
+            async with self._connection.cursor() as cursor:
+                cursor.row_factory = None
+                match step:
+                    case Statement(sql, parameters):
+                        await cursor.execute(sql, parameters)
+                        return [tuple(row) for row in await cursor.fetchall()]
+                    case Many(sql, parameters):
+                        await cursor.executemany(sql, parameters)
+                        return []
+        finally:
+            self._connection.text_factory = texts
+
+    async def connection(self) -> aiosqlite.Connection:
+        return self._connection
+
+    def after_commit(self, emit: Callable[[], None], /) -> bool:
+        return False
+
+    def is_open(self) -> bool:
+        return self._connection.in_transaction

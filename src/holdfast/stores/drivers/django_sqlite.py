@@ -1,0 +1,56 @@
+"""A plan on a connection of Django's to SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django.db import connections, transaction
+
+from holdfast.stores.sql.plan import Many, Row, Statement
+
+if TYPE_CHECKING:
+    from django.db.backends.base.base import BaseDatabaseWrapper
+
+
+def blocking(tx: Any) -> DjangoSqliteDriver | None:
+    """A driver for a database alias, a connection, or `django.db.connection`; None for anything else of Django's."""
+    alias = tx if isinstance(tx, str) else getattr(tx, "alias", None)
+    if not isinstance(alias, str):
+        return None
+    # By its alias, since `django.db.connection` only stands for the connection of the thread that uses it.
+    wrapper = connections[alias]
+    if wrapper.vendor != "sqlite":
+        raise ValueError(f"database {alias!r} of Django is {wrapper.vendor}, not SQLite")
+    return DjangoSqliteDriver(wrapper)
+
+
+class DjangoSqliteDriver:
+    """Django tells of its commits. Its cursors take `:name` and `?` as they are, and our statements hold no `%`."""
+
+    def __init__(self, wrapper: BaseDatabaseWrapper) -> None:
+        self._wrapper = wrapper
+
+    def execute(self, step: Statement | Many, /) -> list[Row]:
+        with self._wrapper.cursor() as cursor:
+            match step:
+                case Statement(sql, parameters):
+                    cursor.execute(sql, parameters or None)
+                    return [] if cursor.description is None else cursor.fetchall()
+                case Many(sql, parameters):
+                    cursor.executemany(sql, list(parameters))
+                    return []
+
+    def connection(self) -> Any:
+        self._wrapper.ensure_connection()
+        return self._wrapper.connection
+
+    def after_commit(self, emit: Callable[[], None], /) -> bool:
+        if not self._wrapper.in_atomic_block:
+            return False  # Django has no hook for a transaction that the application manages by hand
+        transaction.on_commit(emit, using=self._wrapper.alias, robust=True)
+        return True
+
+    def is_open(self) -> bool:
+        # Outside of `atomic` Django does not know whether a transaction is open.
+        return self._wrapper.connection is not None

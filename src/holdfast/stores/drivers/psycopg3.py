@@ -1,0 +1,63 @@
+"""A plan on the connections of psycopg 3, blocking and async."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
+
+from holdfast.stores.sql.plan import Many, Row, Statement
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection, Connection
+
+
+class PsycopgDriver:
+    """Nothing tells of this connection's commit."""
+
+    def __init__(self, connection: Connection[Any]) -> None:
+        self._connection = connection
+
+    def execute(self, step: Statement | Many, /) -> list[Row]:
+        assert isinstance(step, Statement)
+        # The application may have set a factory that makes rows into something else.
+        with self._connection.cursor(row_factory=tuple_row) as cursor:
+            cursor.execute(step.sql.encode(), step.parameters)
+            return cursor.fetchall() if cursor.description is not None else []
+
+    def connection(self) -> Connection[Any]:
+        return self._connection
+
+    def after_commit(self, emit: Callable[[], None], /) -> bool:
+        return False
+
+    def is_open(self) -> bool:
+        return _is_open(self._connection)
+
+
+class AsyncPsycopgDriver:
+    """The same, async."""
+
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def execute(self, step: Statement | Many, /) -> list[Row]:
+        assert isinstance(step, Statement)
+        async with self._connection.cursor(row_factory=tuple_row) as cursor:
+            await cursor.execute(step.sql.encode(), step.parameters)
+            return await cursor.fetchall() if cursor.description is not None else []
+
+    async def connection(self) -> AsyncConnection[Any]:
+        return self._connection
+
+    def after_commit(self, emit: Callable[[], None], /) -> bool:
+        return False
+
+    def is_open(self) -> bool:
+        return _is_open(self._connection)
+
+
+def _is_open(connection: Connection[Any] | AsyncConnection[Any]) -> bool:
+    return not connection.closed and connection.info.transaction_status is not TransactionStatus.IDLE

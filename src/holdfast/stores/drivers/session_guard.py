@@ -1,0 +1,125 @@
+"""The application's session while it carries a transaction of ours: only we end it."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from holdfast.stores.sql.lent_transaction import Lending, ended
+
+_CONNECTION = ("commit", "rollback", "close", "begin", "begin_twophase", "invalidate", "detach")
+_SESSION = ("commit", "rollback", "close", "begin", "prepare", "reset", "invalidate")
+
+_TRANSACTION = 22
+"""SQLITE_TRANSACTION, which Python 3.11 does not name: a statement that begins or ends a transaction."""
+
+
+class SessionGuard:
+    """Rejects what would end the transaction of a session, until `take_back`.
+
+    A session of SQLAlchemy, or a connection of SQLAlchemy or of a driver. What ends the transaction in another way, by
+    the driver's connection below a session, is not rejected; the store notices where the transaction is gone.
+    """
+
+    def __init__(self, native: Any) -> None:
+        self._lending = Lending()
+        self._guarded: list[tuple[Any, str]] = []
+        self._lent = True
+        self._rolled_back = False
+        self._session: Any = None
+        subject = _unwrapped(native)
+        if "sqlalchemy.orm" in sys.modules and isinstance(subject, sys.modules["sqlalchemy.orm"].Session):
+            from sqlalchemy import event
+
+            self._session = subject
+            self._reject(subject, _SESSION)
+            event.listen(subject, "after_begin", self._guard_begun)
+            if subject.in_transaction():
+                self._guard_connection(subject.connection())
+        elif "sqlalchemy" in sys.modules and isinstance(subject, sys.modules["sqlalchemy"].Connection):
+            self._guard_connection(subject)
+        elif type(subject) is sqlite3.Connection:
+            self._guard_sqlite(subject)
+        else:
+            self._reject(subject, ("commit", "rollback", "close"))
+
+    def check(self) -> None:
+        """RuntimeError if the application ended the transaction, or tried to."""
+        self._lending.check()
+        # After a failed flush SQLAlchemy rolls back by itself, and says so when the session is used again.
+        if self._rolled_back and (self._session is None or self._session.is_active):
+            raise ended()
+
+    def take_back(self) -> None:
+        """Allow everything again, for our own commit or rollback."""
+        self._lent = False
+        for subject, name in self._guarded:
+            subject.__dict__.pop(name, None)
+        self._guarded.clear()
+
+    def _reject(self, subject: Any, names: tuple[str, ...]) -> None:
+        for name in names:
+            method = getattr(subject, name, None)
+            if method is not None:
+                vars(subject)[name] = self._begin_nested(method) if name == "begin" else self._rejecting(name)
+                self._guarded.append((subject, name))
+
+    def _rejecting(self, name: str) -> Callable[..., Any]:
+        return lambda *_, **__: self._lending.refuse(f"{name}()")
+
+    def _begin_nested(self, begin: Callable[..., Any]) -> Callable[..., Any]:
+        """A session's `begin`, which is also how it begins a savepoint."""
+
+        def begin_nested(nested: bool = False) -> Any:
+            return begin(nested=True) if nested else self._lending.refuse("begin()")
+
+        return begin_nested
+
+    def _guard_begun(self, _session: Any, _transaction: Any, connection: Any) -> None:
+        self._guard_connection(connection)
+
+    def _guard_connection(self, connection: Any) -> None:
+        if not self._lent or any(subject is connection for subject, _ in self._guarded):
+            return
+        from sqlalchemy import event
+
+        self._reject(connection, _CONNECTION)
+        event.listen(connection, "commit", self._before_commit)
+        event.listen(connection, "rollback", self._before_rollback)
+        event.listen(connection, "before_cursor_execute", self._before_statement)
+
+    def _before_commit(self, _connection: Any) -> None:
+        if self._lent:
+            self._lending.refuse("commit()")
+
+    def _before_rollback(self, _connection: Any) -> None:
+        if self._lent:
+            self._rolled_back = True
+
+    def _before_statement(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if self._lent:
+            self._lending.refuse_statement(statement)
+
+    def _guard_sqlite(self, connection: sqlite3.Connection) -> None:
+        def authorize(action: int, command: str | None, *_: str | None) -> int:
+            if action != _TRANSACTION or not self._lent:
+                return sqlite3.SQLITE_OK
+            try:
+                self._lending.refuse(command or "this statement")
+            except RuntimeError:
+                return sqlite3.SQLITE_DENY
+
+        connection.set_authorizer(authorize)
+
+
+def _unwrapped(native: Any) -> Any:
+    """The blocking session or connection behind an async or a scoped one."""
+    for name in ("scoped_session", "async_scoped_session"):
+        if any(kind.__name__ == name for kind in type(native).__mro__):
+            native = native()
+    for name in ("sync_session", "sync_connection"):
+        if (behind := getattr(native, name, None)) is not None:
+            return behind
+    return native

@@ -1,0 +1,164 @@
+"""A plan on SQLAlchemy's sessions and connections, blocking and async."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, event
+from sqlalchemy.orm import Session, SessionTransaction, scoped_session
+
+from holdfast.stores.sql.plan import Many, Row, Statement
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
+
+_CALLBACKS = "holdfast.after_commit"
+
+
+def blocking(tx: Any) -> SqlAlchemyDriver | None:
+    """A driver for a blocking session or connection; None for anything else of SQLAlchemy's."""
+    session = _unscoped(tx, scoped_session)
+    return SqlAlchemyDriver(session) if isinstance(session, Session | Connection) else None
+
+
+def asynchronous(tx: Any) -> AsyncSqlAlchemyDriver | None:
+    """A driver for an async session or connection; None for anything else of SQLAlchemy's."""
+    # Whoever has one has loaded the module. To load it for somebody who has none would ask for greenlet, which
+    # SQLAlchemy does not bring along.
+    if "sqlalchemy.ext.asyncio" not in sys.modules:
+        return None
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, async_scoped_session
+
+    session = _unscoped(tx, async_scoped_session)
+    if isinstance(session, AsyncSession):
+        return AsyncSqlAlchemyDriver(session, SqlAlchemyDriver(session.sync_session))
+    if isinstance(session, AsyncConnection):
+        return AsyncSqlAlchemyDriver(session, SqlAlchemyDriver(session.sync_connection))  # type: ignore[arg-type]
+    return None
+
+
+class SqlAlchemyDriver:
+    """A session has an event after its commit. A connection has one before its commit only, which is too early."""
+
+    def __init__(self, tx: Session | Connection) -> None:
+        self._tx = tx
+
+    def execute(self, step: Statement | Many, /) -> list[Row]:
+        connection = self._alchemy()
+        with _unlogged(connection):
+            match step:
+                case Statement(sql, parameters):
+                    given = parameters if isinstance(parameters, tuple) else dict(parameters)
+                    result = connection.exec_driver_sql(sql, given)
+                    return [tuple(row) for row in result] if result.returns_rows else []
+                case Many(sql, parameters):
+                    if parameters:
+                        connection.exec_driver_sql(sql, list(parameters))
+                    return []
+
+    def connection(self) -> Any:
+        return self._alchemy().connection.driver_connection
+
+    def after_commit(self, emit: Callable[[], None], /) -> bool:
+        session = self._tx
+        if not isinstance(session, Session) or _joins_another(session):
+            return False
+        if _CALLBACKS not in session.info:
+            event.listen(session, "after_commit", _emit)
+            event.listen(session, "after_soft_rollback", _discard)
+            event.listen(session, "after_transaction_end", _clear)
+        _callbacks(session).append((emit, _transactions(session)))
+        return True
+
+    def is_open(self) -> bool:
+        connection = self._tx.get_bind() if isinstance(self._tx, Session) else self._tx
+        return isinstance(connection, Connection) and connection.in_transaction()
+
+    def _alchemy(self) -> Connection:
+        return self._tx.connection() if isinstance(self._tx, Session) else self._tx
+
+
+class AsyncSqlAlchemyDriver:
+    """The blocking driver, run where SQLAlchemy runs blocking code for async sessions."""
+
+    def __init__(self, tx: AsyncSession | AsyncConnection, blocking: SqlAlchemyDriver) -> None:
+        self._tx = tx
+        self._blocking = blocking
+
+    async def execute(self, step: Statement | Many, /) -> list[Row]:
+        return await self._tx.run_sync(lambda _: self._blocking.execute(step))
+
+    async def connection(self) -> Any:
+        return await self._tx.run_sync(lambda _: self._blocking.connection())
+
+    def after_commit(self, emit: Callable[[], None], /) -> bool:
+        return self._blocking.after_commit(emit)
+
+    def is_open(self) -> bool:
+        return self._blocking.is_open()
+
+
+_Callback = tuple[Callable[[], None], "tuple[SessionTransaction, ...]"]
+"""A callback, and the transactions whose rollback discards it: the savepoints around the call and the outermost one."""
+
+
+def _callbacks(session: Session) -> list[_Callback]:
+    callbacks: list[_Callback] = session.info.setdefault(_CALLBACKS, [])
+    return callbacks
+
+
+def _transactions(session: Session) -> tuple[SessionTransaction, ...]:
+    found: list[SessionTransaction] = []
+    transaction = session.get_nested_transaction() or session.get_transaction()
+    while transaction is not None:
+        found.append(transaction)
+        transaction = transaction.parent
+    return tuple(found)
+
+
+def _joins_another(session: Session) -> bool:
+    """Whether a commit of the session is not the commit of its connection's transaction.
+
+    The session was given a connection, or its connection has a savepoint that the session did not make.
+    """
+    if isinstance(session.get_bind(), Connection):
+        return True
+    return session.connection().in_nested_transaction() and not session.in_nested_transaction()
+
+
+@contextmanager
+def _unlogged(connection: Connection) -> Generator[None]:
+    """Keep our statements out of the log of an engine with `echo`: their parameters are tokens and payloads."""
+    logs: Any = connection
+    echo = logs._echo
+    logs._echo = False
+    try:
+        yield
+    finally:
+        logs._echo = echo
+
+
+def _emit(session: Session) -> None:
+    # SQLAlchemy reports the release of a savepoint as a commit, too.
+    if not session.in_nested_transaction():
+        callbacks, session.info[_CALLBACKS] = _callbacks(session), []
+        for emit, _ in callbacks:
+            emit()
+
+
+def _discard(session: Session, ended: SessionTransaction) -> None:
+    session.info[_CALLBACKS] = [each for each in _callbacks(session) if ended not in each[1]]
+
+
+def _clear(session: Session, ended: SessionTransaction) -> None:
+    # `session.close()` rolls back without the event of a rollback.
+    if ended.parent is None:
+        session.info[_CALLBACKS] = []
+
+
+def _unscoped(tx: Any, scoped: type[Any]) -> Any:
+    """The session that a scoped one stands for."""
+    return tx() if isinstance(tx, scoped) else tx

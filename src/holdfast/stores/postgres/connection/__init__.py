@@ -1,0 +1,1 @@
+"""Connections to the server, their pool, and the transactions on them."""

@@ -1,0 +1,152 @@
+"""Our connections as the application sees them, for the length of one transaction that only we end."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn, TypeVar, cast
+
+import psycopg
+from psycopg import pq, sql
+
+from holdfast.stores.sql.lent_transaction import OVER, Lending
+
+_OPEN: Final = (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR, pq.TransactionStatus.ACTIVE)
+
+
+class _Refusing:
+    """What the blocking and the async connection have in common.
+
+    A lent connection is a shallow copy of the link's: it shares the socket, the lock and the prepared statements. What
+    the application sets on it (row factory, adapters) is gone with it.
+    """
+
+    lending: Lending
+    pgconn: pq.abc.PGconn
+
+    def _note_status(self) -> None:
+        """Notice that a statement of the application ended the transaction."""
+        if self.pgconn.transaction_status not in _OPEN:
+            self.lending.ended = True
+
+    def _note_use(self) -> None:
+        if self.lending.over:
+            raise RuntimeError(OVER)
+        self.lending.used = True
+
+    def __del__(self, __warn: Any = None) -> None:
+        """The link closes the connection."""
+
+
+L = TypeVar("L", bound=_Refusing)
+
+
+class LentCursor(psycopg.Cursor[Any]):
+    """Rejects statements that would end the transaction."""
+
+    def execute(self, query: Any, *args: Any, **options: Any) -> Any:
+        _check_statement(self.connection, query)
+        return super().execute(query, *args, **options)
+
+    def executemany(self, query: Any, *args: Any, **options: Any) -> None:
+        _check_statement(self.connection, query)
+        super().executemany(query, *args, **options)
+
+    def stream(self, query: Any, *args: Any, **options: Any) -> Any:
+        _check_statement(self.connection, query)
+        return super().stream(query, *args, **options)
+
+
+class AsyncLentCursor(psycopg.AsyncCursor[Any]):
+    """The same, async."""
+
+    async def execute(self, query: Any, *args: Any, **options: Any) -> Any:
+        _check_statement(self.connection, query)
+        return await super().execute(query, *args, **options)
+
+    async def executemany(self, query: Any, *args: Any, **options: Any) -> None:
+        _check_statement(self.connection, query)
+        await super().executemany(query, *args, **options)
+
+    def stream(self, query: Any, *args: Any, **options: Any) -> Any:
+        _check_statement(self.connection, query)
+        return super().stream(query, *args, **options)
+
+
+class LentConnection(_Refusing, psycopg.Connection[Any]):
+    """A blocking connection."""
+
+    def __enter__(self) -> NoReturn:
+        self.lending.refuse("`with connection`")
+
+    def commit(self) -> NoReturn:
+        self.lending.refuse("commit()")
+
+    def rollback(self) -> NoReturn:
+        self.lending.refuse("rollback()")
+
+    def close(self) -> NoReturn:
+        self.lending.refuse("close()")
+
+    def wait(self, *args: Any, **options: Any) -> Any:
+        """Everything that psycopg sends goes through here."""
+        self._note_use()
+        try:
+            return super().wait(*args, **options)
+        finally:
+            self._note_status()
+
+
+class AsyncLentConnection(_Refusing, psycopg.AsyncConnection[Any]):
+    """An async connection."""
+
+    async def __aenter__(self) -> NoReturn:
+        self.lending.refuse("`async with connection`")
+
+    async def commit(self) -> NoReturn:
+        self.lending.refuse("commit()")
+
+    async def rollback(self) -> NoReturn:
+        self.lending.refuse("rollback()")
+
+    async def close(self) -> NoReturn:
+        self.lending.refuse("close()")
+
+    async def wait(self, *args: Any, **options: Any) -> Any:
+        self._note_use()
+        try:
+            return await super().wait(*args, **options)
+        finally:
+            self._note_status()
+
+
+def lend(connection: psycopg.Connection) -> LentConnection:
+    """The connection of a link, for the application."""
+    lent = _copied(connection, LentConnection)
+    lent.cursor_factory = LentCursor
+    return lent
+
+
+def lend_async(connection: psycopg.AsyncConnection) -> AsyncLentConnection:
+    """The same, async."""
+    lent = _copied(connection, AsyncLentConnection)
+    lent.cursor_factory = AsyncLentCursor
+    return lent
+
+
+def _copied(connection: Any, kind: type[L]) -> L:
+    lent = object.__new__(kind)
+    lent.__dict__.update(connection.__dict__)
+    lent.lending = Lending()
+    return lent
+
+
+def _check_statement(connection: Any, query: Any) -> None:
+    match query:
+        case str():
+            text = query
+        case bytes():
+            text = query.decode("latin-1")
+        case sql.Composable():
+            text = query.as_string(connection)
+        case _:
+            return  # a template string: what it does is noticed afterwards
+    cast("_Refusing", connection).lending.refuse_statement(text)

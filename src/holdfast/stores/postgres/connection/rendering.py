@@ -1,0 +1,76 @@
+"""Statements in the words of a driver: its schema, and its way to write parameters."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import cache
+from typing import Any, NamedTuple
+
+from holdfast.stores.postgres.verbs.start_functions import CALLS
+
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
+_SCHEMA = re.compile(r"\bholdfast\.")
+
+
+class Style(Enum):
+    """How a driver wants parameters written."""
+
+    NAMED = "%(name)s"
+    """psycopg, and Django and SQLAlchemy over it."""
+    NUMBERED = "$1"
+    """libpq, for our own connections; asyncpg, and SQLAlchemy over it."""
+
+
+class Rendered(NamedTuple):
+    """A statement as a driver takes it, and the order of its parameters."""
+
+    text: str
+    encoded: bytes
+    names: tuple[str, ...]
+
+    def values(self, parameters: Any) -> tuple[Any, ...]:
+        return tuple([parameters[name] for name in self.names])
+
+
+class Renderer:
+    """Renders statements for one schema and style, each once."""
+
+    @classmethod
+    @cache
+    def of(cls, schema: str, style: Style, *, calls: bool = False) -> Renderer:
+        """The one renderer of a schema and style. `calls`: the statements of a start become calls of functions."""
+        return cls(schema, style, calls=calls)
+
+    def __init__(self, schema: str, style: Style, *, calls: bool = False) -> None:
+        self.schema = schema
+        self._prefix = f'"{schema}".'
+        self._style = style
+        self._calls = calls
+        self._rendered: dict[str, Rendered] = {}
+
+    def __call__(self, sql: str) -> Rendered:
+        rendered = self._rendered.get(sql)
+        if rendered is None:
+            rendered = self._rendered[sql] = self._render(sql)
+        return rendered
+
+    def with_calls(self) -> Renderer:
+        """The same for a role that may start jobs by the functions of the schema only."""
+        return Renderer.of(self.schema, self._style, calls=True)
+
+    def _render(self, sql: str) -> Rendered:
+        if self._calls:
+            sql = CALLS.get(sql, sql)
+        names = list(dict.fromkeys(_PARAMETER.findall(sql)))
+        text = in_schema(sql, self._prefix)
+        if self._style is Style.NAMED:
+            text = _PARAMETER.sub(r"%(\1)s", text.replace("%", "%%"))
+        else:
+            text = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", text)
+        return Rendered(text, text.encode(), tuple(names))
+
+
+def in_schema(sql: str, schema: str) -> str:
+    """The text with its own schema's name in place of `holdfast`."""
+    return _SCHEMA.sub(schema, sql)

@@ -1,0 +1,190 @@
+"""What an error of the database or the network means: try again or not, and what to tell the caller."""
+
+from __future__ import annotations
+
+import random
+import time
+from enum import Enum
+from typing import Any, Final
+
+from holdfast.engine.operations import Operation
+from holdfast.errors import NotPermitted, StoreUnavailable
+
+RETRY_FOR: Final = 6.0
+"""Seconds for which an operation is tried again. Workers go on trying by themselves, others are told."""
+
+_NOT_WRITTEN: Final = frozenset(
+    {
+        "40001",  # serialization failure
+        "40P01",  # deadlock
+        "55P03",  # lock timeout
+        "53300",  # too many connections
+        "57P03",  # starting up or shutting down
+        "25006",  # read only: a standby, or a primary that is being replaced
+        "26000",  # a prepared statement that is not there: a pooler changed the session
+        "42P05",  # a prepared statement that is there already: likewise
+        "0A000",  # a cached plan that no longer fits its table
+    }
+)
+_BROKEN: Final = frozenset({"57P01", "57P02", "57P05", "25P03", "25P04"})
+"""The server ended the session."""
+
+_MISSING: Final = frozenset({"42P01", "3F000", "42883", "42703"})
+"""A table, schema, function or column that is not there."""
+
+ABORTED: Final = (
+    "nothing of this transaction is written: one of its statements failed, its error was caught, and after that "
+    "PostgreSQL can only roll back. Let the error through, or run a statement that may fail in a savepoint: "
+    "`with connection.transaction():`, or `begin_nested()` of a SQLAlchemy session"
+)
+_ABORTED: Final = "25P02"
+_DENIED: Final = "42501"
+_READS: Final = frozenset(
+    {
+        "get_chains", "get_jobs", "get_blockers", "list_chains", "list_jobs", "get_history", "get_stats", "next_due",
+        "read_events", "examine", "preview",
+    }
+)  # fmt: skip
+"""Verbs that need no privilege but SELECT."""
+
+_REPEATABLE: Final = frozenset(
+    {
+        "start", "preview", "claim", "renew", "settle", "guard", "progress", "reap", "cancel", "run_now", "pause",
+        "resume", "keep", "prune", "get_chains", "get_jobs", "get_blockers", "list_chains", "list_jobs", "get_history",
+        "get_stats", "get_waiting", "next_due", "listen", "unlisten", "read_events", "examine", "find_marks",
+    }
+)  # fmt: skip
+"""Verbs that may be sent again when nobody knows whether they were written."""
+
+
+class NotMigrated(StoreUnavailable):
+    """The tables are missing, or older than this version."""
+
+    def __init__(self, store: str, schema: str, detail: str) -> None:
+        self.schema = schema
+        super().__init__(
+            store,
+            f"its tables are missing or out of date ({detail}). Run `holdfast migrate`, or open it once with "
+            f"Client(..., migrate=True)",
+        )
+
+
+class Written(Enum):
+    """Whether what was asked for may have been written."""
+
+    NO = "no"
+    UNKNOWN = "unknown"
+    REFUSED = "refused"
+    """It was not, and sending it again will not help."""
+
+
+class NoConnection(Exception):
+    """A connection could not be made, so nothing was sent."""
+
+
+class DeadlinePassed(Exception):
+    """The server did not answer in time."""
+
+
+def verdict(error: BaseException) -> Written:
+    """What an error of a driver says about the statement it met."""
+    if isinstance(error, NoConnection):
+        return Written.NO
+    if isinstance(error, DeadlinePassed | OSError):
+        return Written.UNKNOWN
+    state = sqlstate(error)
+    if state is None:
+        # Drivers report a connection that broke without a state of the server's.
+        return Written.UNKNOWN if _is_broken(error) else Written.REFUSED
+    if state in _NOT_WRITTEN:
+        return Written.NO
+    return Written.UNKNOWN if state in _BROKEN or state.startswith("08") else Written.REFUSED
+
+
+def sqlstate(error: BaseException) -> str | None:
+    return getattr(error, "sqlstate", None)
+
+
+def is_missing(error: BaseException) -> bool:
+    """Whether a table of ours is missing. SQLAlchemy and Django put the driver's error behind one of their own."""
+    return sqlstate(error) in _MISSING or sqlstate(_driver_error(error)) in _MISSING
+
+
+def translated(error: BaseException, store: str, schema: str, verb: str = "") -> Exception:
+    """The error for the caller. `verb` is the operation that met it."""
+    if sqlstate(error) in _MISSING:
+        return NotMigrated(store, schema, str(error).partition("\n")[0])
+    if is_denied(error):
+        return not_permitted(error, store, schema, verb)
+    if is_outage(error):
+        return StoreUnavailable(store, str(error).strip().partition("\n")[0] or type(error).__name__)
+    assert isinstance(error, Exception)
+    return error
+
+
+def is_aborted(error: BaseException) -> bool:
+    """Whether an earlier statement of the transaction failed, so that it can only be rolled back."""
+    return _ABORTED in (sqlstate(error), sqlstate(_driver_error(error)))
+
+
+def is_denied(error: BaseException) -> bool:
+    """Whether the role lacks a privilege."""
+    return _DENIED in (sqlstate(error), sqlstate(_driver_error(error)))
+
+
+def not_permitted(error: BaseException, store: str, schema: str, verb: str) -> NotPermitted:
+    """What the role lacks for an operation. The server names the object, the operation tells the privilege."""
+    detail = str(_driver_error(error)).strip().partition("\n")[0]
+    if "permission denied for schema" in detail and verb != "migrate":
+        return NotPermitted(store, detail, f'USAGE on schema "{schema}"')
+    if verb == "migrate":
+        needed = f'the right to create tables in schema "{schema}": run `holdfast migrate` as the owner of the schema'
+    elif verb == "start":
+        needed = f'EXECUTE on all functions in schema "{schema}", as the role holdfast_starts of the guide has it'
+    elif verb in _READS:
+        needed = f'SELECT on all tables in schema "{schema}", as the role holdfast_reads of the guide has it'
+    else:
+        needed = (
+            f'SELECT, INSERT, UPDATE and DELETE on all tables in schema "{schema}", as the role holdfast_works of the '
+            f"guide has it"
+        )
+    return NotPermitted(store, detail, needed)
+
+
+def _driver_error(error: BaseException) -> BaseException:
+    """The driver's error behind one of SQLAlchemy's or Django's, else the error itself."""
+    return getattr(error, "orig", None) or error.__cause__ or error
+
+
+def is_outage(error: BaseException) -> bool:
+    """Whether the database or the network failed, and not the plan."""
+    if isinstance(error, DeadlinePassed | NoConnection | OSError):
+        return True
+    return type(error).__module__.partition(".")[0] in ("psycopg", "asyncpg") and not isinstance(error, ValueError)
+
+
+class Patience:
+    """How often and when to try again: at most for a while, each time later, never all at the same moment."""
+
+    def __init__(self) -> None:
+        self._until = time.monotonic() + RETRY_FOR
+        self._tries = 0
+
+    def pause(self, operation: Operation[Any], error: BaseException) -> float | None:
+        """Seconds to wait before the next try; None if there should be none."""
+        written = verdict(error)
+        if written is Written.REFUSED or (written is Written.UNKNOWN and operation.verb not in _REPEATABLE):
+            return None
+        if isinstance(error, DeadlinePassed) or time.monotonic() >= self._until:
+            return None
+        self._tries += 1
+        return random.uniform(0, min(1.0, 0.02 * 2**self._tries))
+
+
+def _is_broken(error: BaseException) -> bool:
+    return type(error).__name__ in (
+        "OperationalError",
+        "InterfaceError",
+        "ConnectionDoesNotExistError",
+        "InternalClientError",
+    )

@@ -1,0 +1,1 @@
+"""Wake-ups between processes."""

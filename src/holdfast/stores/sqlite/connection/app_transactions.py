@@ -1,0 +1,150 @@
+"""Which of the application's connections may carry our statements, and on what terms."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from holdfast.engine.operations import Complete, Guard, LockChain, Operation
+from holdfast.stores.sql.driver import AsyncDriver, Driver
+from holdfast.stores.sql.lent_transaction import Mark, ended
+from holdfast.stores.sql.plan import Plan, Statement, Turn
+from holdfast.stores.sqlite import errors
+from holdfast.stores.sqlite.connection.connect import SAFE_WAL
+from holdfast.stores.sqlite.rows import SQL
+from holdfast.stores.sqlite.verbs.plans import plan
+
+R = TypeVar("R")
+
+_TAKE_WRITE_LOCK = SQL["take_write_lock"]
+
+_BLOCKING = "a sqlite3.Connection, a SQLAlchemy Session or Connection, or Django's connection or alias"
+_ASYNC = "an aiosqlite.Connection, or a SQLAlchemy AsyncSession or AsyncConnection"
+
+MARK = "holdfast_completing"
+"""A savepoint, which is gone once the application has ended its transaction: SQLite numbers no transactions."""
+
+_LEGACY = -1
+"""sqlite3.LEGACY_TRANSACTION_CONTROL, which Python 3.11 has not."""
+
+
+def blocking_driver(tx: Any) -> Driver:
+    """A driver for the application's blocking connection. TypeError says what is taken."""
+    if isinstance(tx, sqlite3.Connection):
+        from holdfast.stores.drivers.sqlite import SqliteDriver
+
+        _refuse_autocommit(tx)
+        return SqliteDriver(tx)
+    if _comes_from(tx, "sqlalchemy"):
+        from holdfast.stores.drivers import sql_alchemy
+
+        if (driver := sql_alchemy.blocking(tx)) is not None:
+            return driver
+    if (isinstance(tx, str) and "django" in sys.modules) or _comes_from(tx, "django"):
+        from holdfast.stores.drivers import django_sqlite
+
+        if (wrapper := django_sqlite.blocking(tx)) is not None:
+            return wrapper
+    if _is_async(tx):
+        raise TypeError(f"{_kind(tx)} is async: it belongs to Client. SyncClient takes {_BLOCKING}")
+    raise TypeError(f"tx is {_kind(tx)}; this store takes {_BLOCKING}")
+
+
+def async_driver(tx: Any) -> AsyncDriver:
+    """A driver for the application's async connection. TypeError says what is taken."""
+    if _comes_from(tx, "aiosqlite"):
+        from holdfast.stores.drivers.aio_sqlite import AioSqliteDriver
+
+        _refuse_autocommit(tx)
+        return AioSqliteDriver(tx)
+    if _comes_from(tx, "sqlalchemy"):
+        from holdfast.stores.drivers import sql_alchemy
+
+        if (driver := sql_alchemy.asynchronous(tx)) is not None:
+            return driver
+        if sql_alchemy.blocking(tx) is not None:
+            raise TypeError(f"{_kind(tx)} is blocking: it belongs to SyncClient. Client takes {_ASYNC}")
+    if isinstance(tx, sqlite3.Connection) or _comes_from(tx, "django"):
+        raise TypeError(f"{_kind(tx)} is blocking: it belongs to SyncClient. Client takes {_ASYNC}")
+    raise TypeError(f"tx is {_kind(tx)}; this store takes {_ASYNC}")
+
+
+def joined(operation: Operation[R], turn: Turn, connection: Any, *, path: Path, mark: Mark) -> Plan[R]:
+    """An operation as part of the application's transaction."""
+    _refuse_foreign(connection)
+    mark.check(is_open=connection.in_transaction)
+    # Before the question whether it is in a transaction: SQLAlchemy begins one with the first statement.
+    yield from _check_file(path)
+    _refuse_autocommit(connection)
+    if not SAFE_WAL:
+        # Its commit must not checkpoint; our own connections do that.
+        yield Statement("pragma wal_autocheckpoint=0")
+    if operation.writes:
+        yield Statement(_TAKE_WRITE_LOCK)
+        if not connection.in_transaction:
+            raise _autocommits()
+    if operation.verb == Complete.verb and mark.id is not None:
+        yield Statement(f"release {MARK}")
+    answer = yield from plan(operation, turn)
+    if operation.verb in (LockChain.verb, Guard.verb):
+        mark.held = True
+    if operation.verb == LockChain.verb:
+        yield Statement(f"savepoint {MARK}")
+        mark.id = 0
+    return answer
+
+
+@contextmanager
+def translated(store: str) -> Generator[None]:
+    """Raise SQLite's errors as ours, and a mark that is gone as what it means."""
+    try:
+        with errors.translated(store):
+            yield
+    except Exception as error:
+        if f"no such savepoint: {MARK}" in str(error):
+            raise ended(borrowed=True) from error
+        raise
+
+
+def _check_file(path: Path) -> Plan[None]:
+    rows = yield Statement("pragma database_list")
+    [file] = [file for _, name, file in rows if name == "main"]
+    if not file or not Path(file).samefile(path):
+        other = file or "in memory"
+        raise ValueError(f"tx is a connection to another database ({other}) than the store's ({path})")
+
+
+def _refuse_foreign(connection: Any) -> None:
+    if not hasattr(connection, "in_transaction"):
+        raise ValueError(f"tx leads to {_kind(connection)}, which is not a connection to a SQLite database")
+
+
+def _refuse_autocommit(connection: Any) -> None:
+    if connection.in_transaction:
+        return
+    autocommit = getattr(connection, "autocommit", _LEGACY)
+    if autocommit is True or (autocommit == _LEGACY and connection.isolation_level is None):
+        raise _autocommits()
+
+
+def _autocommits() -> ValueError:
+    return ValueError(
+        "tx would commit each statement by itself: begin a transaction on it first, with BEGIN IMMEDIATE, "
+        "or leave tx out"
+    )
+
+
+def _comes_from(tx: Any, package: str) -> bool:
+    return any(kind.__module__.partition(".")[0] == package for kind in type(tx).__mro__)
+
+
+def _is_async(tx: Any) -> bool:
+    return _comes_from(tx, "aiosqlite") or any(kind.__name__.lower().startswith("async") for kind in type(tx).__mro__)
+
+
+def _kind(tx: Any) -> str:
+    return f"{type(tx).__module__.partition('.')[0]}'s {type(tx).__qualname__}"

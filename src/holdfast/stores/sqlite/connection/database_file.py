@@ -1,0 +1,116 @@
+"""A store's file, opened: connections to it, and the order in which they write."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import TypeVar
+
+from holdfast.core.clock import Micros
+from holdfast.errors import NotPermitted, StoreReplaced, StoreUnavailable
+from holdfast.stores.sqlite import migration
+from holdfast.stores.sqlite.address import SqliteAddress, Synchronous
+from holdfast.stores.sqlite.connection import file_checks
+from holdfast.stores.sqlite.connection.connect import connect
+from holdfast.stores.sqlite.errors import NEEDED
+from holdfast.stores.sqlite.writing.process_write_lock import Gate
+from holdfast.stores.sqlite.writing.write_queue import Turnstile, turnstile
+
+C = TypeVar("C", bound=sqlite3.Connection)
+
+_READ_PATIENCE = 5.0
+"""A reader waits only while the log is being recovered or removed, which is over in moments; in seconds."""
+
+
+class File:
+    """Belongs to the process that opened it: a connection does not survive a fork."""
+
+    def __init__(self, address: SqliteAddress) -> None:
+        if sqlite3.sqlite_version_info < migration.OLDEST:
+            oldest = ".".join(map(str, migration.OLDEST))
+            raise StoreUnavailable(address.name, f"SQLite {oldest} or newer is needed, not {sqlite3.sqlite_version}")
+        try:
+            self.path: Path = file_checks.prepare(address.path)
+        except FileNotFoundError as error:
+            detail = f"there is no folder {error.filename}; make the folder first"
+            raise StoreUnavailable(address.name, detail) from error
+        except PermissionError as error:
+            raise NotPermitted(address.name, str(error), NEEDED) from error
+        except OSError as error:
+            raise StoreUnavailable(address.name, str(error)) from error
+        self.name = address.name
+        self.timeout = address.timeout
+        self._identity = _identity(self.path)
+        self._synchronous: Synchronous = address.synchronous
+        self.synced = address.synchronous == "full"
+        """Whether every commit waits for the disk."""
+        self._pid = os.getpid()
+        self.turnstile: Turnstile = turnstile(self.path)
+        try:
+            self.gate = Gate(self.path)
+        except PermissionError as error:
+            raise NotPermitted(address.name, str(error), NEEDED) from error
+        except OSError as error:
+            detail = f"{error.strerror}; the wake-up file must be a regular file, and no symbolic link: remove it"
+            raise StoreUnavailable(address.name, f"{error.filename} cannot be opened: {detail}") from error
+
+    def close(self) -> None:
+        self.gate.close()
+
+    def check_process(self) -> None:
+        """Refuse use after a fork."""
+        if os.getpid() != self._pid:
+            raise RuntimeError(
+                f"{self.name} was opened before this process was forked, and SQLite connections do not survive "
+                "that; open a new client or store in the child"
+            )
+
+    def check_place(self) -> None:
+        """StoreReplaced if the path no longer leads to the file that was opened: what is written would be lost."""
+        if _identity(self.path) != self._identity:
+            raise StoreReplaced(self.name, str(self.path))
+
+    def connect(self) -> sqlite3.Connection:
+        return self.connect_as(sqlite3.Connection)
+
+    def connect_as(self, factory: type[C]) -> C:
+        """A connection that writes. It never waits by itself: that is the gate's part."""
+        self.check_place()
+        return connect(self.path, factory, synchronous=self._synchronous, patience=0)
+
+    def connect_reader(self) -> sqlite3.Connection:
+        """A connection that only reads, and so waits for no writer."""
+        self.check_place()
+        connection = connect(self.path, sqlite3.Connection, synchronous=self._synchronous, patience=_READ_PATIENCE)
+        connection.execute("pragma query_only=1")
+        return connection
+
+    def migrate(self, now: Micros) -> list[str]:
+        """Make the tables, as far as they are missing."""
+        connection = connect(self.path, sqlite3.Connection, synchronous=self._synchronous, patience=self.timeout)
+        try:
+            migration.use_wal(connection, self.timeout)
+            return migration.migrate(connection, self.gate, now=now, timeout=self.timeout)
+        finally:
+            connection.close()
+
+    def blocked(self) -> StoreUnavailable:
+        """What to say to one whose turn to write did not come."""
+        if self.turnstile.in_transaction:
+            detail = (
+                f"a transaction of this very program has been open for more than {self.timeout:g} s; pass it as tx=, "
+                "or end it first"
+            )
+        else:
+            detail = f"others of this program have been writing for more than {self.timeout:g} s"
+        return StoreUnavailable(self.name, detail)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another at the same path; None if there is none."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - a third of the time that Path.stat takes, before every write
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,176 @@
+"""Settle: write the outcomes of attempts, each under its claim."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from holdfast.core.clock import Micros
+from holdfast.core.lifecycle import NewJob, Settlement
+from holdfast.core.record import Status
+from holdfast.engine.operations import Settle, Settled, Start
+from holdfast.stores.sql.plan import Many, Plan, Statement, Turn
+from holdfast.stores.sqlite.rows import SQL, as_json, lost
+from holdfast.stores.sqlite.verbs import chains, start
+
+_CLAIMS = SQL["settle_claims"]
+_COMPLETED = SQL["settle_completed"]
+_PENDING = SQL["settle_pending"]
+_RELEASED = SQL["settle_released"]
+_MISMATCHED = SQL["settle_mismatched"]
+_ENDED = SQL["settle_ended"]
+
+_WRITTEN = Settled()
+
+
+class _Job(NamedTuple):
+    """What a settlement needs to know of its job."""
+
+    id: str
+    seq: int
+    status: str
+    token: str | None
+    type: str
+    chain_id: str
+    attempt: int
+    worker: str | None
+    started_at: Micros | None
+    scheduled_at: Micros
+    awaited: bool
+
+
+class _Completions:
+    """Completions that touch nothing but their own jobs: written together, some hundreds in two statements."""
+
+    def __init__(self) -> None:
+        self._jobs: list[dict[str, object]] = []
+        self._continuations: list[NewJob] = []
+
+    def add(self, turn: Turn, job: _Job, settlement: Settlement) -> None:
+        next_job = settlement.continuation
+        if next_job is None:
+            turn.hints.finished.add(job.chain_id)
+        else:
+            self._continuations.append(next_job)
+        self._jobs.append(_completion(turn, job, settlement))
+
+    def flush(self, turn: Turn) -> Plan[None]:
+        if self._continuations:
+            rows = [start.row(turn, job) for job in self._continuations]
+            yield from start.add_plain(turn, self._continuations, rows)
+        if self._jobs:
+            yield Many(_COMPLETED, self._jobs)
+        self._jobs, self._continuations = [], []
+
+
+def settle(turn: Turn, op: Settle) -> Plan[list[Settled]]:
+    rows = yield Statement(_CLAIMS, {"ids": as_json([settlement.claim.job_id for settlement in op.settlements])})
+    jobs = {row[0]: _Job(*row) for row in rows}
+    settled: dict[str, Status] = {}
+    together = _Completions()
+    newly_awaited = False
+    answers: list[Settled] = []
+    for settlement in op.settlements:
+        job_id, token = settlement.claim
+        job = jobs.get(job_id)
+        if job is None or job.status != "running" or job.token != token or job_id in settled:
+            answers.append(_refused(job, settlement, settled.get(job_id)))
+            continue
+        if not newly_awaited and _stands_alone(turn, job, settlement):
+            together.add(turn, job, settlement)
+            answer = _WRITTEN
+        else:
+            yield from together.flush(turn)
+            answer = yield from _settle(turn, job, settlement)
+            # It may have created jobs that wait for the chains of those that follow.
+            next_job = settlement.continuation
+            newly_awaited |= bool(settlement.starts or (next_job is not None and next_job.after))
+        if answer.refused is None:
+            settled[job_id] = settlement.status
+        answers.append(answer)
+    yield from together.flush(turn)
+    return answers
+
+
+def _refused(job: _Job | None, settlement: Settlement, settled: Status | None) -> Settled:
+    """The answer to a claim that no longer holds: lost, unless this very settlement stands written."""
+    if job is None:
+        return Settled(lost="not_found")
+    status = settled or job.status
+    if (job.token, status) == (settlement.claim.token, settlement.status):
+        return _WRITTEN
+    return Settled(lost=lost((status, job.token), settlement.claim.token))
+
+
+def _stands_alone(turn: Turn, job: _Job, settlement: Settlement) -> bool:
+    next_job = settlement.continuation
+    return (
+        settlement.status is Status.COMPLETED
+        and not settlement.starts
+        and not turn.listening
+        and (not job.awaited if next_job is None else not next_job.after)
+    )
+
+
+def _settle(turn: Turn, job: _Job, settlement: Settlement) -> Plan[Settled]:
+    next_job = settlement.continuation
+    refused = None
+    if settlement.starts:
+        refused = yield from start.check_starts(turn, settlement.starts, settlement.expected)
+    if refused is None and next_job is not None:
+        refused = yield from start.check_continuation(next_job, settlement.starts, settlement.expected)
+    if refused is not None:
+        return Settled(refused=refused)
+    if settlement.starts:
+        yield from start.start(turn, Start(settlement.starts))
+    written = {"seq": job.seq, "token": job.token, "keep": settlement.keep}
+    match settlement.status:
+        case Status.COMPLETED:
+            if next_job is not None:
+                yield from start.add(turn, next_job)
+            yield Statement(_COMPLETED, _completion(turn, job, settlement))
+            turn.record("completed", job.id, job.chain_id, job.type, job.attempt, job.worker)
+            if next_job is None:
+                turn.hints.finished.add(job.chain_id)
+                return Settled(unblocked=tuple((yield from chains.completed(turn, job.chain_id))))
+        case Status.PENDING if settlement.outcome == "released":
+            yield _past(turn, job, "released", None, job.scheduled_at)
+            yield Statement(_RELEASED, written)
+            turn.hints.due.add(job.type)
+            turn.record("released", job.id, job.chain_id, job.type, job.attempt - 1)
+        case Status.PENDING if settlement.outcome == "mismatched":
+            due = turn.now + settlement.delay
+            yield _past(turn, job, "mismatched", settlement.error, due)
+            yield Statement(_MISMATCHED, written | {"error": settlement.error, "scheduled_at": due, "now": turn.now})
+            turn.hints.due.add(job.type)
+            turn.record("mismatched", job.id, job.chain_id, job.type, job.attempt - 1)
+        case Status.PENDING:
+            due = max(turn.now, turn.now + settlement.delay if settlement.at is None else settlement.at)
+            yield _past(turn, job, settlement.outcome, settlement.error, due)
+            yield Statement(_PENDING, written | {"error": settlement.error, "scheduled_at": due})
+            turn.hints.due.add(job.type)
+            kind = settlement.outcome if settlement.outcome == "rescheduled" else "retrying"
+            turn.record(kind, job.id, job.chain_id, job.type, job.attempt)
+        case ended:
+            yield _past(turn, job, settlement.outcome, settlement.error, None)
+            given_back = int(settlement.outcome == "mismatched")
+            changes = {"status": ended.value, "given_back": given_back, "error": settlement.error, "now": turn.now}
+            yield Statement(_ENDED, written | changes)
+            turn.hints.finished.add(job.chain_id)
+            turn.record(ended.value, job.id, job.chain_id, job.type, job.attempt - given_back)
+            yield from chains.broken(turn, job.chain_id)
+    return _WRITTEN
+
+
+def _completion(turn: Turn, job: _Job, settlement: Settlement) -> dict[str, object]:
+    return {
+        "seq": job.seq,
+        "token": job.token,
+        "keep": settlement.keep,
+        "output": settlement.output,
+        "now": turn.now,
+        "ends": settlement.continuation is None,
+    }
+
+
+def _past(turn: Turn, job: _Job, outcome: str, error: bytes | None, next_at: Micros | None) -> Statement:
+    return chains.past_attempt(turn, job.id, job.attempt, job.worker, job.started_at, outcome, error, next_at)

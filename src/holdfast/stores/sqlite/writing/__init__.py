@@ -1,0 +1,1 @@
+"""The order in which threads and processes write to the file."""

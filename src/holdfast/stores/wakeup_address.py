@@ -1,0 +1,52 @@
+"""Wake-ups from their address: what a SQL store can use instead of its own."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from holdfast.engine.wakeups import ConnectedWakeups
+from holdfast.stores.extras import needing_extra
+
+LOADERS: dict[str, str] = dict.fromkeys(
+    ("redis", "rediss", "redis+cluster", "rediss+cluster"), "holdfast.stores.redis.wakeups.wakeups:RedisWakeups.at"
+)
+"""Scheme to what makes the wake-ups of an address. Imported when first met: each brings a driver along."""
+
+GROUP = "holdfast.wakeups"
+"""The entry points by which a package adds its own: the name is the scheme, the object takes the address."""
+
+
+def wakeups_at(address: str) -> ConnectedWakeups:
+    """The wake-ups at an address, not yet connected.
+
+    A ValueError says what is wrong with an address, and never repeats it: there may be a password in it.
+    """
+    scheme, separator, _ = address.partition("://")
+    if not separator:
+        raise ValueError(f"the address of wake-ups begins with one of {_schemes()}")
+    if scheme in LOADERS:
+        made = _load(LOADERS[scheme])(address)
+    else:
+        plugged = entry_points(group=GROUP, name=scheme)
+        if not plugged:
+            raise ValueError(f"there are no wake-ups for {scheme}://; their address begins with one of {_schemes()}")
+        made = next(iter(plugged)).load()(address)
+    if not isinstance(made, ConnectedWakeups):
+        raise TypeError(f"what {scheme}:// made is a {type(made).__name__}, not wake-ups that open and close")
+    return made
+
+
+def _load(where: str) -> Any:
+    module, _, path = where.partition(":")
+    with needing_extra(module):
+        found: Any = import_module(module)
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
+
+
+def _schemes() -> str:
+    plugged = {each.name for each in entry_points(group=GROUP)}
+    return ", ".join(f"{scheme}://" for scheme in sorted(plugged | set(LOADERS)))

@@ -1,0 +1,249 @@
+"""What a case stands on: a store under test, a clock to move, and one face over blocking and async."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine, Sequence
+from enum import Enum
+from typing import Any, TypeVar
+
+from holdfast.core.clock import duration
+from holdfast.core.failure import ErrorText, read_error
+from holdfast.core.ids import new_token
+from holdfast.core.lifecycle import NewJob, Settlement
+from holdfast.core.record import ChainRecord, Record
+from holdfast.core.retry import Seconds, seconds
+from holdfast.engine.operations import (
+    ClaimJobs,
+    Filter,
+    GetChains,
+    GetHistory,
+    GetJobs,
+    ListJobs,
+    Operation,
+    PastAttempt,
+    Reap,
+    Reaped,
+    Settle,
+    Settled,
+    Start,
+    Started,
+    TypeTerms,
+)
+from holdfast.engine.store import Store, SyncTransaction, Transaction
+from holdfast.engine.wakeups import Alarm
+from holdfast.errors import HoldfastError
+from holdfast.testing.builders import completed, new_job
+from holdfast.testing.clock import ManualClock
+from holdfast.testing.conformance.barrier import PATIENCE, race_tasks, race_threads
+
+R = TypeVar("R")
+E = TypeVar("E", bound=HoldfastError)
+
+Place = Callable[[], Store]
+"""Gives a handle on one and the same data each time: a new one where the store can, else always the same object."""
+
+LEASE = 30
+"""Seconds that a claim holds unless a case says otherwise."""
+
+
+class Mode(Enum):
+    """Which half of the store's contract performs the operations."""
+
+    SYNC = "sync"
+    ASYNC = "async"
+
+
+class Performing(ABC):
+    """Whatever performs operations."""
+
+    @abstractmethod
+    async def perform(self, operation: Operation[R]) -> R: ...
+
+    async def refused(self, error: type[E], operation: Operation[Any]) -> E:
+        """Perform an operation that must raise this; answers the error."""
+        try:
+            await self.perform(operation)
+        except error as raised:
+            return raised
+        raise AssertionError(f"{operation.verb} did not raise {error.__name__}")
+
+
+class Open(Performing):
+    """A transaction of the store, blocking or async behind one face."""
+
+    def __init__(self, tx: Transaction | SyncTransaction, mode: Mode) -> None:
+        self._tx: Any = tx
+        self._mode = mode
+
+    async def perform(self, operation: Operation[R]) -> R:
+        answer = self._tx.perform(operation)
+        return answer if self._mode is Mode.SYNC else await answer  # type: ignore[no-any-return]
+
+    async def commit(self) -> None:
+        done = self._tx.commit()
+        if self._mode is Mode.ASYNC:
+            await done
+
+    async def rollback(self) -> None:
+        done = self._tx.rollback()
+        if self._mode is Mode.ASYNC:
+            await done
+
+
+class Harness(Performing):
+    """A store with nothing in it, and the verbs a case needs to say what it is about.
+
+    Cases are coroutines. In blocking mode nothing in them ever suspends, so they need no event loop and `race` can
+    run them in threads.
+    """
+
+    def __init__(self, place: Place, mode: Mode, clock: ManualClock | None = None) -> None:
+        self.store = place()
+        self.clock = ManualClock() if clock is None else clock
+        self.store.clock = self.clock
+        self.mode = mode
+        self._place = place
+        self._others: list[Harness] = []
+
+    async def open(self) -> None:
+        if self.mode is Mode.SYNC:
+            self.store.open_sync()
+        else:
+            await self.store.open()
+
+    async def close(self) -> None:
+        for other in reversed(self._others):
+            await other.close()
+        if self.mode is Mode.SYNC:
+            self.store.close_sync()
+        else:
+            await self.store.close()
+
+    async def second_store(self) -> Harness:
+        """Another handle on the same data, under the same clock: another connection where the store can have one."""
+        other = Harness(self._place, self.mode, self.clock)
+        self._others.append(other)
+        await other.open()
+        return other
+
+    async def perform(self, operation: Operation[R]) -> R:
+        """Perform one operation, committed when this returns."""
+        if self.mode is Mode.SYNC:
+            return self.store.perform_sync(operation)
+        return await self.store.perform(operation)
+
+    async def begin(self) -> Open:
+        """Open a transaction of the store's own."""
+        tx = self.store.begin_sync() if self.mode is Mode.SYNC else await self.store.begin()
+        return Open(tx, self.mode)
+
+    async def race(self, actions: Sequence[Coroutine[Any, Any, R]]) -> list[R | HoldfastError]:
+        """Do all of these at once, each in a thread (a task) of its own, let go when all are ready.
+
+        Answers are in order; a HoldfastError counts as one.
+        """
+        return race_threads(actions) if self.mode is Mode.SYNC else await race_tasks(actions)
+
+    async def wait(self, alarm: Alarm) -> bool:
+        """Wait for a ring as long as anyone should; tells whether there was one."""
+        return alarm.wait_sync(PATIENCE) if self.mode is Mode.SYNC else await alarm.wait(PATIENCE)
+
+    # Saying the usual things briefly
+
+    async def start(self, *jobs: NewJob) -> list[Started]:
+        return await self.perform(Start(jobs))
+
+    async def started(self, *jobs: NewJob) -> Record:
+        """Start chains (a plain one if none is given); answers the last one's first job."""
+        return (await self.start(*(jobs or (new_job(),))))[-1].chain.first
+
+    async def claim(
+        self,
+        *types: str,
+        limit: int = 1,
+        worker: str = "worker-1",
+        token: str | None = None,
+        lease: Seconds = LEASE,
+        max_attempts: int = 25,
+        again: bool = False,
+    ) -> list[Record]:
+        terms = tuple(TypeTerms(type, duration(seconds(lease)), max_attempts) for type in types or ("resize",))
+        return await self.perform(ClaimJobs(terms, limit, worker, new_token() if token is None else token, again))
+
+    async def claimed(
+        self,
+        job: NewJob | None = None,
+        *,
+        worker: str = "worker-1",
+        token: str | None = None,
+        lease: Seconds = LEASE,
+        max_attempts: int = 25,
+    ) -> Record:
+        """Start a chain and claim its job, which must be the first in line."""
+        job = new_job() if job is None else job
+        await self.start(job)
+        record = await self.claim_one(job.type, worker=worker, token=token, lease=lease, max_attempts=max_attempts)
+        assert record.id == job.id
+        return record
+
+    async def claim_one(
+        self,
+        type: str = "resize",
+        *,
+        worker: str = "worker-1",
+        token: str | None = None,
+        lease: Seconds = LEASE,
+        max_attempts: int = 25,
+    ) -> Record:
+        """Claim the job that is first in line."""
+        (record,) = await self.claim(type, worker=worker, token=token, lease=lease, max_attempts=max_attempts)
+        return record
+
+    async def settle(self, *settlements: Settlement) -> list[Settled]:
+        return await self.perform(Settle(settlements))
+
+    async def settled(self, settlement: Settlement) -> Settled:
+        """Settle one attempt that nothing stands in the way of."""
+        (answer,) = await self.settle(settlement)
+        assert (answer.lost, answer.refused) == (None, None)
+        return answer
+
+    async def completed(self, *jobs: NewJob) -> Record:
+        """Start a chain, run it, and answer its completed job."""
+        job = await self.claimed(*jobs)
+        await self.settled(completed(job))
+        return await self.job(job.id)
+
+    async def reap(self, *types: str, limit: int = 100) -> list[Reaped]:
+        return await self.perform(Reap(types or ("resize",), (), limit))
+
+    async def expire(self) -> None:
+        """Let every lease of the usual length run out."""
+        self.clock.advance(LEASE + 1)
+
+    async def job(self, job_id: str) -> Record:
+        (record,) = await self.perform(GetJobs((job_id,)))
+        assert record is not None, f"there is no job {job_id}"
+        return record
+
+    async def error(self, job_id: str) -> ErrorText:
+        """The error that the job's row shows."""
+        error = read_error((await self.job(job_id)).error)
+        assert error is not None, f"job {job_id} has no error"
+        return error
+
+    async def chain(self, chain_id: str) -> ChainRecord:
+        (chain,) = await self.perform(GetChains((chain_id,)))
+        assert chain is not None, f"there is no chain {chain_id}"
+        return chain
+
+    async def past(self, job_id: str) -> list[PastAttempt]:
+        """The job's past attempts, oldest first."""
+        history = await self.perform(GetHistory(job_id))
+        assert history is not None, f"there is no job {job_id}"
+        return history[1]
+
+    async def everything(self) -> list[Record]:
+        """Every job there is, newest first: compared before and after, it shows that nothing was written."""
+        return await self.perform(ListJobs(Filter(), limit=10_000))

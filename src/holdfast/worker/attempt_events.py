@@ -1,0 +1,53 @@
+"""Tells observers how an attempt began, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast.core.clock import SECOND
+from holdfast.core.failure import read_error
+from holdfast.core.job import Chain
+from holdfast.core.lifecycle import Settlement
+from holdfast.core.record import Record, Status
+from holdfast.engine.observers import Observers
+from holdfast.engine.operations import Settled
+from holdfast.worker.held_claims import Holding, ticks
+
+
+def emit_claimed(observers: Observers, records: Sequence[Record]) -> None:
+    """Tell which jobs were claimed, and how long they had been due."""
+    if observers.wants("claimed"):
+        for record in records:
+            observers.emit("claimed", record, waited=((record.started_at or 0) - record.scheduled_at) / SECOND)
+
+
+def emit_end(
+    observers: Observers,
+    holding: Holding,
+    settlement: Settlement | None,
+    answer: Settled,
+    started: Sequence[Chain[Any]] = (),
+) -> None:
+    """Tell how the attempt ended and what came of it: called when it is committed, or known to be lost."""
+    record = holding.record
+    if settlement is None or answer.lost is not None or answer.refused is not None:
+        observers.emit("lost", record, duration=ticks() - holding.begun, detail=answer.lost or str(answer.refused))
+        return
+    kind, detail = settlement.outcome, None
+    if settlement.continuation is not None:
+        kind, detail = "continued", settlement.continuation.type
+    elif kind in ("failed", "mismatched"):
+        if settlement.status is Status.PENDING:
+            kind = "retrying" if kind == "failed" else kind
+            detail = f"again in {settlement.delay / SECOND:.1f} s"
+        else:
+            kind = "failed"
+    if observers.wants(kind):
+        duration, error = ticks() - holding.begun, read_error(settlement.error)
+        observers.emit(kind, record, duration=duration, error=error, detail=detail)
+    for chain in started:
+        if not chain.deduplicated:
+            observers.emit("created", chain.record.first)
+    for job_id, name in answer.unblocked:
+        observers.emit("unblocked", job_id=job_id, type=name)

@@ -1,0 +1,207 @@
+"""The rules of prepare and complete, once for async and plain handlers: what may be called when, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any, Generic, Literal, TypeVar, Unpack
+
+from holdfast.client.new_jobs import continuation, continued, described, new_chain
+from holdfast.core.clock import Micros
+from holdfast.core.dependencies import check_batch
+from holdfast.core.job import Chain
+from holdfast.core.lifecycle import Continued, Outcome, Raised, Returned
+from holdfast.core.record import Claim, Record
+from holdfast.engine.operations import ReportProgress, Start, Started
+from holdfast.errors import PayloadRefused
+from holdfast.registry.jobs import AnyJobType, Bound, Jobs, JobType
+from holdfast.registry.options import ContinueKeywords, StartKeywords
+
+T = TypeVar("T")
+Tx = TypeVar("Tx")
+
+Mode = Literal["staged", "atomic"]
+
+NOTE_LIMIT = 1000
+
+_NOTHING: Any = object()
+
+
+class Work(Generic[Tx]):
+    """What one attempt has done so far with its transactions. `tx` is the open one that will carry the completion."""
+
+    __slots__ = (
+        "_completing", "_continuation", "_error", "_mode", "_output", "_preparing", "_returned", "_type", "keep",
+        "record", "started", "tx",
+    )  # fmt: skip
+
+    def __init__(self, record: Record, job_type: AnyJobType) -> None:
+        self.record = record
+        self.tx: Tx | None = None
+        self.started: list[Chain[Any]] = []
+        self.keep: Micros | None = None
+        """How long to keep the chain once it is finished, where the handler said so."""
+        self._type = job_type
+        self._mode: Mode | None = None
+        self._preparing = False
+        self._completing = False
+        self._output: bytes | None = None
+        self._continuation: Bound[Any] | None = None
+        self._returned: Any = _NOTHING
+        self._error: BaseException | None = None
+
+    def begin_prepare(self, mode: Mode) -> None:
+        if mode not in ("staged", "atomic"):
+            raise ValueError(f'prepare(mode=...) is "staged" or "atomic", not {mode!r}')
+        if self._mode is not None:
+            raise RuntimeError("prepare() was called twice; an attempt prepares once")
+        if self._completing:
+            raise RuntimeError("prepare() comes before complete()")
+        self._mode = mode
+
+    @contextmanager
+    def preparing(self) -> Generator[None]:
+        """The body of prepare()."""
+        self._preparing = True
+        try:
+            yield
+        finally:
+            self._preparing = False
+
+    def begin_complete(self) -> None:
+        if self._completing:
+            raise RuntimeError("complete() was called twice; an attempt completes once")
+        if self._preparing:
+            raise RuntimeError("complete() comes after the prepare() block, not inside it")
+        self._completing = True
+
+    def fail_inside(self, error: BaseException) -> None:
+        """An error left a block. Whoever swallows it, what the block did is gone, so the attempt fails."""
+        self._error = self._error or error
+
+    @contextmanager
+    def undone_by_errors(self) -> Generator[None]:
+        """A block, or its body, that an error undoes."""
+        try:
+            yield
+        except BaseException as error:
+            self.fail_inside(error)
+            raise
+
+    def fail(self, error: BaseException) -> None:
+        """An error left the handler. After complete() no middleware can make it good: it undoes what was written."""
+        if self._completing:
+            self.fail_inside(error)
+
+    def decide_output(self, value: Any) -> None:
+        self._check_undecided()
+        self._output = _encoded(value, self._type)
+        self._returned = value
+
+    def decide_continuation(self, bound: Bound[Any]) -> None:
+        self._check_undecided()
+        self._type.check_continuation(bound)
+        self._continuation = bound
+        self._returned = bound
+
+    def check_return(self, value: Any) -> None:
+        """After complete(), a handler returns what output() or continue_with() gave it."""
+        if self._error is not None:
+            raise self._error
+        if not self._completing:
+            return
+        if self._returned is _NOTHING:
+            raise RuntimeError("complete() ended without done.output(...) or done.continue_with(...)")
+        if value is not self._returned:
+            raise RuntimeError("after complete(), return what done.output() or done.continue_with() gave you")
+
+    def outcome(self, value: Any) -> Outcome:
+        """What the attempt came to, given what the handler, and the middlewares around it, returned."""
+        if self._error is not None:
+            return Raised(self._error)
+        try:
+            if self._completing and self._continuation is not None:
+                return Continued(continuation(self._continuation, self.record))
+            if self._completing:
+                assert self._output is not None
+                return Returned(self._output)
+        except Exception as error:
+            return Raised(error)
+        return outcome_of(value, self.record, self._type)
+
+    def _check_undecided(self) -> None:
+        if self._returned is not _NOTHING:
+            raise RuntimeError("the attempt's end is decided already: one output() or continue_with(), once")
+
+
+def outcome_of(value: Any, record: Record, job_type: AnyJobType) -> Outcome:
+    """What a handler's value makes of its job."""
+    try:
+        if isinstance(value, Bound):
+            bound: Bound[Any] = value  # pyright: ignore[reportUnknownVariableType]
+            job_type.check_continuation(bound)
+            return Continued(continuation(bound, record))
+        return Returned(_encoded(value, job_type))
+    except Exception as error:
+        return Raised(error)
+
+
+def _encoded(value: Any, job_type: AnyJobType) -> bytes:
+    """An output to store. PayloadRefused says what was meant, maybe, by one that is a job type."""
+    try:
+        return job_type.encode_output(value)
+    except PayloadRefused as refusal:
+        if isinstance(value, JobType):
+            raise PayloadRefused(
+                f"{refusal}; to continue with {value.name}, return {value.name}.bind(...)"
+            ) from refusal
+        raise
+
+
+def blocker_outputs(chains: list[Any], jobs: Jobs) -> tuple[Any, ...]:
+    """The outputs of a job's blockers, in order."""
+    return tuple(Chain[Any](chain, jobs).output for chain in chains)
+
+
+def progress_of(claim: Claim, fraction: float, note: str | None) -> ReportProgress:
+    """How far an attempt has come, in a form that every store can keep."""
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"progress lies between 0 and 1, not {fraction}")
+    if note is not None:
+        note = note[:NOTE_LIMIT].encode("utf-8", "replace").decode().replace("\0", "")
+    return ReportProgress(claim, float(fraction), note)
+
+
+class Ending:
+    """The end of an attempt, being written: its output or continuation, and the application's own writes."""
+
+    def __init__(self, work: Work[Any], tx: Any, jobs: Jobs) -> None:
+        self._work = work
+        self._tx = tx
+        self._jobs = jobs
+
+    @property
+    def tx(self) -> Any:
+        """The transaction's connection (or session) for the application's writes; None on a store without one."""
+        return self._tx.native
+
+    def output(self, value: T) -> T:
+        """Complete the job with this output. Return what this gives."""
+        self._work.decide_output(value)
+        return value
+
+    def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Bound[T]:
+        """Complete the job by handing over to the chain's next one. Return what this gives."""
+        bound = continued(bound, options)
+        self._work.decide_continuation(bound)
+        return bound
+
+    def _start_of(self, bound: Bound[Any], options: StartKeywords) -> Start:
+        new = new_chain(described(bound, options, call="done.start"), self._work.record.trace)
+        check_batch([new])
+        return Start((new,))
+
+    def _note(self, started: Started) -> Chain[Any]:
+        chain: Chain[Any] = Chain(started.chain, self._jobs, deduplicated=started.deduplicated)
+        self._work.started.append(chain)
+        return chain

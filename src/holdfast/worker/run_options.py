@@ -1,0 +1,92 @@
+"""On what terms a worker runs its types: the start's options first, then the type's, the worker's, the library's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from holdfast.client.references import Names, type_names
+from holdfast.core.clock import SECOND, duration
+from holdfast.core.defaults import MISMATCH_TIMEOUT, RENEWALS_PER_LEASE
+from holdfast.core.record import FOR_EVER, Record
+from holdfast.core.retry import Retry, Seconds, seconds
+from holdfast.engine.operations import TypeTerms
+from holdfast.errors import UnknownJobType
+from holdfast.registry.jobs import AnyJobType, Jobs
+from holdfast.registry.options import check_renewal
+
+GIVE_UP_AT = 0.9
+"""Without a renewal for this part of its lease an attempt is aborted; later only if its renewals come later."""
+
+
+class RunTerms(NamedTuple):
+    """On what terms a worker runs jobs of one type, found out once."""
+
+    type: AnyJobType
+    retry: Retry
+    lease: float
+    """Seconds."""
+    renew_interval: float
+    """Seconds after which a lease is renewed: less than the lease."""
+    default_timeout: float | None
+    mismatch_timeout: float = MISMATCH_TIMEOUT
+
+    @property
+    def abort_after(self) -> float:
+        """Seconds without a renewal after which an attempt is aborted: before its lease ends."""
+        return max(self.lease * GIVE_UP_AT, (self.lease + self.renew_interval) / 2)
+
+    def timeout(self, record: Record) -> float | None:
+        """How long an attempt of this job may take, in seconds."""
+        return self.default_timeout if record.timeout is None else record.timeout / SECOND
+
+    def claiming(self) -> TypeTerms:
+        """What a claim of this type needs to know."""
+        limit = self.retry.max_attempts
+        return TypeTerms(self.type.name, duration(self.lease), FOR_EVER if limit is None else limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A worker's defaults."""
+
+    default_retry: Retry
+    default_lease: Seconds
+    default_renew_interval: Seconds | None
+    default_timeout: Seconds | None
+    mismatch_timeout: Seconds = MISMATCH_TIMEOUT
+
+    def of(self, job_type: AnyJobType) -> RunTerms:
+        lease = self.default_lease if job_type.lease is None else job_type.lease
+        timeout = self.default_timeout if job_type.timeout is None else job_type.timeout
+        return RunTerms(
+            job_type,
+            job_type.retry or self.default_retry,
+            seconds(lease),
+            self._renew_interval(job_type, seconds(lease)),
+            None if timeout is None else seconds(timeout),
+            seconds(self.mismatch_timeout),
+        )
+
+    def _renew_interval(self, job_type: AnyJobType, lease: float) -> float:
+        """The interval given beside the lease that applies; the worker's belongs to the worker's lease."""
+        interval = job_type.renew_interval
+        if interval is None and job_type.lease is None:
+            interval = self.default_renew_interval
+        check_renewal(lease, interval, names=f"job type {job_type.name!r}: ")
+        return lease / RENEWALS_PER_LEASE if interval is None else seconds(interval)
+
+
+def chosen(jobs: Jobs, types: Names | None) -> dict[str, AnyJobType]:
+    """The job types to run: those named, or every one that has a handler."""
+    if types is None:
+        types = [job_type for job_type in jobs if job_type.function is not None]
+    names = type_names(types)
+    if not names:
+        raise ValueError("there is nothing to run: no job type of this client has a handler, or none was named")
+    for name in names:
+        if (job_type := jobs.get(name)) is None:
+            raise UnknownJobType(name, (each.name for each in jobs))
+        if job_type.function is None:
+            raise ValueError(f"job type {name!r} is only declared here; attach its handler first")
+    return {name: jobs[name] for name in names}

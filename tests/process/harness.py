@@ -1,0 +1,80 @@
+"""The stores that processes can share, each with a ledger for what handlers did."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast import SyncClient
+from tests.process.work import jobs
+from tests.servers.postgres import fresh_address, shared_postgres
+from tests.servers.redis import shared_redis
+
+Ledger = list[tuple[int, str]]
+
+
+@dataclass
+class Harness:
+    """A store's address, a client on it, and the ledger."""
+
+    url: str
+    client: SyncClient
+    ledger: Callable[[], Ledger]
+    """Number and token of every completion, by number. A completion that committed twice would show twice."""
+    is_locked: Callable[[], bool]
+    """Whether some process holds a lock that keeps all others from writing."""
+
+
+@contextmanager
+def sqlite_harness(folder: Path) -> Generator[Harness]:
+    path = folder / "jobs.db"
+
+    def ledger() -> Ledger:
+        with closing(sqlite3.connect(path)) as connection:
+            return connection.execute("select number, token from ledger order by number").fetchall()
+
+    def is_locked() -> bool:
+        with closing(sqlite3.connect(path, timeout=0.1, isolation_level=None)) as connection:
+            try:
+                connection.execute("begin immediate")
+            except sqlite3.OperationalError:
+                return True
+            connection.execute("rollback")
+        return False
+
+    with SyncClient(f"sqlite:///{path}", jobs) as client:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("create table ledger (number integer not null, token text not null)")
+        yield Harness(f"sqlite:///{path}", client, ledger, is_locked)
+
+
+@contextmanager
+def redis_harness(folder: Path) -> Generator[Harness]:
+    url = shared_redis().address()
+    with SyncClient(url, jobs) as client:
+
+        def ledger() -> Ledger:
+            """There is no transaction to write a ledger in: the completions themselves are all there is."""
+            completed = client.list_chains(status="completed", limit=1000).items
+            return sorted((chain.first_job.input["number"], str(chain.output)) for chain in completed)
+
+        yield Harness(url, client, ledger, lambda: False)
+
+
+@contextmanager
+def postgres_harness(folder: Path) -> Generator[Harness]:
+    url = fresh_address()
+    with SyncClient(url, jobs) as client, shared_postgres().connect() as connection:
+        connection.execute("drop table if exists ledger")
+        connection.execute("create table ledger (number integer not null, token text not null)")
+
+        def ledger() -> Ledger:
+            return connection.execute("select number, token from ledger order by number").fetchall()
+
+        yield Harness(url, client, ledger, lambda: False)
+
+
+GROUNDS = {"sqlite": sqlite_harness, "postgres": postgres_harness, "redis": redis_harness}

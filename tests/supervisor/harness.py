@@ -1,0 +1,140 @@
+"""What a supervisor test stands on: a store that processes share, a supervisor in this process, an ear for its news."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from holdfast import Client
+from holdfast.supervisor import Group, Supervisor
+from tests.servers.postgres import fresh_address
+from tests.servers.redis import shared_redis
+from tests.supervisor.work import jobs
+from tests.worker.stage import Recorder
+
+T = TypeVar("T")
+
+PATIENCE = 60.0
+APP = "tests.supervisor.work:jobs"
+
+
+ADDRESSES: dict[str, Callable[[Path], str]] = {
+    "sqlite": lambda folder: f"sqlite:///{folder}/jobs.db",
+    "postgres": lambda folder: fresh_address(),
+    "redis": lambda folder: shared_redis().address(),
+}
+"""The stores that processes can share: an address of each with nothing in it."""
+
+
+class PatientEar(Recorder):
+    """An ear for processes, which take their time to start on a busy machine."""
+
+    async def until(self, condition: Callable[[], T]) -> T:
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                with suppress(TimeoutError):
+                    return await super().until(condition)
+
+
+class Harness:
+    """A store's address, a client on it, and gates that hold jobs until they are opened."""
+
+    def __init__(self, folder: Path, url: str | None = None) -> None:
+        self.folder = folder
+        self.url = url or ADDRESSES["sqlite"](folder)
+        self.client = Client(self.url, jobs)
+
+    @asynccontextmanager
+    async def supervised(
+        self, *groups: Group, app: str = APP, clean: bool = True, **options: Any
+    ) -> AsyncGenerator[tuple[Supervisor, Recorder]]:
+        """A supervisor at work. At the end it is stopped, and every process must have ended by itself, or not."""
+        recorder = PatientEar()
+        supervisor = Supervisor(self.url, app, groups=groups or (QUICK,), observers=[recorder], **options)
+        running = asyncio.create_task(supervisor.run())
+        try:
+            yield supervisor, recorder
+        finally:
+            supervisor.stop()
+            async with asyncio.timeout(PATIENCE):
+                await running
+        assert supervisor.clean is clean
+
+    def gate(self, name: str) -> tuple[Path, Path]:
+        """A pair of fifos for `hold`: reading the first tells that it runs, writing the second lets it go."""
+        begun, gate = self.folder / f"{name}.begun", self.folder / f"{name}.gate"
+        os.mkfifo(begun)
+        os.mkfifo(gate)
+        return begun, gate
+
+    def barrier(self) -> Path:
+        """A gate for `queue_up`, shut."""
+        gate = self.folder / "barrier"
+        os.mkfifo(gate)
+        return gate
+
+
+QUICK = Group(default_count=1, max_count=3, concurrency=2, scale_interval=0.1, scale_down_after=0.5, grace=10, lease=2)
+
+
+async def read(path: Path) -> str:
+    """What somebody writes into a fifo."""
+    return await in_thread(path.read_text)
+
+
+async def write(path: Path) -> None:
+    """Open a gate."""
+    await in_thread(lambda: path.write_text("open"))
+
+
+def lift(barrier: Path) -> int:
+    """Let everybody through who waits at a barrier or comes to it later, until the descriptor it answers is closed."""
+    return os.open(barrier, os.O_RDWR)
+
+
+def most_at_once(kinds: Iterable[str]) -> int:
+    """The most worker processes that there were at a time, by the kinds of a supervisor's events, in order."""
+    now = most = 0
+    for kind in kinds:
+        now += {"process_started": 1, "process_ended": -1, "process_died": -1}.get(kind, 0)
+        most = max(most, now)
+    return most
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """What a function answers that may wait for another process; if it waits in vain, nothing waits for it."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+
+    def run() -> None:
+        value = function()
+        with suppress(RuntimeError):  # the test is over
+            loop.call_soon_threadsafe(lambda: None if answer.done() else answer.set_result(value))
+
+    threading.Thread(target=run, daemon=True).start()
+    async with asyncio.timeout(PATIENCE):
+        return await answer
+
+
+def is_over(pid: int) -> bool:
+    """Whether the process has ended, or is about to: its pipes are closed some moments before it is gone."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([descriptor], [], [], PATIENCE)[0])
+    finally:
+        os.close(descriptor)
+
+
+async def ready(supervisor: Supervisor, recorder: Recorder) -> None:
+    """Wait until every process that should be there takes jobs."""
+    async with asyncio.timeout(PATIENCE):
+        await recorder.receive("process_ready", times=len(recorder.find("process_started")) or 1)
