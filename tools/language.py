@@ -1,4 +1,4 @@
-"""Find words that make a sentence hard to understand: `make lint` fails for each.
+"""Find words that make a sentence hard to understand: `python -m tools.language [PATH ...]`.
 
 Identifiers are split at underscores and capitals, so that a name is checked like prose. Lines that must contain one of
 the words (a quoted API, a text in a test) end with `# wording: REASON`.
@@ -42,7 +42,7 @@ CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def main() -> int:
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *sys.argv[1:]]
     names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     found = [line for name in names for line in problems(name)]
     for line in found:
