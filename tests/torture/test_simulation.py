@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from torture.simulation import many
 from torture.simulation.many import explore
 from torture.simulation.simulating import simulate
 
@@ -53,3 +58,14 @@ def _told_by(processes: int, report: Path) -> dict[str, Any]:
     reported: dict[str, Any] = json.loads(report.read_text())
     del reported["seconds"]
     return reported
+
+
+def test_a_process_that_dies_fails_the_exploration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many, "Simulation", _die)
+
+    with pytest.raises(BrokenProcessPool):
+        many.explore_at_once(range(1, 5), 10, processes=2)
+
+
+def _die(*arguments: Any, **options: Any) -> None:
+    os._exit(9)

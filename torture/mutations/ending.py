@@ -30,8 +30,8 @@ MUTANTS: dict[str, Mutant] = {
             "memory": (
                 Edit(
                     "holdfast.stores.memory.attempts",
-                    "            if next_job is not None:\n                creating.add",
-                    "            if next_job is not None and now % 20:\n                creating.add",
+                    "            if next_job is not None:\n                start.add",
+                    "            if next_job is not None and now % 20:\n                start.add",
                 ),
             ),
             "sqlite": (

@@ -40,8 +40,8 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=(
             Edit(
                 "holdfast.client.tx_events",
-                "answer = await steps.run(joined.perform, call)",
-                "answer = await steps.run(self._store.perform, call)",
+                "answer = await procedures.run(joined.perform, call)",
+                "answer = await procedures.run(self._store.perform, call)",
             ),
         ),
         favour=("start_with_business",),
@@ -53,11 +53,10 @@ MUTANTS: dict[str, Mutant] = {
             "sqlite": (
                 Edit(
                     "holdfast.stores.sqlite.connection.app_transactions",
-                    "    return (yield from plan(operation, turn))\n",
+                    "    answer = yield from plan(operation, turn)\n",
                     "    answer = yield from plan(operation, turn)\n"
                     '    yield Statement("commit")\n'
-                    '    yield Statement("begin immediate")\n'
-                    "    return answer\n",
+                    '    yield Statement("begin immediate")\n',
                 ),
             ),
             "postgres": (

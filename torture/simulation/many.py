@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
@@ -82,10 +83,13 @@ def _story(evidence: Evidence) -> int:
 def explore_at_once(
     seeds: range, seconds: float, *, processes: int, favoured: tuple[str, ...] = (), until: tuple[int, ...] = ()
 ) -> Seen:
-    """The same in several processes, each with every so manieth seed. A mutant that is in place here is there too."""
+    """Divide the seeds among several processes. They are forked, so a mutant in this process is in them too.
+
+    BrokenProcessPool if one of the processes dies.
+    """
     parts = [seeds[number::processes] for number in range(processes)]
     seen = Seen()
-    with get_context("fork").Pool(processes) as pool:
-        for part in pool.imap(partial(explore, seconds=seconds, favoured=favoured, until=until), parts):
+    with ProcessPoolExecutor(processes, mp_context=get_context("fork")) as pool:
+        for part in pool.map(partial(explore, seconds=seconds, favoured=favoured, until=until), parts):
             seen.add(part)
     return seen

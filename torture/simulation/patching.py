@@ -5,16 +5,33 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import signal
+import threading
 import time
 import traceback
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, TypeVar
 
 from holdfast.client import waiting
 from holdfast.core import ids
+from holdfast.engine.operations import GetJobs, LostReason
 from holdfast.engine.wakeups import Alarm, Hints
-from holdfast.worker import attempt_events, claimer, held_claims, lease_guard, pruner, reaper, renewer, runner, worker
+from holdfast.errors import HoldfastError
+from holdfast.worker import (
+    attempt_events,
+    claimer,
+    held_claims,
+    lease_guard,
+    pruner,
+    reaper,
+    renewer,
+    runner,
+    threads,
+    worker,
+)
+from holdfast.worker.losses import lost
 from torture.simulation.loop import SimulatedLoop
 
 R = TypeVar("R")
@@ -60,17 +77,43 @@ class NoWatchdog:
     def stop(self) -> None: ...
 
 
-class NoThreads:
-    """Does at once what a thread would do: another thread would bring another clock in."""
+class NoThreads(threads.Threads):
+    """Calls the function at once, in the thread of the event loop: another thread would have another clock."""
 
-    def __init__(self, name: str) -> None: ...
-
-    def submit(self, function: Callable[[], R]) -> asyncio.Future[R]:
-        done: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        done.set_result(function())
+    def submit(self, function: Callable[[], R]) -> asyncio.Future[threads.Ended[R]]:
+        done: asyncio.Future[threads.Ended[R]] = asyncio.get_running_loop().create_future()
+        try:
+            done.set_result(threads.Ended(function(), None))
+        except BaseException as error:
+            done.set_result(threads.Ended(None, error))
         return done
 
-    def close(self) -> None: ...
+
+def _reasons(fencer: Any, expired: Sequence[held_claims.Holding]) -> dict[str, LostReason]:
+    """Ask the store in this thread: the fencer's own thread would have no event loop, and another clock."""
+    try:
+        records = fencer._store.perform_sync(GetJobs(tuple(holding.record.id for holding in expired)))
+    except HoldfastError:
+        return {}
+    found = zip(expired, records, strict=True)
+    return {holding.record.id: reason for holding, record in found if (reason := lost(record, holding.claim))}
+
+
+@contextmanager
+def _signals() -> Generator[None]:
+    """Replace Python's own SIGINT handler, as `asyncio.run` does. A KeyboardInterrupt then comes from a handler."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, _interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
 
 
 def _briefly(kind: type[BaseException], error: BaseException, trace: object) -> list[str]:
@@ -92,6 +135,7 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
         (worker, "Renewer", TaskRenewer),
         (worker, "Watchdog", NoWatchdog),
         (worker, "Threads", NoThreads),
+        (lease_guard.Fencer, "_reasons", _reasons),
         (reaper, "REAP_EVERY", reap),
         (pruner, "EVERY", 2.0),
         (waiting, "monotonic", loop.time),
@@ -104,7 +148,8 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
     try:
         for module, name, value in values:
             setattr(module, name, value)
-        yield
+        with _signals():
+            yield
     finally:
         for module, name, value in before:
             setattr(module, name, value)

@@ -192,8 +192,9 @@ class Simulation:
                 # Whoever waits there is told late; workers that are cut off are what the others are for.
                 self._note("cut off", seconds=seconds, outage=connection is self._producers)
             elif (alive := [each for each in self._workers if not each[2].dead]) and self.random.random() < 0.5:
-                self.random.choice(alive)[2].dead = True
-                self._note("kill")
+                _, _, connection, history = self.random.choice(alive)
+                connection.dead = True
+                self._note("kill", victim=history.process)
             for worker, _, connection, _ in list(self._workers):
                 if connection.dead and not getattr(worker, "replaced", False):
                     worker.replaced = True  # type: ignore[attr-defined]
@@ -204,10 +205,11 @@ class Simulation:
         others = [each for _, _, each, _ in self._workers if each is not connection]
         return any(not each.dead and each.cut_until <= self.loop.time() for each in others)
 
-    def _note(self, kind: str, *, seconds: float = 0.0, outage: bool = False) -> None:
+    def _note(self, kind: str, *, seconds: float = 0.0, outage: bool = False, victim: str | None = None) -> None:
         now = self.loop.micros()
         ended = now + round(seconds * 1_000_000)
-        self.notes.append(Note("nemesis", "fault", ended, {"kind": kind, "begun": now, "outage": outage}))
+        facts = {"kind": kind, "begun": now, "outage": outage, "victim": victim}
+        self.notes.append(Note("nemesis", "fault", ended, facts))
 
     async def _come_to_rest(self) -> bool:
         # Whoever paused a type may not have got through to resume it.
