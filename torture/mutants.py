@@ -23,7 +23,7 @@ def apply(name: str, store: str) -> None:
     statements: dict[str, list[Edit]] = {}
     scripts: dict[str, list[Edit]] = {}
     for edit in MUTANTS[name].edits(store):
-        if edit.where.endswith(".sql"):
+        if ":" in edit.where:
             statements.setdefault(edit.where, []).append(edit)
         elif edit.where.endswith(".lua"):
             scripts.setdefault(edit.where, []).append(edit)
@@ -85,18 +85,18 @@ class _Loader(SourceFileLoader):
 def _change_statements(edits: dict[str, list[Edit]]) -> None:
     from holdfast.stores.sql import files
 
-    plain = files.read
+    original = files.statements
 
-    def read(package: str) -> dict[str, str]:
-        texts = plain(package)
+    def statements(package: str) -> dict[str, str]:
+        texts = original(package)
         for where, each in edits.items():
-            folder, _, name = where.removesuffix(".sql").rpartition("/")
-            if folder == package:
+            edited, name = where.split(":")
+            if edited == package:
                 for edit in each:
                     texts[name] = _replaced(texts[name], edit)
         return texts
 
-    files.read = read
+    files.statements = statements
 
 
 def _change_scripts(edits: dict[str, list[Edit]]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.stores.sql import files
 from torture.mutations import MUTANTS, Edit
 
 ROOT = Path(__file__).parents[2]
@@ -51,9 +52,9 @@ def test_the_simulation_catches_a_mutant(name: str, seeds: int) -> None:
 def _text(where: str) -> str:
     if where.endswith(".lua"):
         return (resources.files("holdfast.stores.redis.scripts") / where).read_text("utf-8")
-    if where.endswith(".sql"):
-        package, _, name = where.rpartition("/")
-        return (resources.files(package) / name).read_text("utf-8")
+    if ":" in where:
+        package, name = where.split(":")
+        return files.statements(package)[name]
     spec = find_spec(where)
     assert spec is not None
     assert spec.origin is not None

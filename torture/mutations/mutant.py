@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A text to be replaced in a source of the library: a module, a statement (`.sql`) or a script (`.lua`)."""
+    """A text to be replaced in a source of the library: a module, a statement (`package:name`) or a script (`.lua`)."""
 
     where: str
     old: str
@@ -46,9 +46,9 @@ class Mutant:
         return store in (self.stores or tuple(self.by_store) or ("sqlite", "postgres", "redis"))
 
 
-def sqlite(file: str, old: str, new: str) -> Edit:
-    return Edit(f"holdfast.stores.sqlite.sql/{file}.sql", old, new)
+def sqlite(statement: str, old: str, new: str) -> Edit:
+    return Edit(f"holdfast.stores.sqlite.sql:{statement}", old, new)
 
 
-def postgres(file: str, old: str, new: str) -> Edit:
-    return Edit(f"holdfast.stores.postgres.sql/{file}.sql", old, new)
+def postgres(statement: str, old: str, new: str) -> Edit:
+    return Edit(f"holdfast.stores.postgres.sql:{statement}", old, new)

@@ -1,4 +1,4 @@
-"""Each statement is a file that says what it does, fits the schema, and is used."""
+"""Each statement has a name and a description, fits the schema, and is used."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from holdfast.stores.sql import files
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.rows import FIELDS, SQL
 
-TEXTS = files.read("holdfast.stores.sqlite.sql")
-SOURCE = Path(files.__file__).parents[1] / "stores" / "sqlite"
+TEXTS = files.statements("holdfast.stores.sqlite.sql")
+SOURCE = Path(files.__file__).parents[1] / "sqlite"
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_statement_fits_the_schema(name: str, connection: sqlite3.Connection) 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_statement_is_used(name: str) -> None:
-    assert any(f'SQL["{name}"]' in file.read_text() for file in SOURCE.glob("*.py"))
+    assert any(f'SQL["{name}"]' in file.read_text() for file in SOURCE.rglob("*.py"))
 
 
 def test_the_view_of_records_has_the_fields_of_a_record(connection: sqlite3.Connection) -> None:

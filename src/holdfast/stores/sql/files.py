@@ -1,19 +1,34 @@
-"""Statements kept as source files: `<verb>[_<part>].sql`, the first line `-- <name>: one sentence`."""
+"""SQL statements kept as source files, one file for each verb.
+
+A file holds one or more statements. Each statement begins with a line `-- name: one sentence`. That line is the first
+line of the file, or it follows a blank line. A first block without SQL describes the verb. For example, `reap.sql`:
+
+    -- reap: return jobs with an expired lease.
+
+    -- reap_expired: running jobs of a type whose lease has expired, oldest first.
+    select ...
+
+    -- reap_pending: a reaped job may be claimed again at once.
+    update ...
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from importlib import resources
 
+_NAME = re.compile(r"(?:\A|(?<=\n\n))-- ([a-z_0-9]+): ")
+
 
 class Statements(Mapping[str, str]):
-    """The statements of one package, by file name without `.sql`, their comments left out.
+    """The statements of one package by name, without their comments.
 
-    Read once; a name that has no file is a KeyError at import, not in production.
+    The files are read once, at import. A module that looks up an unknown name therefore fails at import.
     """
 
     def __init__(self, package: str) -> None:
-        self._texts = {name: _without_comments(text) for name, text in read(package).items()}
+        self._texts = {name: _without_comments(text) for name, text in statements(package).items()}
 
     def __getitem__(self, name: str) -> str:
         return self._texts[name]
@@ -26,12 +41,34 @@ class Statements(Mapping[str, str]):
 
 
 def read(package: str) -> dict[str, str]:
-    """The `.sql` files of a package, whole, by name and in the order of their names."""
+    """The `.sql` files of a package: file name without suffix, and the whole text. Sorted by name."""
     files = [file for file in resources.files(package).iterdir() if file.name.endswith(".sql")]
     return {file.name.removesuffix(".sql"): file.read_text("utf-8") for file in sorted(files, key=lambda f: f.name)}
 
 
+def statements(package: str) -> dict[str, str]:
+    """The statements of a package by name, with their comments. A name that occurs twice is a ValueError."""
+    found: dict[str, str] = {}
+    for file, text in read(package).items():
+        for name, statement in split(text):
+            if name in found:
+                raise ValueError(f"{package}: {file}.sql defines the statement {name!r} a second time")
+            found[name] = statement
+    return found
+
+
+def split(text: str) -> Iterator[tuple[str, str]]:
+    """Name and text of each statement in a file. A block without SQL is a description and is left out."""
+    starts = [(match[1], match.start()) for match in _NAME.finditer(text)]
+    if not starts or text[: starts[0][1]]:
+        raise ValueError(f"the file does not begin with `-- name: sentence`: {text[:60]!r}")
+    ends = [start for _, start in starts[1:]] + [len(text)]
+    for (name, start), end in zip(starts, ends, strict=True):
+        if _without_comments(text[start:end]):
+            yield name, text[start:end]
+
+
 def _without_comments(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if not line.lstrip().startswith("--")]
-    # One statement per file: drivers refuse or misread a trailing semicolon in some places.
+    # Some drivers reject or misread a trailing semicolon.
     return " ".join(line for line in lines if line).removesuffix(";")

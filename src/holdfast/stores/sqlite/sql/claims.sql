@@ -1,2 +1,0 @@
--- claims: who holds these jobs.
-select id, status, token from holdfast_job where id in (select value from json_each(:ids))

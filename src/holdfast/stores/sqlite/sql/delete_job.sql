@@ -1,2 +1,0 @@
--- delete_job: forget a job.
-delete from holdfast_job where seq = :seq

@@ -1,0 +1,34 @@
+-- dependencies: find which chains wait for which.
+
+-- get_waiting: the chains whose current job is blocked, and the chains that this job names, the oldest job first.
+select job.chain_id, blocker.chain_id
+  from (select seq, id, chain_id from holdfast_job where status = 'blocked' order by seq limit :limit) job
+  cross join holdfast_blocker blocker on blocker.job_id = job.id
+ order by job.seq, blocker.position
+
+-- waits_reached: from these chains on, each chain that waits, and the chains that its blocked job names.
+-- A blocked job is the last of its chain. The limit bounds the chains, nearest first.
+with recursive reached (chain_id) as (
+    select value from json_each(:ids)
+    union
+    select blocker.chain_id
+      from reached
+      cross join holdfast_job job on job.id = coalesce(
+               (select last.id from holdfast_job last
+                 where last.chain_id = reached.chain_id and last.chain_index > 0
+                 order by last.chain_index desc limit 1),
+               reached.chain_id)
+      cross join holdfast_blocker blocker on blocker.job_id = job.id
+     where job.status = 'blocked'
+     limit :most
+)
+select reached.chain_id, blocker.chain_id
+  from reached
+  cross join holdfast_job job on job.id = coalesce(
+           (select last.id from holdfast_job last
+             where last.chain_id = reached.chain_id and last.chain_index > 0
+             order by last.chain_index desc limit 1),
+           reached.chain_id)
+  cross join holdfast_blocker blocker on blocker.job_id = job.id
+ where job.status = 'blocked'
+ order by blocker.job_id, blocker.position

@@ -1,3 +1,0 @@
--- insert_attempt: an attempt ended without completing its job.
-insert into holdfast_attempt (job_id, number, worker, started_at, ended_at, outcome, error, next_at)
-values (:job_id, :number, :worker, :started_at, :now, :outcome, :error, :next_at)

@@ -1,2 +1,0 @@
--- insert_blocker: what a job waits for.
-insert into holdfast_blocker (job_id, position, chain_id) values (?, ?, ?)

@@ -1,2 +1,0 @@
--- listen_forget: those whose time is over listen no more.
-delete from holdfast_listener where until <= :now

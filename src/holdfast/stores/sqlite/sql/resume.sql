@@ -1,2 +1,0 @@
--- resume: hand out jobs of a type again.
-delete from holdfast_paused where type = :type

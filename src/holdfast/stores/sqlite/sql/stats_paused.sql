@@ -1,2 +1,0 @@
--- stats_paused: the types that are paused.
-select type from holdfast_paused
