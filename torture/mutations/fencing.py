@@ -7,9 +7,12 @@ from torture.mutations.mutant import Edit, Mutant, postgres, sqlite
 _SAME_TOKEN = " and asked.token = held.token"
 
 _GUARDED = f"{_SAME_TOKEN}\n     where held.status = 'running'"
+_ANY_TOKEN = Edit(
+    "holdfast.core.lost_claims", 'if status == "running" and current_token == token:', 'if status == "running":'
+)
 _LENIENT = """
-def lost(status, held_by, token):
-    return None if status == "cancelled" else plain(status, held_by, token)
+def lost_reason(status, current_token, token):
+    return None if status == "cancelled" else plain(status, current_token, token)
 """
 
 MUTANTS: dict[str, Mutant] = {
@@ -17,15 +20,11 @@ MUTANTS: dict[str, Mutant] = {
         "the token in the guard of a settlement",
         (5, 7),
         {
-            "memory": (
-                Edit(
-                    "holdfast.stores.memory.state", "is Status.RUNNING and record.token == token", "is Status.RUNNING"
-                ),
-            ),
+            "memory": (_ANY_TOKEN,),
             "sqlite": (Edit("holdfast.stores.sqlite.verbs.settle", " or job.token != token or", " or"),),
             "postgres": (
                 *(postgres(file, _SAME_TOKEN, "") for file in ("settle_completed", "settle_continued", "settle_ended")),
-                Edit("holdfast.stores.postgres.rows", 'case "running" if held_by == token:', 'case "running":'),
+                _ANY_TOKEN,
             ),
             "redis": (
                 Edit("shared/change.lua", "job.status == RUNNING and job.token == token", "job.status == RUNNING"),
@@ -48,8 +47,8 @@ MUTANTS: dict[str, Mutant] = {
             "sqlite": (
                 Edit(
                     "holdfast.stores.sqlite.verbs.claim",
-                    "lost(holders.get(held.job_id), held.token):\n            answer",
-                    'lost(holders.get(held.job_id), holders.get(held.job_id, ("", ""))[1] or ""):\n            answer',
+                    "lost_reason(status, token, held.token):\n            answer",
+                    'lost_reason(status, token, token or ""):\n            answer',
                 ),
                 sqlite("renew", " and token = :token", ""),
             ),
@@ -57,8 +56,8 @@ MUTANTS: dict[str, Mutant] = {
                 postgres("renew", " and asked.token = job.token", ""),
                 Edit(
                     "holdfast.stores.postgres.verbs.claim",
-                    "lost(status, token, claim.token):\n                reasons",
-                    'lost(status, token, token or ""):\n                reasons',
+                    "lost_reason(status, token, claim.token):\n                reasons",
+                    'lost_reason(status, token, token or ""):\n                reasons',
                 ),
             ),
             "redis": (Edit("renew.lua", "lost(job, claim[2])", "lost(job, job and job.token)"),),
@@ -109,8 +108,8 @@ MUTANTS: dict[str, Mutant] = {
                 ),
                 Edit(
                     "holdfast.stores.postgres.verbs.settle",
-                    "import SQL, lost\n",
-                    f"import SQL, lost as plain\n{_LENIENT}",
+                    "import lost_reason\n",
+                    f"import lost_reason as plain\n{_LENIENT}",
                 ),
             ),
             "redis": (

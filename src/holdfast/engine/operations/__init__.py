@@ -4,6 +4,7 @@ A store performs an operation as one atomic step. Each takes a batch. Whatever w
 claim, and a store refuses it unless the job is running under that very token. Times come from the store's clock.
 """
 
+from holdfast.core.lost_claims import LostReason
 from holdfast.engine.operations.attempts import (
     ClaimJobs,
     Guard,
@@ -20,7 +21,7 @@ from holdfast.engine.operations.events import EventRow, Listen, ReadEvents, Unli
 from holdfast.engine.operations.examine import Examine, Finding
 from holdfast.engine.operations.marks import FindMarks, Mark
 from holdfast.engine.operations.operate import Cancel, Delete, Keep, Pause, Prune, Resume, RetryJobs, RunNow
-from holdfast.engine.operations.operation import LostReason, Operation
+from holdfast.engine.operations.operation import Operation
 from holdfast.engine.operations.read import (
     Filter,
     GetBlockers,

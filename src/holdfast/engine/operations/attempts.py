@@ -6,8 +6,9 @@ from typing import ClassVar, NamedTuple
 
 from holdfast.core.clock import Micros
 from holdfast.core.lifecycle import Settlement
+from holdfast.core.lost_claims import LostReason
 from holdfast.core.record import Claim, Record
-from holdfast.engine.operations.operation import LostReason, Operation
+from holdfast.engine.operations.operation import Operation
 from holdfast.errors import HoldfastError
 
 

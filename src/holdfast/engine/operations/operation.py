@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 
 R = TypeVar("R")
-
-LostReason = Literal["taken_by_another_worker", "already_completed", "cancelled", "not_found"]
 
 
 class Operation(msgspec.Struct, Generic[R], frozen=True):

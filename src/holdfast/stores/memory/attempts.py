@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from holdfast.core import failure
+from holdfast.core import lost_claims
 from holdfast.core.clock import Micros
-from holdfast.core.lifecycle import Settlement, has_attempts_left
+from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Claim, Record, Status
 from holdfast.engine.operations import (
     ClaimJobs,
@@ -116,16 +116,16 @@ def reap(state: State, op: Reap) -> list[Reaped]:
 
 
 def _take_back(state: State, job: Record, now: Micros) -> Reaped:
-    error = failure.write("LeaseLost", f"lease lost: worker {job.worker} stopped renewing it")
+    reaped = lost_claims.reap(job, now)
     state.hints.lost.add(job.id)
-    if has_attempts_left(job):
-        state.end_attempt(job, "lost", error, now)
-        taken = state.change(job, "reaped", status=Status.PENDING, error=error, **_let_go(), scheduled_at=now)
+    if reaped.status is Status.PENDING:
+        state.end_attempt(job, "lost", reaped.error, now)
+        state.put(reaped, "reaped")
     else:
-        state.end_attempt(job, "lost", error)
-        taken = state.change(job, "failed", status=Status.FAILED, error=error, **_let_go(), finished_at=now)
+        state.end_attempt(job, "lost", reaped.error)
+        state.put(reaped, "failed")
         state.chain_broken(job.chain_id, now)
-    return Reaped(taken, job.worker)
+    return Reaped(reaped, job.worker)
 
 
 def _settle(state: State, settlement: Settlement, now: Micros) -> Settled:

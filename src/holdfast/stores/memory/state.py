@@ -10,8 +10,9 @@ import msgspec
 
 from holdfast.core import failure
 from holdfast.core.clock import Clock, Micros, system_clock
+from holdfast.core.lost_claims import LostReason, lost_reason
 from holdfast.core.record import ChainRecord, Record, Status
-from holdfast.engine.operations import EventRow, LostReason, PastAttempt
+from holdfast.engine.operations import EventRow, PastAttempt
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import ChainNotFound
 
@@ -209,13 +210,7 @@ class State:
 
     def lost(self, record: Record | None, token: str) -> LostReason | None:
         """Why a claim no longer holds; None while it does."""
-        if record is None:
-            return "not_found"
-        if record.status is Status.RUNNING and record.token == token:
-            return None
-        if record.status is Status.CANCELLED:
-            return "cancelled"
-        return "already_completed" if record.status is Status.COMPLETED else "taken_by_another_worker"
+        return "not_found" if record is None else lost_reason(record.status, record.token, token)
 
     def chain_completed(self, chain_id: str, now: Micros) -> list[tuple[str, str]]:
         """Count the chain off for every job that waits for it; answers those that wait no longer."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from holdfast.core.record import ChainRecord, Record, Status
-from holdfast.engine.operations import LostReason
 from holdfast.stores.sql.files import Statements
 from holdfast.stores.sql.plan import Row
 
@@ -32,18 +31,3 @@ def chain(row: Row) -> ChainRecord:
 
 def status(text: str) -> Status:
     return _STATUS[text]
-
-
-def lost(status: str | None, held_by: str | None, token: str) -> LostReason | None:
-    """Why a claim no longer holds, from its job's status (None: there is no job) and token; None while it does."""
-    match status:
-        case None:
-            return "not_found"
-        case "running" if held_by == token:
-            return None
-        case "cancelled":
-            return "cancelled"
-        case "completed":
-            return "already_completed"
-        case _:
-            return "taken_by_another_worker"

@@ -8,7 +8,6 @@ from typing import Final
 import msgspec
 
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import LostReason
 from holdfast.stores.sql.files import Statements
 from holdfast.stores.sql.plan import Row
 
@@ -37,18 +36,3 @@ def as_json(values: Iterable[str | int]) -> str:
         # json_each would cut such a string short, and find another's row.
         raise ValueError("ids, types and keys cannot contain a NUL character")
     return text
-
-
-def lost(held_by: tuple[str, str | None] | None, token: str) -> LostReason | None:
-    """Why a claim no longer holds, from a job's status and token (None: there is no job); None while it does."""
-    match held_by:
-        case None:
-            return "not_found"
-        case ("running", current) if current == token:
-            return None
-        case ("cancelled", _):
-            return "cancelled"
-        case ("completed", _):
-            return "already_completed"
-        case _:
-            return "taken_by_another_worker"

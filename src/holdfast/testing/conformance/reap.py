@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.core import lost_claims
 from holdfast.core.clock import SECOND
 from holdfast.core.record import FOR_EVER, Status
 from holdfast.engine.operations import Pause, Reap, Renew
@@ -18,7 +19,8 @@ async def a_job_with_attempts_left_is_pending_and_due_at_once(harness: Harness) 
     assert (record.id, record.status, record.attempt, worker) == (job.id, Status.PENDING, 1, "gone")
     assert record.scheduled_at == harness.clock()
     assert (record.worker, record.token, record.leased_until, record.renewed_at) == (None, None, None, None)
-    assert "lease lost" in await harness.error(record.id)
+    assert record == lost_claims.reap(job, harness.clock())
+    assert await harness.error(record.id) == "LeaseLost: lease lost: worker gone stopped renewing it"
     assert await harness.job(job.id) == record
     assert (await harness.claim_one()).attempt == 2
 
@@ -30,7 +32,7 @@ async def a_job_without_attempts_left_fails_as_lease_lost(harness: Harness) -> N
     ((record, _),) = await harness.reap()
 
     assert (record.id, record.status, record.finished_at) == (job.id, Status.FAILED, harness.clock())
-    assert "lease lost" in await harness.error(record.id)
+    assert record == lost_claims.reap(job, harness.clock())
     assert await harness.claim() == []
 
 

@@ -6,14 +6,15 @@ import logging
 
 from msgspec.structs import replace
 
-from holdfast.core import failure
+from holdfast.core import lost_claims
 from holdfast.core.clock import Micros
 from holdfast.core.lifecycle import has_attempts_left
+from holdfast.core.lost_claims import LostReason, lost_reason
 from holdfast.core.record import Claim, Record, Status
-from holdfast.engine.operations import ClaimJobs, Guard, LostReason, Reap, Reaped, Renew, ReportProgress
+from holdfast.engine.operations import ClaimJobs, Guard, Reap, Reaped, Renew, ReportProgress
 from holdfast.errors import ClaimLost
 from holdfast.stores.postgres.execution import COMMIT, Turn
-from holdfast.stores.postgres.rows import SQL, WIDTH, lost, record
+from holdfast.stores.postgres.rows import SQL, WIDTH, record
 from holdfast.stores.postgres.verbs import chains, locks
 from holdfast.stores.sql.plan import Plan, Row, Statement
 
@@ -95,7 +96,7 @@ def renew(turn: Turn, op: Renew) -> Plan[dict[Claim, LostReason]]:
         busy: list[tuple[Claim, Micros]] = []
         for claim, lease in left:
             status, token, renewed = stood.get(claim.job_id, (None, None, False))
-            if reason := lost(status, token, claim.token):
+            if reason := lost_reason(status, token, claim.token):
                 reasons[claim] = reason
             elif not renewed:
                 busy.append((claim, lease))
@@ -109,7 +110,7 @@ def guard(turn: Turn, op: Guard) -> Plan[None]:
         return
     rows = yield Statement(_GUARD_LOST, {"id": op.claim.job_id})
     status, token = rows[0] if rows else (None, None)
-    raise ClaimLost(op.claim.job_id, lost(status, token, op.claim.token) or "taken_by_another_worker")
+    raise ClaimLost(op.claim.job_id, lost_reason(status, token, op.claim.token) or "taken_by_another_worker")
 
 
 def progress(turn: Turn, op: ReportProgress) -> Plan[LostReason | None]:
@@ -125,7 +126,7 @@ def progress(turn: Turn, op: ReportProgress) -> Plan[LostReason | None]:
     )
     status, token, recorded = rows[0] if rows else (None, None, False)
     turn.hints.recorded |= recorded
-    return lost(status, token, op.claim.token)
+    return lost_reason(status, token, op.claim.token)
 
 
 def reap(turn: Turn, op: Reap) -> Plan[list[Reaped]]:
@@ -213,18 +214,12 @@ def _rank(job: Record) -> tuple[int, int, int]:
 
 
 def _take_back(turn: Turn, job: Record) -> Reaped:
-    error = failure.write("LeaseLost", f"lease lost: worker {job.worker} stopped renewing it")
-    taken = replace(
-        job, error=error, worker=None, token=None, leased_until=None, renewed_at=None, mismatches=None,
-        mismatched_at=None,
-    )  # fmt: skip
+    reaped = lost_claims.reap(job, turn.now)
     turn.hints.lost.add(job.id)
-    if has_attempts_left(job):
-        taken = replace(taken, status=Status.PENDING, scheduled_at=turn.now)
+    if reaped.status is Status.PENDING:
         turn.hints.due.add(job.type)
         turn.record("reaped", job.id, job.chain_id, job.type, job.attempt)
     else:
-        taken = replace(taken, status=Status.FAILED, finished_at=turn.now)
         turn.hints.finished.add(job.chain_id)
         turn.record("failed", job.id, job.chain_id, job.type, job.attempt)
-    return Reaped(taken, job.worker)
+    return Reaped(reaped, job.worker)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from holdfast.core.lifecycle import Settlement
+from holdfast.core.lost_claims import lost_reason
 from holdfast.core.record import Status
 from holdfast.engine.operations import Settle, Settled
 from holdfast.stores.postgres.execution import BEGIN, COMMIT, Turn
-from holdfast.stores.postgres.rows import SQL, lost
+from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import blockers, chains, dedup, dependencies, locks, start
 from holdfast.stores.postgres.verbs.settle_statements import Stood, Write, completed, continued, ended
 from holdfast.stores.sql.plan import Plan, Statement
@@ -78,7 +79,7 @@ def _write(turn: Turn, write: Write, settlements: Collection[Settlement]) -> Pla
             settlement = left.pop(id)
             found = Stood(status, token, awaited, chain_id, type)
             turn.hints.recorded |= recorded
-            if lost(status, token, settlement.claim.token) or (awaited and _is_left(write, settlement)):
+            if lost_reason(status, token, settlement.claim.token) or (awaited and _is_left(write, settlement)):
                 others[id] = found
             else:
                 _emit(turn, settlement, found)
@@ -216,7 +217,7 @@ def _standing(turn: Turn, settlement: Settlement, found: Stood | None) -> Settle
     """
     token = settlement.claim.token
     status, held_by = (None, None) if found is None else (found.status, found.token)
-    reason = lost(status, held_by, token)
+    reason = lost_reason(status, held_by, token)
     if reason is None:
         return None
     if found is None or (held_by, status) != (token, settlement.status):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast.core import failure
-from holdfast.core.lifecycle import has_attempts_left
+from holdfast.core import lost_claims
+from holdfast.core.lost_claims import LostReason, lost_reason
 from holdfast.core.record import Claim, Record, Status
-from holdfast.engine.operations import ClaimJobs, Guard, LostReason, Reap, Reaped, Renew, ReportProgress
+from holdfast.engine.operations import ClaimJobs, Guard, Reap, Reaped, Renew, ReportProgress
 from holdfast.errors import ClaimLost
 from holdfast.stores.sql.plan import Many, Plan, Row, Statement, Turn
-from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json, lost, record
+from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json, record
 from holdfast.stores.sqlite.verbs import chains
 
 _HEADS = SQL["claim_heads"]
@@ -24,6 +24,9 @@ _PROGRESS = SQL["progress"]
 _EXPIRED = SQL["reap_expired"]
 _REAP_PENDING = SQL["reap_pending"]
 _REAP_FAILED = SQL["reap_failed"]
+
+_NOT_FOUND = (None, None, None)
+"""In place of a row of `claims`: the job does not exist."""
 
 _STATUS = FIELDS.index("status")
 _ATTEMPT = FIELDS.index("attempt")
@@ -71,11 +74,12 @@ def claim(turn: Turn, op: ClaimJobs) -> Plan[list[Record]]:
 
 def renew(turn: Turn, op: Renew) -> Plan[dict[Claim, LostReason]]:
     rows = yield Statement(_CLAIMS, {"ids": as_json(held.job_id for held, _ in op.claims)})
-    holders = {id: (status, token) for id, status, token in rows}
+    found = {row[0]: row for row in rows}
     answer: dict[Claim, LostReason] = {}
     renewed: list[dict[str, object]] = []
     for held, lease in op.claims:
-        if reason := lost(holders.get(held.job_id), held.token):
+        _, status, token = found.get(held.job_id, _NOT_FOUND)
+        if reason := lost_reason(status, token, held.token):
             answer[held] = reason
         else:
             until = turn.now + lease
@@ -160,23 +164,23 @@ def _claimed(turn: Turn, op: ClaimJobs, row: Row, max_attempts: int, lease: int)
 
 def _lost(held: Claim) -> Plan[LostReason | None]:
     rows = yield Statement(_CLAIMS, {"ids": as_json([held.job_id])})
-    return lost(rows[0][1:] if rows else None, held.token)
+    [(_, status, token)] = rows or [_NOT_FOUND]
+    return lost_reason(status, token, held.token)
 
 
 def _take_back(turn: Turn, job: Record) -> Plan[Reaped]:
-    error = failure.write("LeaseLost", f"lease lost: worker {job.worker} stopped renewing it")
+    reaped = lost_claims.reap(job, turn.now)
     turn.hints.lost.add(job.id)
-    parameters = {"seq": job.seq, "token": job.token, "error": error, "now": turn.now}
-    if has_attempts_left(job):
-        yield chains.end_attempt(turn, job, "lost", error, turn.now)
+    parameters = {"seq": job.seq, "token": job.token, "error": reaped.error, "now": turn.now}
+    if reaped.status is Status.PENDING:
+        yield chains.end_attempt(turn, job, "lost", reaped.error, turn.now)
         yield Statement(_REAP_PENDING, parameters)
         turn.hints.due.add(job.type)
         turn.record("reaped", job.id, job.chain_id, job.type, job.attempt)
     else:
-        yield chains.end_attempt(turn, job, "lost", error)
+        yield chains.end_attempt(turn, job, "lost", reaped.error)
         yield Statement(_REAP_FAILED, parameters)
         turn.hints.finished.add(job.chain_id)
         turn.record("failed", job.id, job.chain_id, job.type, job.attempt)
         yield from chains.broken(turn, job.chain_id)
-    [row] = yield Statement(_RECORDS, {"seqs": as_json([job.seq])})
-    return Reaped(record(row), job.worker)
+    return Reaped(reaped, job.worker)

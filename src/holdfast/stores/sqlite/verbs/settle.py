@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from holdfast.core.clock import Micros
 from holdfast.core.lifecycle import NewJob, Settlement
+from holdfast.core.lost_claims import lost_reason
 from holdfast.core.record import Status
 from holdfast.engine.operations import Settle, Settled, Start
 from holdfast.stores.sql.plan import Many, Plan, Statement, Turn
-from holdfast.stores.sqlite.rows import SQL, as_json, lost
+from holdfast.stores.sqlite.rows import SQL, as_json
 from holdfast.stores.sqlite.verbs import chains, start
 
 _CLAIMS = SQL["settle_claims"]
@@ -98,7 +99,7 @@ def _refused(job: _Job | None, settlement: Settlement, settled: Status | None) -
     status = settled or job.status
     if (job.token, status) == (settlement.claim.token, settlement.status):
         return _WRITTEN
-    return Settled(lost=lost((status, job.token), settlement.claim.token))
+    return Settled(lost=lost_reason(status, job.token, settlement.claim.token))
 
 
 def _stands_alone(turn: Turn, job: _Job, settlement: Settlement) -> bool:
