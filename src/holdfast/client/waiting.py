@@ -9,6 +9,7 @@ from typing import Any
 
 from holdfast.core.job import Chain, Decoder
 from holdfast.core.record import ChainRecord, Status
+from holdfast.engine.generators import drive, drive_async
 from holdfast.engine.operations import GetChains, Operation
 from holdfast.engine.store import Store
 from holdfast.engine.wakeups import Alarm, Hints, Wakeups
@@ -81,30 +82,20 @@ class Watcher:
 
 async def run(store: Store, alarm: Alarm, waiting: Waiting) -> Any:
     """Wait, awaiting each operation and each nap."""
-    try:
-        step = next(waiting)
-        while True:
-            if isinstance(step, Nap):
-                await alarm.wait(step.seconds)
-                step = waiting.send(None)
-            else:
-                step = waiting.send(await store.perform(step))
-    except StopIteration as end:
-        return end.value
+
+    async def perform(request: Operation[Any] | Nap) -> Any:
+        return await (alarm.wait(request.seconds) if isinstance(request, Nap) else store.perform(request))
+
+    return await drive_async(waiting, perform)
 
 
 def run_sync(store: Store, alarm: Alarm, waiting: Waiting) -> Any:
     """Wait, blocking on each operation and each nap."""
-    try:
-        step = next(waiting)
-        while True:
-            if isinstance(step, Nap):
-                alarm.wait_sync(step.seconds)
-                step = waiting.send(None)
-            else:
-                step = waiting.send(store.perform_sync(step))
-    except StopIteration as end:
-        return end.value
+
+    def perform(request: Operation[Any] | Nap) -> Any:
+        return alarm.wait_sync(request.seconds) if isinstance(request, Nap) else store.perform_sync(request)
+
+    return drive(waiting, perform)
 
 
 def outcome(chain: Chain[Any]) -> Any:

@@ -5,9 +5,10 @@ Two drivers of a few lines each run it, one blocking and one async.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, TypeVar
 
+from holdfast.engine.generators import drive, drive_async
 from holdfast.engine.operations import Operation
 
 R = TypeVar("R")
@@ -15,31 +16,11 @@ R = TypeVar("R")
 Steps = Generator[Operation[Any], Any, R]
 
 
-async def run(perform: Callable[[Operation[Any]], Awaitable[Any]], steps: Steps[R]) -> R:
-    """Run the steps, awaiting each operation."""
-    try:
-        operation = next(steps)
-        while True:
-            try:
-                answer = await perform(operation)
-            except BaseException as error:
-                operation = steps.throw(error)
-            else:
-                operation = steps.send(answer)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+def run(perform: Callable[[Operation[Any]], Awaitable[Any]], steps: Steps[R]) -> Coroutine[Any, Any, R]:
+    """Run a procedure, awaiting each operation."""
+    return drive_async(steps, perform)
 
 
 def run_sync(perform: Callable[[Operation[Any]], Any], steps: Steps[R]) -> R:
-    """Run the steps, blocking on each operation."""
-    try:
-        operation = next(steps)
-        while True:
-            try:
-                answer = perform(operation)
-            except BaseException as error:
-                operation = steps.throw(error)
-            else:
-                operation = steps.send(answer)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+    """Run a procedure, blocking on each operation."""
+    return drive(steps, perform)

@@ -5,11 +5,12 @@ The logic of a verb is written once. Whoever has a connection, blocking or async
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from holdfast.core.clock import Micros
+from holdfast.engine.generators import drive, drive_async
 from holdfast.engine.wakeups import Hints
 
 R = TypeVar("R")
@@ -71,25 +72,5 @@ def gather(into: Hints, hints: Hints) -> None:
     into.add(hints)
 
 
-def run(plan: Plan[R], execute: Callable[[Statement | Many], list[Row]]) -> R:
-    """Run a plan, blocking on each statement. An error ends the plan: what it wrote is the transaction's to undo."""
-    try:
-        step = next(plan)
-        while True:
-            step = plan.send(execute(step))
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
-    finally:
-        plan.close()
-
-
-async def run_async(plan: Plan[R], execute: Callable[[Statement | Many], Awaitable[list[Row]]]) -> R:
-    """Run a plan, awaiting each statement."""
-    try:
-        step = next(plan)
-        while True:
-            step = plan.send(await execute(step))
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
-    finally:
-        plan.close()
+run = drive
+run_async = drive_async
