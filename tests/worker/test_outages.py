@@ -286,12 +286,12 @@ async def test_an_attempt_that_breaks_in_the_engine_itself_is_taken_back(
 ) -> None:
     broken = 0
 
-    def break_at_first(job: Record, outcome: Outcome, retry: Retry) -> Settlement:
+    def break_at_first(job: Record, outcome: Outcome, retry: Retry, *, mismatch_timeout: float) -> Settlement:
         nonlocal broken
         broken += 1
         if broken <= 3:
             raise ZeroDivisionError
-        return settle(job, outcome, retry)
+        return settle(job, outcome, retry, mismatch_timeout=mismatch_timeout)
 
     @stage.jobs.job
     async def hello(attempt: Attempt) -> int:
