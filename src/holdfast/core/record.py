@@ -46,7 +46,10 @@ class Claim(NamedTuple):
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """One job, exactly as a store keeps it."""
+    """One job, exactly as a store keeps it. The views of the SQL stores have these columns in this order.
+
+    The fields up to `attempt` are given by position, the others by name: a name costs about 50 ns.
+    """
 
     seq: int
     id: str
@@ -56,31 +59,31 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     status: Status
     priority: int
     attempt: int
-    max_attempts: int | None
-    input: bytes
-    output: bytes | None
-    error: bytes | None
-    key: str | None
-    worker: str | None
-    token: str | None
-    leased_until: Micros | None
-    renewed_at: Micros | None
-    progress: float | None
-    progress_note: str | None
-    created_at: Micros
-    scheduled_at: Micros
-    started_at: Micros | None
-    finished_at: Micros | None
-    timeout: Micros | None
-    keep: Micros | None
-    trace: str | None
-    blockers: int
-    open_blockers: int
-    on_blocker_failure: str
+    max_attempts: int | None = None
+    input: bytes = b""
+    output: bytes | None = None
+    error: bytes | None = None
+    key: str | None = None
+    worker: str | None = None
+    token: str | None = None
+    leased_until: Micros | None = None
+    renewed_at: Micros | None = None
+    progress: float | None = None
+    progress_note: str | None = None
+    created_at: Micros = 0
+    scheduled_at: Micros = 0
+    started_at: Micros | None = None
+    finished_at: Micros | None = None
+    timeout: Micros | None = None
+    keep: Micros | None = None
+    trace: str | None = None
+    blockers: int = 0
+    open_blockers: int = 0
+    on_blocker_failure: str = "wait"
     mismatches: int | None = None
-    """How many attempts in a row ended since the input did not match the worker's signature. None: the last did not."""
+    """The number of mismatched attempts in a row. None if the last attempt was not mismatched."""
     mismatched_at: Micros | None = None
-    """When the first of them ended."""
+    """When the first attempt of that row ended."""
 
     def __repr__(self) -> str:
         """Without the token and the payloads: a record may appear in the text of an error."""
