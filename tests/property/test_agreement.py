@@ -26,6 +26,7 @@ from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
+    Completion,
     Delete,
     Examine,
     Filter,
@@ -55,7 +56,6 @@ from holdfast.engine.operations import (
     Settle,
     Settled,
     Start,
-    Step,
     TypeTerms,
     Unlisten,
 )
@@ -216,16 +216,16 @@ class Agreement(RuleBasedStateMachine):
         if isinstance(current, Record):
             starts = self._new_jobs(data, data.draw(st.sampled_from((0, 0, 1))))
             chains = [*self._chains(), *(start.id for start in starts)]
-            steps: list[Step] = []
+            completions: list[Completion] = []
             job: Record | NewJob = current
             for _ in range(count - ends):
                 job = data.draw(drawing.next_jobs(job, self._id(), chains, UNKNOWN))
-                steps.append(Step(continuation=job))
+                completions.append(Completion(continuation=job))
             if ends:
-                steps.append(Step(output=data.draw(drawing.outputs)))
+                completions.append(Completion(output=data.draw(drawing.outputs)))
             job_id = data.draw(st.sampled_from((current.id, current.id, current.id, chain_id)))
             expected = tuple(start.id for start in starts)
-            self.pair.perform(Complete(chain_id, job_id, tuple(steps), starts=starts, expected=expected))
+            self.pair.perform(Complete(chain_id, job_id, tuple(completions), starts=starts, expected=expected))
 
     # Operating
 

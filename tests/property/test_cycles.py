@@ -25,6 +25,7 @@ from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
+    Completion,
     Filter,
     GetBlockers,
     GetWaiting,
@@ -34,7 +35,6 @@ from holdfast.engine.operations import (
     Settle,
     Settled,
     Start,
-    Step,
     TypeTerms,
 )
 from holdfast.engine.store import Store
@@ -105,8 +105,8 @@ class Graph(RuleBasedStateMachine):
         current = self.pair.perform(LockChain(chain_id))
         if isinstance(current, Record) and not current.status.finished:
             closed = self._closes({chain_id: self._named(after)}, {})
-            steps = (Step(continuation=self._next(current, self._named(after))),)
-            answer = self.pair.perform(Complete(chain_id, current.id, steps))
+            completions = (Completion(continuation=self._next(current, self._named(after))),)
+            answer = self.pair.perform(Complete(chain_id, current.id, completions))
             assert _is_cycle(answer) == closed
 
     @rule(place=st.integers(0, 7))

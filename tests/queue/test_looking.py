@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from holdfast.core.clock import to_datetime
-from holdfast.engine.operations import Complete, Step
+from holdfast.engine.operations import Complete, Completion
 from tests.queue.stage import Handler, Recorder, Stage, fail, soon
 
 
@@ -144,7 +144,7 @@ async def test_a_job_that_was_completed_without_a_result_has_no_payload_to_keep(
     async with stage.queue() as queue:
         await queue.enqueue("a", 1)
         record = await stage.claim()
-        await stage.store.perform(Complete(record.chain_id, record.id, (Step(),)))
+        await stage.store.perform(Complete(record.chain_id, record.id, (Completion(),)))
 
         assert await queue.update_result_ttl("a", 60) == "missing_payload"
 

@@ -11,6 +11,7 @@ from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
+    Completion,
     GetChains,
     Guard,
     LockChain,
@@ -19,7 +20,6 @@ from holdfast.engine.operations import (
     Prune,
     Settle,
     Start,
-    Step,
     TypeTerms,
 )
 from holdfast.errors import Conflict
@@ -70,7 +70,7 @@ def test_a_completion_from_outside_carries_starts_too(store: MemoryStore) -> Non
     current = tx.perform(LockChain(job.id))
 
     tx.perform(Start((side,)))
-    tx.perform(Complete(job.id, current.id, (Step(output=b"1"),)))
+    tx.perform(Complete(job.id, current.id, (Completion(output=b"1"),)))
 
     assert store.perform_sync(GetChains((side.id,))) != [None]
 

@@ -23,7 +23,7 @@ MUTANTS: dict[str, Mutant] = {
         (28,),
         {
             "memory": (
-                Edit("holdfast.stores.memory.attempts", "len(claimed) < op.limit:", "len(claimed) < op.limit + 5:"),
+                Edit("holdfast.stores.memory.verbs.claim", "len(claimed) < op.limit:", "len(claimed) < op.limit + 5:"),
             ),
             "sqlite": (
                 Edit("holdfast.stores.sqlite.verbs.claim", "left = op.limit - len", "left = op.limit + 5 - len"),
@@ -47,7 +47,9 @@ MUTANTS: dict[str, Mutant] = {
         (9,),
         {
             "memory": (
-                Edit("holdfast.stores.memory.attempts", "scheduled[0][0] <= now:", "scheduled[0][0] <= now + 500000:"),
+                Edit(
+                    "holdfast.stores.memory.verbs.claim", "scheduled[0][0] <= now:", "scheduled[0][0] <= now + 500000:"
+                ),
             ),
             "sqlite": (
                 sqlite("claim_due", "scheduled_at <= :now", "scheduled_at <= :now + 500000"),

@@ -29,9 +29,9 @@ MUTANTS: dict[str, Mutant] = {
         {
             "memory": (
                 Edit(
-                    "holdfast.stores.memory.attempts",
-                    "            if next_job is not None:\n                start.add",
-                    "            if next_job is not None and now % 20:\n                start.add",
+                    "holdfast.stores.memory.verbs.settle",
+                    "            if next_job is not None:\n                add",
+                    "            if next_job is not None and now % 20:\n                add",
                 ),
             ),
             "sqlite": (
@@ -131,7 +131,7 @@ MUTANTS: dict[str, Mutant] = {
         {
             "memory": (
                 Edit(
-                    "holdfast.stores.memory.complete",
+                    "holdfast.stores.memory.verbs.complete",
                     "if job.id != op.job_id or job.status.finished:",
                     "if job.id != op.job_id:",
                 ),

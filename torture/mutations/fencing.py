@@ -39,7 +39,7 @@ MUTANTS: dict[str, Mutant] = {
         {
             "memory": (
                 Edit(
-                    "holdfast.stores.memory.attempts",
+                    "holdfast.stores.memory.verbs.renew",
                     "        if reason := state.lost(job, held.token):\n            lost",
                     '        if reason := state.lost(job, (job and job.token) or ""):\n            lost',
                 ),

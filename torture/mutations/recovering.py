@@ -18,7 +18,7 @@ MUTANTS: dict[str, Mutant] = {
         {
             "memory": (
                 Edit(
-                    "holdfast.stores.memory.attempts",
+                    "holdfast.stores.memory.verbs.reap",
                     "(job.leased_until or 0) <= now",
                     "(job.leased_until or 0) <= now + 900000",
                 ),

@@ -11,7 +11,7 @@ MUTANTS: dict[str, Mutant] = {
         {
             "memory": (
                 Edit(
-                    "holdfast.stores.memory.start",
+                    "holdfast.stores.memory.verbs.start",
                     "            chain_id not in job.exclude\n",
                     "            chain_id in job.exclude\n",
                 ),

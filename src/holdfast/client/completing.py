@@ -18,7 +18,7 @@ from holdfast.core.lifecycle import create
 from holdfast.core.record import Record
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about
-from holdfast.engine.operations import Complete, LockChain, Settled, Start, Started, Step
+from holdfast.engine.operations import Complete, Completion, LockChain, Settled, Start, Started
 from holdfast.engine.rollback import roll_back
 from holdfast.engine.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
 from holdfast.engine.unawaited import Awaiting
@@ -32,7 +32,7 @@ S = TypeVar("S")
 
 
 class _Steps:
-    """The steps taken so far. They are written as one, when the body ends."""
+    """The completions taken so far. They are written as one, when the body ends."""
 
     def __init__(self, jobs: Jobs, record: Record, clock: Clock | None, chain_type: str | None) -> None:
         self._jobs = jobs
@@ -43,7 +43,7 @@ class _Steps:
         self._now = clock or system_clock
         self._first = record
         self._record = record
-        self._steps: list[Step] = []
+        self._completions: list[Completion] = []
         self._ends: list[Record] = []
         self._started: list[Chain[Any]] = []
         self._ended = record.status.finished
@@ -56,7 +56,7 @@ class _Steps:
     def _output(self, value: Any) -> None:
         self._check_open()
         encoded = self._jobs.plain(value) if self._type is None else self._type.encode_output(value)
-        self._take(Step(output=encoded))
+        self._take(Completion(output=encoded))
         self._ended = True
 
     def _continue_with(self, bound: Bound[Any]) -> None:
@@ -64,12 +64,12 @@ class _Steps:
         if self._gives is not None:
             self._gives.check_next(bound)
         next_job = continuation(bound, self._record)
-        self._take(Step(continuation=next_job))
+        self._take(Completion(continuation=next_job))
         self._record = create(next_job, self._now())
         self._type = self._gives = bound.type
 
-    def _take(self, step: Step) -> None:
-        self._steps.append(step)
+    def _take(self, completion: Completion) -> None:
+        self._completions.append(completion)
         self._ends.append(self._record)
 
     def _start_of(self, bound: Bound[Any], options: StartKeywords) -> Start:
@@ -88,8 +88,8 @@ class _Steps:
 
     def completion(self) -> Complete | None:
         """The whole as one operation; None if the body only looked."""
-        if self._steps:
-            return Complete(self._first.chain_id, self._first.id, tuple(self._steps))
+        if self._completions:
+            return Complete(self._first.chain_id, self._first.id, tuple(self._completions))
         if self._started:
             raise RuntimeError("current.start() belongs to a completion: call output() or continue_with() as well")
         return None
@@ -97,8 +97,8 @@ class _Steps:
     def events(self, observers: Observers, answer: Settled) -> list[Event]:
         """What was done, and by no worker: to be delivered once it is committed."""
         done: list[Event] = []
-        for record, step in zip(self._ends, self._steps, strict=True):
-            if (next_job := step.continuation) is None:
+        for record, completion in zip(self._ends, self._completions, strict=True):
+            if (next_job := completion.continuation) is None:
                 done.append(event_about("completed", record, worker=None))
             else:
                 done.append(event_about("continued", record, worker=None, detail=next_job.type))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from holdfast.core.clock import Micros
 from holdfast.core.failure import write
 from holdfast.core.lifecycle import has_attempts_left
-from holdfast.core.record import Record, Status
+from holdfast.core.record import NOT_HELD, Record, Status
 
 LostReason = Literal["taken_by_another_worker", "already_completed", "cancelled", "not_found"]
 
@@ -35,10 +35,7 @@ def lost_reason(status: str | None, current_token: str | None, token: str) -> Lo
 def reap(job: Record, now: Micros) -> Record:
     """The job after its lease expired: pending and due at once if it has attempts left, otherwise failed."""
     error = write("LeaseLost", f"lease lost: worker {job.worker} stopped renewing it")
-    reaped = replace(
-        job, error=error, worker=None, token=None, leased_until=None, renewed_at=None, mismatches=None,
-        mismatched_at=None,
-    )  # fmt: skip
+    reaped = replace(job, error=error, **NOT_HELD)
     if has_attempts_left(job):
         return replace(reaped, status=Status.PENDING, scheduled_at=now)
     return replace(reaped, status=Status.FAILED, finished_at=now)

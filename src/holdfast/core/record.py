@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -93,6 +93,17 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     def claim(self) -> Claim:
         assert self.token is not None, f"job {self.id} is {self.status}, so nobody holds it"
         return Claim(self.id, self.token)
+
+
+NOT_HELD: Final[dict[str, Any]] = {
+    "worker": None,
+    "token": None,
+    "leased_until": None,
+    "renewed_at": None,
+    "mismatches": None,
+    "mismatched_at": None,
+}
+"""The fields of a record that end with an attempt. A settled job keeps the token of its settlement besides."""
 
 
 class ChainRecord(NamedTuple):

@@ -19,6 +19,7 @@ from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
+    Completion,
     Delete,
     GetJobs,
     Guard,
@@ -28,7 +29,6 @@ from holdfast.engine.operations import (
     RetryJobs,
     Settle,
     Start,
-    Step,
     TypeTerms,
 )
 from holdfast.engine.store import SyncTransaction
@@ -80,7 +80,7 @@ def an_attempt(graph: Graph, tx: SyncTransaction) -> Operation[Any]:
 
 def a_completion(graph: Graph, tx: SyncTransaction) -> Operation[Any]:
     tx.perform(LockChain(graph.first.id))
-    return Complete(graph.first.id, graph.running.id, (Step(output=b"1"),))
+    return Complete(graph.first.id, graph.running.id, (Completion(output=b"1"),))
 
 
 def cancelling(graph: Graph) -> Operation[Any]:
@@ -213,7 +213,7 @@ def test_who_settles_several_jobs_holds_none_while_waiting_for_another(
     with ThreadPoolExecutor(1) as pool:
         step = pool.submit(store.perform_sync, Settle((completed(aside), completed(graph.running))))
         wait_until_blocked(connection, step.done)
-        tx.perform(Complete(graph.first.id, current.id, (Step(continuation=follows),)))
+        tx.perform(Complete(graph.first.id, current.id, (Completion(continuation=follows),)))
         tx.commit()
         settled = step.result(30)
 

@@ -18,6 +18,7 @@ from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
+    Completion,
     Delete,
     GetJobs,
     Listen,
@@ -26,7 +27,6 @@ from holdfast.engine.operations import (
     Reap,
     Settle,
     Start,
-    Step,
     TypeTerms,
 )
 from holdfast.stores.postgres import PostgresStore
@@ -85,7 +85,7 @@ def cancelling(web: Web) -> Operation[Any]:
 
 
 def completing(web: Web) -> Operation[Any]:
-    return Complete(web.first.id, web.second.id, (Step(output=b"1"),))
+    return Complete(web.first.id, web.second.id, (Completion(output=b"1"),))
 
 
 def deleting(web: Web) -> Operation[Any]:

@@ -13,12 +13,12 @@ from holdfast.core.record import Status
 from holdfast.engine.operations import (
     ClaimJobs,
     Complete,
+    Completion,
     GetChains,
     Operation,
     RunNow,
     Settle,
     Start,
-    Step,
     TypeTerms,
 )
 from holdfast.engine.wakeups import Hints
@@ -210,7 +210,7 @@ def test_a_completion_cut_from_its_answer_is_not_sent_again(remote: PostgresStor
     proxy.cut_after(b"commit\x00")
 
     with pytest.raises(StoreUnavailable):
-        remote.perform_sync(Complete(job.id, job.id, (Step(output=b"1"),)))
+        remote.perform_sync(Complete(job.id, job.id, (Completion(output=b"1"),)))
 
     (chain,) = remote.perform_sync(GetChains((job.id,)))
     assert proxy.cuts == 1

@@ -16,6 +16,7 @@ from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
+    Completion,
     Delete,
     GetJobs,
     Listen,
@@ -26,7 +27,6 @@ from holdfast.engine.operations import (
     Settle,
     Start,
     Started,
-    Step,
     TypeTerms,
 )
 from holdfast.errors import StillReferenced
@@ -205,7 +205,7 @@ def test_a_transaction_that_cannot_see_who_waits_for_a_chain_does_not_end_it(
     store.perform_sync(Start((blocker, new_job("publish", after=(blocker.id,)))))
     unseen = new_job("publish", after=(blocker.id,), on_blocker_failure="fail")
     operations: dict[str, Operation[Any]] = {
-        "complete": Complete(blocker.id, blocker.id, (Step(b"1"),)),
+        "complete": Complete(blocker.id, blocker.id, (Completion(b"1"),)),
         "cancel": Cancel((blocker.id,)),
         "delete": Delete((blocker.id,), cascade=False),
     }

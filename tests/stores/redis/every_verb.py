@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.core.record import Claim, Record, Status
 from holdfast.engine import operations as ops
-from holdfast.engine.operations import Operation, Step, TypeTerms
+from holdfast.engine.operations import Completion, Operation, TypeTerms
 from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.clock import ManualClock
@@ -39,7 +39,7 @@ WRITING: dict[str, tuple[str, Making]] = {
     "reap": ("reap", lambda _, __: ops.Reap(("resize",), (), 10)),
     "complete": (
         "complete",
-        lambda _, __: ops.Complete("running", "running", (Step(output=b"1"),), (new_job(id="side"),), ("side",)),
+        lambda _, __: ops.Complete("running", "running", (Completion(output=b"1"),), (new_job(id="side"),), ("side",)),
     ),
     "cancel": ("cancel", lambda _, __: ops.Cancel(("running", "pending", "blocker"))),
     "cancel very many": ("cancel", lambda _, __: ops.Cancel(OTHERS)),

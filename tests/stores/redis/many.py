@@ -1,4 +1,4 @@
-"""More jobs than one script takes, and callers who die between two steps."""
+"""More jobs than one script takes, and callers who die between two completions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.core.ids import new_token
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import ClaimJobs, Complete, GetJobs, Start, Step, TypeTerms
+from holdfast.engine.operations import ClaimJobs, Complete, Completion, GetJobs, Start, TypeTerms
 from holdfast.engine.store import Store
 from holdfast.testing.builders import new_job, next_job
 
@@ -20,19 +20,19 @@ BLOCKER = new_job(id="blocker")
 
 
 class Crash(Exception):
-    """The caller dies between two steps."""
+    """The caller dies between two completions."""
 
 
 @contextmanager
-def crashing(monkeypatch: pytest.MonkeyPatch, module: Any, step: str) -> Generator[None]:
-    """Whoever comes to this step dies before it."""
+def crashing(monkeypatch: pytest.MonkeyPatch, module: Any, completion: str) -> Generator[None]:
+    """Whoever comes to this completion dies before it."""
 
     def crash(*_: object) -> Generator[None]:
         raise Crash
         yield
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, step, crash)
+        patched.setattr(module, completion, crash)
         with pytest.raises(Crash):
             yield
 
@@ -65,5 +65,5 @@ def grown(store: Store, id: str, length: int, **options: Any) -> None:
     jobs = [first]
     for number in range(1, length):
         jobs.append(next_job(jobs[-1], "resize", id=f"{id}-{number:03}", **options))
-    steps = tuple(Step(output=b"1", continuation=job) for job in jobs[1:])
-    store.perform_sync(Complete(id, id, (*steps, Step(output=b"1"))))
+    completions = tuple(Completion(output=b"1", continuation=job) for job in jobs[1:])
+    store.perform_sync(Complete(id, id, (*completions, Completion(output=b"1"))))

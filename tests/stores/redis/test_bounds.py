@@ -11,6 +11,7 @@ from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
+    Completion,
     Delete,
     GetJobs,
     GetStats,
@@ -20,7 +21,6 @@ from holdfast.engine.operations import (
     RunNow,
     Settle,
     Start,
-    Step,
 )
 from holdfast.errors import ChainNotFound, JobNotFound
 from holdfast.stores.memory import MemoryStore
@@ -43,7 +43,7 @@ def test_a_chain_releases_all_who_wait_for_it(store: RedisStore) -> None:
 def test_a_chain_completed_from_outside_releases_all_who_wait_for_it(store: RedisStore) -> None:
     waiting(store)
 
-    settled = store.perform_sync(Complete("blocker", "blocker", (Step(output=b"1"),)))
+    settled = store.perform_sync(Complete("blocker", "blocker", (Completion(output=b"1"),)))
 
     assert len(settled.unblocked) == MANY
     assert statuses(store, *ids("child")) == {Status.PENDING: MANY}

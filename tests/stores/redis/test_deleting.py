@@ -14,6 +14,7 @@ from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,
     Complete,
+    Completion,
     Delete,
     GetJobs,
     GetStats,
@@ -23,7 +24,6 @@ from holdfast.engine.operations import (
     RetryJobs,
     Settle,
     Start,
-    Step,
 )
 from holdfast.errors import StillReferenced
 from holdfast.stores.redis import RedisStore
@@ -194,7 +194,7 @@ def test_long_chains_that_wait_for_each_other_are_deleted_together(store: RedisS
         jobs = [new_job(id=chain)]
         for number in range(60):
             jobs.append(next_job(jobs[-1], id=f"{chain}-{number}", after=(other,) if number == 59 else ()))
-        store.perform_sync(Complete(chain, chain, tuple(Step(b"1", job) for job in jobs[1:])))
+        store.perform_sync(Complete(chain, chain, tuple(Completion(b"1", job) for job in jobs[1:])))
     assert statuses(store, "one-59", "two-59") == {Status.BLOCKED: 2}
 
     deleted = store.perform_sync(Delete(("one", "two")))

@@ -35,7 +35,7 @@ def completing(job: Record, child: NewJob, script: str) -> Operation[Any]:
     """A completion that starts a chain: by the job's worker, or from outside."""
     if script == "settle":
         return ops.Settle((completed(job, starts=(child,)),))
-    return ops.Complete(job.id, job.id, (ops.Step(output=b"1"),), (child,), (child.id,))
+    return ops.Complete(job.id, job.id, (ops.Completion(output=b"1"),), (child,), (child.id,))
 
 
 def exist(store: RedisStore, *ids: str) -> list[bool]:

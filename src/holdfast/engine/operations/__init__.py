@@ -16,7 +16,7 @@ from holdfast.engine.operations.attempts import (
     Settled,
     TypeTerms,
 )
-from holdfast.engine.operations.complete import Complete, LockChain, Step
+from holdfast.engine.operations.complete import Complete, Completion, LockChain
 from holdfast.engine.operations.events import EventRow, Listen, ReadEvents, Unlisten
 from holdfast.engine.operations.examine import Examine, Finding
 from holdfast.engine.operations.marks import FindMarks, Mark
@@ -43,6 +43,7 @@ __all__ = [
     "Cancel",
     "ClaimJobs",
     "Complete",
+    "Completion",
     "Delete",
     "EventRow",
     "Examine",
@@ -81,7 +82,6 @@ __all__ = [
     "Settled",
     "Start",
     "Started",
-    "Step",
     "TypeStats",
     "TypeTerms",
     "Unlisten",

@@ -1,4 +1,4 @@
-"""Verbs that complete a chain's current job from outside."""
+"""Operations that complete the current job of a chain from outside."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from holdfast.engine.operations.attempts import Settled
 from holdfast.engine.operations.operation import Operation
 
 
-class Step(msgspec.Struct, frozen=True):
-    """One step of an external completion: the current job ends with an output, or with a continuation."""
+class Completion(msgspec.Struct, frozen=True):
+    """How the current job ends: with an output, or with a continuation."""
 
     output: bytes | None = None
     continuation: NewJob | None = None
 
     def __repr__(self) -> str:
-        """Without the payload: a step may appear in the text of an error."""
-        return f"Step(continuation={self.continuation!r})"
+        """Without the payload: a completion may appear in the text of an error."""
+        return f"Completion(continuation={self.continuation!r})"
 
 
 class LockChain(Operation[Record], frozen=True):
-    """The chain's current (last) job, locked until the transaction ends where the store has such locks.
+    """Return the current (last) job of the chain. A store with row locks locks it until the transaction ends.
 
     Raises ChainNotFound.
     """
@@ -34,16 +34,17 @@ class LockChain(Operation[Record], frozen=True):
 
 
 class Complete(Operation[Settled], frozen=True):
-    """Finish the chain's current job from outside, and the steps that follow from it, whoever runs it.
+    """Complete the current job of a chain from outside, also while a worker runs it.
 
-    Written only if `job_id` is still the chain's current job and unfinished, else AlreadyCompleted is raised;
-    a chain that is gone raises ChainNotFound. A continuation that would wait for its own chain, directly or through
-    other chains, raises DependencyCycle. Of any number of callers exactly one wins.
+    The first completion ends the current job. Each later one ends the continuation of the completion before it.
+    Of several callers exactly one succeeds: AlreadyCompleted is raised unless `job_id` is still the current job of the
+    chain and unfinished. Raises ChainNotFound for an unknown chain, and DependencyCycle for a continuation that would
+    wait for its own chain, directly or through other chains.
     """
 
     verb: ClassVar = "complete"
     chain_id: str
     job_id: str
-    steps: tuple[Step, ...]
+    completions: tuple[Completion, ...]
     starts: tuple[NewJob, ...] = ()
     expected: tuple[str, ...] = ()

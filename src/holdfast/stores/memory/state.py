@@ -14,7 +14,7 @@ from holdfast.core.lost_claims import LostReason, lost_reason
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.engine.operations import EventRow, PastAttempt
 from holdfast.engine.wakeups import Hints
-from holdfast.errors import ChainNotFound
+from holdfast.errors import ChainNotFound, JobNotFound, NotPending
 
 EVENTS_KEPT = 10_000
 
@@ -65,6 +65,22 @@ class State:
         if chain is None:
             raise ChainNotFound(chain_id)
         return chain
+
+    def jobs_with_status(self, ids: tuple[str, ...], statuses: tuple[Status, ...], wanted: str) -> list[Record]:
+        """These jobs. JobNotFound if one does not exist, NotPending if one has another status."""
+        for job_id in ids:
+            if job_id not in self.jobs:
+                raise JobNotFound(job_id)
+        jobs = [self.jobs[job_id] for job_id in ids]
+        for job in jobs:
+            if job.status not in statuses:
+                raise NotPending(job.id, job.status, wanted)
+        return jobs
+
+    def waiting_for(self, chain_id: str, besides: set[str]) -> list[Record]:
+        """Unfinished jobs that name the chain as a blocker, except jobs of the chains `besides`."""
+        jobs = [self.jobs[job_id] for job_id in dict.fromkeys(self.dependents.get(chain_id, ()))]
+        return [job for job in jobs if not job.status.finished and job.chain_id not in besides]
 
     def expiry(self, chain_id: str) -> Micros | None:
         """When a finished chain may be pruned."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any, Never, TypeVar, cast
 
 from holdfast.core.clock import Clock
@@ -11,28 +10,10 @@ from holdfast.engine.operations import Operation
 from holdfast.engine.store import Store
 from holdfast.engine.wakeups import Hints, LocalWakeups, Wakeups
 from holdfast.stores.buffered_transaction import DeferredSyncTransaction, DeferredTransaction
-from holdfast.stores.memory import attempts, complete, dependencies, operate, read, start
 from holdfast.stores.memory.state import State
+from holdfast.stores.memory.verbs import VERBS
 
 R = TypeVar("R")
-
-Verb = Callable[[State, Any], Any]
-
-VERBS: dict[str, Verb] = {
-    verb: getattr(module, verb)
-    for module, verbs in {
-        start: ("start", "preview"),
-        attempts: ("claim", "renew", "settle", "guard", "progress", "reap"),
-        complete: ("lock", "complete"),
-        operate: ("cancel", "retry", "run_now", "delete", "pause", "resume", "keep", "prune"),
-        read: (
-            "get_chains", "get_jobs", "get_blockers", "list_chains", "list_jobs", "get_history", "get_stats",
-            "next_due", "listen", "unlisten", "read_events", "examine",
-        ),
-        dependencies: ("get_waiting",),
-    }.items()
-    for verb in verbs
-}  # fmt: skip
 
 
 class MemoryStore(Store):

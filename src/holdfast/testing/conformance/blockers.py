@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.clock import SECOND
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Cancel, Complete, GetBlockers, RetryJobs, Step
+from holdfast.engine.operations import Cancel, Complete, Completion, GetBlockers, RetryJobs
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
 
@@ -124,7 +124,7 @@ async def a_completion_from_outside_unblocks_too(harness: Harness) -> None:
     blocker = await harness.started(new_job("other"))
     job = await harness.started(new_job(after=(blocker.id,)))
 
-    answer = await harness.perform(Complete(blocker.id, blocker.id, (Step(output=b"1"),)))
+    answer = await harness.perform(Complete(blocker.id, blocker.id, (Completion(output=b"1"),)))
 
     assert answer.unblocked == ((job.id, "resize"),)
     assert (await harness.claim_one()).id == job.id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.ids import new_id
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Cancel, Complete, LockChain, Settled, Step
+from holdfast.engine.operations import Cancel, Complete, Completion, LockChain, Settled
 from holdfast.errors import AlreadyCompleted, ChainNotFound, Conflict
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
@@ -56,7 +56,7 @@ async def a_job_that_is_no_longer_the_current_one_is_already_completed(harness: 
 async def a_chain_that_is_gone_is_not_found(harness: Harness) -> None:
     gone = new_id()
 
-    completing = await harness.refused(ChainNotFound, Complete(gone, gone, (Step(output=b"1"),)))
+    completing = await harness.refused(ChainNotFound, Complete(gone, gone, (Completion(output=b"1"),)))
     locking = await harness.refused(ChainNotFound, LockChain(gone))
 
     assert (completing.chain_id, locking.chain_id) == (gone, gone)
@@ -75,7 +75,7 @@ async def a_continuation_from_outside_is_the_chains_next_job(harness: Harness) -
     job = await harness.started()
     second = next_job(job, "ship", input=b"2", delay=5)
 
-    await harness.perform(Complete(job.id, job.id, (Step(continuation=second),)))
+    await harness.perform(Complete(job.id, job.id, (Completion(continuation=second),)))
 
     first, last = await harness.chain(job.id)
     assert (first.status, first.output) == (Status.COMPLETED, None)
@@ -87,7 +87,7 @@ async def a_continuation_from_outside_waits_for_its_blockers(harness: Harness) -
     blocker = await harness.claimed(new_job("other"))
     job = await harness.started()
 
-    await harness.perform(Complete(job.id, job.id, (Step(continuation=next_job(job, after=(blocker.id,))),)))
+    await harness.perform(Complete(job.id, job.id, (Completion(continuation=next_job(job, after=(blocker.id,))),)))
 
     assert (await harness.chain(job.id)).last.status is Status.BLOCKED
     await harness.settled(completed(blocker))
@@ -100,9 +100,9 @@ async def several_steps_go_in_one(harness: Harness) -> None:
     waiting = await harness.started(new_job("wait", after=(job.id,)))
     second = next_job(job, "ship", after=(blocker.id,))
     third = next_job(second, "bill")
-    steps = (Step(continuation=second), Step(continuation=third), Step(output=b'"end"'))
+    completions = (Completion(continuation=second), Completion(continuation=third), Completion(output=b'"end"'))
 
-    answer = await harness.perform(Complete(job.id, job.id, steps))
+    answer = await harness.perform(Complete(job.id, job.id, completions))
 
     assert answer.unblocked == ((waiting.id, "wait"),)
     first, last = await harness.chain(job.id)
@@ -116,7 +116,7 @@ async def steps_that_end_with_a_continuation_leave_it_to_a_worker(harness: Harne
     second = next_job(job, "ship")
     third = next_job(second, "bill")
 
-    await harness.perform(Complete(job.id, job.id, (Step(continuation=second), Step(continuation=third))))
+    await harness.perform(Complete(job.id, job.id, (Completion(continuation=second), Completion(continuation=third))))
 
     assert [(await harness.claim_one("bill")).id] == [third.id]
 
@@ -125,9 +125,9 @@ async def an_unknown_blocker_in_any_step_writes_nothing(harness: Harness) -> Non
     job, unknown = await harness.claimed(), new_id()
     before = await harness.everything()
     second = next_job(job)
-    steps = (Step(continuation=second), Step(continuation=next_job(second, after=(unknown,))))
+    completions = (Completion(continuation=second), Completion(continuation=next_job(second, after=(unknown,))))
 
-    error = await harness.refused(ChainNotFound, Complete(job.id, job.id, steps))
+    error = await harness.refused(ChainNotFound, Complete(job.id, job.id, completions))
 
     assert error.chain_id == unknown
     assert await harness.everything() == before
@@ -137,9 +137,9 @@ async def an_unknown_blocker_in_any_step_writes_nothing(harness: Harness) -> Non
 async def chains_started_with_a_completion_are_created_in_the_same_step(harness: Harness) -> None:
     job = await harness.started()
     side = new_job("side")
-    steps = (Step(continuation=next_job(job, after=(side.id,))),)
+    completions = (Completion(continuation=next_job(job, after=(side.id,))),)
 
-    await harness.perform(Complete(job.id, job.id, steps, starts=(side,), expected=(side.id,)))
+    await harness.perform(Complete(job.id, job.id, completions, starts=(side,), expected=(side.id,)))
 
     assert (await harness.job(side.id)).status is Status.PENDING
     assert (await harness.chain(job.id)).last.status is Status.BLOCKED
@@ -151,7 +151,9 @@ async def a_start_that_no_longer_does_what_was_promised_is_a_conflict(harness: H
     await harness.start(new_job("side", key="k"))
     before = await harness.everything()
 
-    await harness.refused(Conflict, Complete(job.id, job.id, (Step(output=b"1"),), starts=(side,), expected=(side.id,)))
+    await harness.refused(
+        Conflict, Complete(job.id, job.id, (Completion(output=b"1"),), starts=(side,), expected=(side.id,))
+    )
 
     assert await harness.everything() == before
 
@@ -199,4 +201,4 @@ async def _inside(harness: Harness, job: Record) -> str:
 
 
 def _output(job: Record, output: bytes = b"null") -> Complete:
-    return Complete(job.chain_id, job.id, (Step(output=output),))
+    return Complete(job.chain_id, job.id, (Completion(output=output),))

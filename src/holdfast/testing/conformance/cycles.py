@@ -8,7 +8,7 @@ from holdfast.core.dependencies import MOST_CHAINS, cycles
 from holdfast.core.ids import new_id
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Cancel, Complete, GetWaiting, RetryJobs, Settled, Start, Step, Waiting
+from holdfast.engine.operations import Cancel, Complete, Completion, GetWaiting, RetryJobs, Settled, Start, Waiting
 from holdfast.errors import ChainNotFound, DependencyCycle, HoldfastError
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
@@ -98,12 +98,12 @@ async def a_completion_from_outside_that_would_close_a_cycle_raises(harness: Har
         ((waiting.id,), (), [job.id, waiting.id]),
         ((side.id,), (side,), [job.id, side.id, waiting.id]),
     ):
-        steps = (Step(continuation=next_job(job, after=after)),)
-        complete = Complete(job.id, job.id, steps, starts, tuple(start.id for start in starts))
+        completions = (Completion(continuation=next_job(job, after=after)),)
+        complete = Complete(job.id, job.id, completions, starts, tuple(start.id for start in starts))
         assert (await harness.refused(DependencyCycle, complete)).chain_ids == cycle
 
     assert await harness.everything() == before
-    await harness.perform(Complete(job.id, job.id, (Step(output=b"1"),)))
+    await harness.perform(Complete(job.id, job.id, (Completion(output=b"1"),)))
     assert (await harness.job(waiting.id)).status is Status.PENDING
 
 
@@ -114,8 +114,8 @@ async def in_a_transaction_a_side_chain_of_it_counts_too(harness: Harness) -> No
 
     tx = await harness.begin()
     await tx.perform(Start((side,)))
-    steps = (Step(continuation=next_job(job, after=(side.id,))),)
-    refused = await tx.refused(DependencyCycle, Complete(job.id, job.id, steps))
+    completions = (Completion(continuation=next_job(job, after=(side.id,))),)
+    refused = await tx.refused(DependencyCycle, Complete(job.id, job.id, completions))
     await tx.rollback()
 
     assert refused.chain_ids == [job.id, side.id]
@@ -158,7 +158,7 @@ async def a_chain_may_wait_for_one_that_no_longer_waits_for_it(harness: Harness)
     cancelled = await harness.started(new_job(after=(job.id,)))
     await harness.perform(Cancel((cancelled.id,)))
     passed = await harness.started(new_job(after=(job.id,)))
-    await harness.perform(Complete(passed.id, passed.id, (Step(continuation=next_job(passed)),)))
+    await harness.perform(Complete(passed.id, passed.id, (Completion(continuation=next_job(passed)),)))
 
     await harness.settled(continued(job, next_job(job, after=(cancelled.id, passed.id))))
 

@@ -6,6 +6,7 @@ from holdfast.core.clock import SECOND
 from holdfast.engine.operations import (
     Cancel,
     Complete,
+    Completion,
     Delete,
     EventRow,
     Listen,
@@ -13,7 +14,6 @@ from holdfast.engine.operations import (
     ReportProgress,
     RetryJobs,
     RunNow,
-    Step,
     Unlisten,
 )
 from holdfast.testing.builders import (
@@ -84,7 +84,7 @@ async def a_chain_that_ends_is_told_with_those_it_unblocks(harness: Harness) -> 
     waiting = await harness.started(new_job("other", after=(job.id,)))
     second = next_job(job)
     await harness.settled(continued(job, second))
-    await harness.perform(Complete(job.id, second.id, (Step(output=b"1"),)))
+    await harness.perform(Complete(job.id, second.id, (Completion(output=b"1"),)))
 
     reported = _reported(await harness.perform(ReadEvents(after, 100)))
 

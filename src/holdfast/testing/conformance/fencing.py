@@ -7,6 +7,7 @@ from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
     Cancel,
     Complete,
+    Completion,
     Delete,
     Guard,
     LostReason,
@@ -14,7 +15,6 @@ from holdfast.engine.operations import (
     ReportProgress,
     RetryJobs,
     Settled,
-    Step,
 )
 from holdfast.errors import ClaimLost
 from holdfast.testing import builders
@@ -106,14 +106,14 @@ async def a_claim_is_stale_once_its_chain_was_cancelled_and_retried(harness: Har
 
 async def a_claim_is_stale_once_its_job_was_completed_from_outside(harness: Harness) -> None:
     job = await harness.claimed()
-    await harness.perform(Complete(job.chain_id, job.id, (Step(output=b'"theirs"'),)))
+    await harness.perform(Complete(job.chain_id, job.id, (Completion(output=b'"theirs"'),)))
 
     await _refused(harness, job, "already_completed")
 
 
 async def a_claim_is_stale_once_its_job_was_continued_from_outside(harness: Harness) -> None:
     job = await harness.claimed()
-    await harness.perform(Complete(job.chain_id, job.id, (Step(continuation=next_job(job)),)))
+    await harness.perform(Complete(job.chain_id, job.id, (Completion(continuation=next_job(job)),)))
 
     await _refused(harness, job, "already_completed")
 

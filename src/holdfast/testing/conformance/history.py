@@ -8,7 +8,7 @@ from holdfast.core import failure
 from holdfast.core.clock import SECOND
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Record
-from holdfast.engine.operations import Cancel, Complete, GetHistory, PastAttempt, RetryJobs, Step
+from holdfast.engine.operations import Cancel, Complete, Completion, GetHistory, PastAttempt, RetryJobs
 from holdfast.testing.builders import (
     cancelled,
     completed,
@@ -97,7 +97,7 @@ async def a_completion_from_outside_ends_a_running_attempt_as_lost(harness: Harn
     running, waiting = await harness.claimed(), await harness.started(new_job("other"))
 
     for job in (running, waiting):
-        await harness.perform(Complete(job.id, job.id, (Step(output=b"1"),)))
+        await harness.perform(Complete(job.id, job.id, (Completion(output=b"1"),)))
 
     (past,) = await harness.past(running.id)
     assert (past.number, past.worker, past.outcome, past.next_at) == (1, running.worker, "lost", None)

@@ -12,6 +12,7 @@ from holdfast.core.record import Record, Status
 from holdfast.engine.operations import (
     Cancel,
     Complete,
+    Completion,
     Listen,
     ReadEvents,
     Renew,
@@ -19,7 +20,6 @@ from holdfast.engine.operations import (
     RetryJobs,
     RunNow,
     Settled,
-    Step,
 )
 from holdfast.testing.builders import (
     cancelled,
@@ -145,7 +145,7 @@ async def a_job_that_mismatched_can_be_completed_from_outside(harness: Harness) 
     job = await harness.claimed()
     await harness.settled(mismatched(job, delay=60))
 
-    await harness.perform(Complete(job.chain_id, job.id, (Step(output=b"1"),)))
+    await harness.perform(Complete(job.chain_id, job.id, (Completion(output=b"1"),)))
 
     done = await harness.job(job.id)
     assert (done.status, done.mismatches, done.mismatched_at) == (Status.COMPLETED, None, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.engine.operations import Complete, Pause, Resume, Step
+from holdfast.engine.operations import Complete, Completion, Pause, Resume
 from holdfast.testing.builders import completed, new_job
 from holdfast.testing.conformance.harness import Harness
 
@@ -29,7 +29,7 @@ async def jobs_are_started_and_completed_from_outside_while_their_type_is_paused
 
     job = await harness.started()
 
-    await harness.perform(Complete(job.id, job.id, (Step(output=b"1"),)))
+    await harness.perform(Complete(job.id, job.id, (Completion(output=b"1"),)))
 
 
 async def several_types_are_paused_and_resumed_at_once(harness: Harness) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Status
-from holdfast.engine.operations import Cancel, Complete, RetryJobs, Step
+from holdfast.engine.operations import Cancel, Complete, Completion, RetryJobs
 from holdfast.testing.builders import cancelled, completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
 
@@ -165,7 +165,7 @@ async def a_retried_dependent_fails_when_its_blocker_fails_again(harness: Harnes
 async def jobs_that_are_no_longer_blocked_do_not_fail(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     job = await harness.started(_dependent(blocker.id))
-    await harness.perform(Complete(job.id, job.id, (Step(output=b"1"),)))
+    await harness.perform(Complete(job.id, job.id, (Completion(output=b"1"),)))
 
     await harness.settled(failed(blocker))
 

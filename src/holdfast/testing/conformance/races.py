@@ -6,7 +6,7 @@ from collections import Counter
 
 from holdfast.core.clock import SECOND
 from holdfast.core.record import ChainRecord, Record, Status
-from holdfast.engine.operations import Cancel, Complete, Delete, Reaped, Renew, RetryJobs, Settled, Step
+from holdfast.engine.operations import Cancel, Complete, Completion, Delete, Reaped, Renew, RetryJobs, Settled
 from holdfast.errors import AlreadyCompleted, ChainNotFound, HoldfastError, NotPending
 from holdfast.testing.builders import completed, continued, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import LEASE, Harness
@@ -166,7 +166,7 @@ async def _renew(harness: Harness, job: Record) -> object:
 
 
 async def _complete(harness: Harness, job: Record, into: str | None = None) -> object:
-    step = Step(output=b"1") if into is None else Step(continuation=next_job(job, into))
+    step = Completion(output=b"1") if into is None else Completion(continuation=next_job(job, into))
     return await harness.perform(Complete(job.chain_id, job.id, (step,)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.clock import SECOND
 from holdfast.core.ids import new_id
 from holdfast.core.record import Claim
-from holdfast.engine.operations import Cancel, Complete, Delete, Renew, Step
+from holdfast.engine.operations import Cancel, Complete, Completion, Delete, Renew
 from holdfast.testing.builders import new_job
 from holdfast.testing.conformance.harness import Harness
 
@@ -57,7 +57,7 @@ async def the_answer_names_the_lost_claims_and_why_and_renews_the_others(harness
     jobs = [await harness.claimed() for _ in range(5)]
     kept, cancelled, completed, deleted, reaped = jobs
     await harness.perform(Cancel((cancelled.id,)))
-    await harness.perform(Complete(completed.id, completed.id, (Step(output=b"1"),)))
+    await harness.perform(Complete(completed.id, completed.id, (Completion(output=b"1"),)))
     await harness.perform(Delete((deleted.id,)))
     harness.clock.advance(25)
     await harness.perform(Renew(((kept.claim, 30 * SECOND),)))

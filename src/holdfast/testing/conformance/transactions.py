@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.ids import new_id
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Cancel, Complete, GetChains, GetJobs, Guard, LockChain, Settle, Start, Step
+from holdfast.engine.operations import Cancel, Complete, Completion, GetChains, GetJobs, Guard, LockChain, Settle, Start
 from holdfast.errors import AlreadyCompleted, ChainNotFound, ClaimLost, Conflict
 from holdfast.testing.builders import completed, continued, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
@@ -123,7 +123,7 @@ async def a_completion_from_outside_is_part_of_one(harness: Harness) -> None:
     tx = await harness.begin()
     current = await tx.perform(LockChain(job.id))
     await tx.perform(Start((side,)))
-    await tx.perform(Complete(job.id, current.id, (Step(output=b'"theirs"'),)))
+    await tx.perform(Complete(job.id, current.id, (Completion(output=b'"theirs"'),)))
     await tx.commit()
 
     assert current == job
@@ -190,7 +190,7 @@ async def _complete(harness: Harness, job: Record, output: bytes) -> bytes:
     tx = await harness.begin()
     try:
         current = await tx.perform(LockChain(job.id))
-        await tx.perform(Complete(job.id, current.id, (Step(output=output),)))
+        await tx.perform(Complete(job.id, current.id, (Completion(output=output),)))
     except AlreadyCompleted:
         await tx.rollback()
         raise

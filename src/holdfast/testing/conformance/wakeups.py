@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from holdfast.core.clock import SECOND
-from holdfast.engine.operations import Cancel, Complete, Delete, Listen, Resume, RetryJobs, RunNow, Step
+from holdfast.engine.operations import Cancel, Complete, Completion, Delete, Listen, Resume, RetryJobs, RunNow
 from holdfast.engine.wakeups import Alarm, Hints
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import Harness
@@ -64,7 +64,7 @@ async def waiters_hear_that_a_chain_is_finished(harness: Harness) -> None:
     await _received(harness, lambda: harness.settle(completed(done)), _finished(done.id))
     await _received(harness, lambda: harness.settle(failed(lost)), _finished(lost.id))
     await _received(harness, lambda: harness.perform(Cancel((dropped.id,))), _finished(dropped.id))
-    steps = (Step(output=b"1"),)
+    steps = (Completion(output=b"1"),)
     await _received(harness, lambda: harness.perform(Complete(outside.id, outside.id, steps)), _finished(outside.id))
     await _received(harness, lambda: harness.perform(Delete((gone.id,))), _finished(gone.id))
 
@@ -80,7 +80,7 @@ async def a_running_worker_hears_that_its_claim_is_lost(harness: Harness) -> Non
     one, two, three = [await harness.claimed() for _ in range(3)]
 
     await _received(harness, lambda: harness.perform(Cancel((one.id,))), _lost(one.id))
-    steps = (Step(output=b"1"),)
+    steps = (Completion(output=b"1"),)
     await _received(harness, lambda: harness.perform(Complete(two.id, two.id, steps)), _lost(two.id))
     await _received(harness, lambda: harness.perform(Delete((three.id,))), _lost(three.id))
 

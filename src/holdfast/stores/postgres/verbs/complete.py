@@ -23,10 +23,10 @@ def lock(turn: Turn, op: LockChain) -> Plan[Record]:
 
 def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     yield from turn.begin()
-    following = [step.continuation for step in op.steps if step.continuation is not None]
+    following = [completion.continuation for completion in op.completions if completion.continuation is not None]
     chain = dependencies.Following(following, op.starts)
     endings = blockers.endings_of(following)
-    if len(following) < len(op.steps):
+    if len(following) < len(op.completions):
         endings.append("completed")
     tails = yield from chains.hold_all(
         turn,
@@ -40,30 +40,30 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     if tail.id != op.job_id or tail.status in FINISHED:
         raise AlreadyCompleted(op.chain_id)
     found, refused = yield from start.check_starts(turn, op.starts, op.expected)
-    for step in op.steps:
-        if refused is None and step.continuation is not None:
-            refused = yield from blockers.missing(step.continuation, op.expected)
-            refused = refused or chain.cycles.get(step.continuation.id)
+    for completion in op.completions:
+        if refused is None and completion.continuation is not None:
+            refused = yield from blockers.missing(completion.continuation, op.expected)
+            refused = refused or chain.cycles.get(completion.continuation.id)
     if refused is not None:
         raise refused
     if op.starts:
         yield from start.create_new(turn, op.starts, found)
-    if op.steps and tail.status == "running":
+    if op.completions and tail.status == "running":
         turn.hints.lost.add(tail.id)
     # A chain started along may wait for this one, so whether anybody does is looked up after it.
     tail = (yield from chains.tails([op.chain_id]))[op.chain_id]
     seq = tail.seq
-    for step in op.steps:
+    for completion in op.completions:
         current = seq
-        if step.continuation is not None:
+        if completion.continuation is not None:
             awaited = {op.chain_id} if tail.awaited else set[str]()
-            (seq,) = (yield from start.add(turn, [step.continuation], awaited=awaited)).seqs
-        ends = step.continuation is None
-        parameters = {"seq": current, "output": step.output, "ends": ends, "now": turn.now}
+            (seq,) = (yield from start.add(turn, [completion.continuation], awaited=awaited)).seqs
+        ends = completion.continuation is None
+        parameters = {"seq": current, "output": completion.output, "ends": ends, "now": turn.now}
         ((id, type, attempt),) = yield Statement(_COMPLETE, parameters)
         turn.record("completed", id, op.chain_id, type, attempt)
     unblocked: list[tuple[str, str]] = []
-    if op.steps and op.steps[-1].continuation is None:
+    if op.completions and op.completions[-1].continuation is None:
         turn.hints.finished.add(op.chain_id)
         if tail.awaited:
             freed = yield from chains.completed(turn, [op.chain_id])

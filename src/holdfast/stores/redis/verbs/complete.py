@@ -21,8 +21,8 @@ def lock(op: ops.LockChain) -> Asking[Record]:
 def complete(op: ops.Complete) -> Asking[Settled]:
     payloads = Payloads()
     done = [
-        (payloads.add(step.output), step.continuation and encode.new_job(step.continuation, payloads))
-        for step in op.steps
+        (payloads.add(completion.output), completion.continuation and encode.new_job(completion.continuation, payloads))
+        for completion in op.completions
     ]
     starts = [encode.new_job(job, payloads) for job in op.starts]
     body = (op.chain_id, op.job_id, done, starts, op.expected)

@@ -26,18 +26,18 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     yield from _check(turn, op)
     if op.starts:
         yield from start.start(turn, Start(op.starts))
-    if op.steps and job.status is Status.RUNNING:
+    if op.completions and job.status is Status.RUNNING:
         yield chains.end_attempt(turn, job, "lost", None)
         turn.hints.lost.add(job.id)
-    for step in op.steps:
-        ends = step.continuation is None
-        if step.continuation is not None:
-            yield from start.add(turn, step.continuation)
-        yield Statement(_COMPLETE, {"seq": job.seq, "output": step.output, "now": turn.now, "ends": ends})
+    for completion in op.completions:
+        ends = completion.continuation is None
+        if completion.continuation is not None:
+            yield from start.add(turn, completion.continuation)
+        yield Statement(_COMPLETE, {"seq": job.seq, "output": completion.output, "now": turn.now, "ends": ends})
         turn.record("completed", job.id, job.chain_id, job.type, job.attempt)
         [chain] = yield from chains.need([op.chain_id])
         job = chain.last
-    if op.steps and op.steps[-1].continuation is None:
+    if op.completions and op.completions[-1].continuation is None:
         turn.hints.finished.add(op.chain_id)
         return Settled(unblocked=tuple((yield from chains.completed(turn, op.chain_id))))
     return Settled()
@@ -45,8 +45,8 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
 
 def _check(turn: Turn, op: Complete) -> Plan[None]:
     refused = yield from start.check_starts(turn, op.starts, op.expected)
-    for step in op.steps:
-        if refused is None and step.continuation is not None:
-            refused = yield from start.check_continuation(step.continuation, op.starts, op.expected)
+    for completion in op.completions:
+        if refused is None and completion.continuation is not None:
+            refused = yield from start.check_continuation(completion.continuation, op.starts, op.expected)
     if refused is not None:
         raise refused

@@ -1,4 +1,4 @@
-"""Which chains wait for which, and the cycles that must not arise."""
+"""Which chains wait for which, and the search for cycles among them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def get_waiting(state: State, op: GetWaiting) -> list[Waiting]:
 def cycle(
     state: State, chain_id: str, after: Sequence[str], beside: Mapping[str, Sequence[str]]
 ) -> DependencyCycle | None:
-    """The cycle that a job of this chain closes if it waits for these. `beside` are chains that begin to wait now."""
+    """The cycle that a job of this chain would close by waiting for `after`.
+
+    `beside`: the chains that are created or retried in the same operation, with their blockers.
+    """
 
     def waits_for(chain: str) -> Iterable[str]:
         if chain in beside:
@@ -31,7 +34,7 @@ def cycle(
 
 
 def check_retried(state: State, jobs: Iterable[Record]) -> None:
-    """DependencyCycle if one of these jobs, blocked again, would close a cycle."""
+    """Raise DependencyCycle if one of these jobs would close a cycle when it is blocked again."""
     again = {job.chain_id: state.blockers[job.id] for job in jobs if job.open_blockers}
     for chain_id, after in again.items():
         if (found := cycle(state, chain_id, after, again)) is not None:

@@ -1,4 +1,4 @@
-"""Start chains and add continuations."""
+"""Start: create chains, once per key, and continuations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from holdfast.core.lifecycle import DedupScope, NewJob, create
 from holdfast.core.record import ChainRecord, Status
 from holdfast.engine.operations import Preview, Start, Started
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
-from holdfast.stores.memory import dependencies
 from holdfast.stores.memory.state import State
+from holdfast.stores.memory.verbs.dependencies import cycle
 
 
 def start(state: State, op: Start) -> list[Started]:
@@ -25,25 +25,25 @@ def start(state: State, op: Start) -> list[Started]:
 
 
 def preview(state: State, op: Preview) -> list[ChainRecord | None]:
-    """For each job, the chain it would find: made earlier in the same batch, or in the store."""
-    made: dict[str, NewJob] = {}
+    """For each job, the chain that it is a duplicate of: an earlier one of the batch, or one in the store."""
+    created: dict[str, NewJob] = {}
     keyed: dict[tuple[str, str], list[NewJob]] = {}
     found: list[ChainRecord | None] = []
     for job in op.jobs:
-        match = _by_id(state, made, job)
+        match = _by_id(state, created, job)
         if match is None and job.key is not None:
             same_key = keyed.setdefault((job.type, job.key), [])
             match = _by_key(state, same_key, job, job.key)
             if match is None:
                 same_key.append(job)
         if match is None:
-            made[job.id] = job
+            created[job.id] = job
         found.append(match)
     return found
 
 
 def check_starts(state: State, jobs: tuple[NewJob, ...], expected: tuple[str, ...]) -> HoldfastError | None:
-    """Why these starts cannot be written as their transaction was told; None if they can."""
+    """Why these starts conflict with the chain ids that the handler received; None if they do not."""
     found = preview(state, Preview(jobs))
     for job, chain, reported in zip(jobs, found, expected, strict=True):
         if (job.id if chain is None else chain.first.id) != reported:
@@ -56,7 +56,7 @@ def check_starts(state: State, jobs: tuple[NewJob, ...], expected: tuple[str, ..
 
 
 def add(state: State, job: NewJob) -> None:
-    """Create a job, blocked where a blocker is still open."""
+    """Create a job. It is blocked if a blocker is not completed."""
     now = state.now()
     state.seq += 1
     open_blockers = [chain for chain in job.after if state.need_chain(chain).last.status is not Status.COMPLETED]
@@ -80,27 +80,30 @@ def add(state: State, job: NewJob) -> None:
 def check_continuation(
     state: State, job: NewJob, starts: tuple[NewJob, ...], expected: tuple[str, ...]
 ) -> HoldfastError | None:
-    """Why a job cannot continue its chain beside these starts: an unknown blocker, or a cycle; None if it can."""
+    """Why a job cannot continue its chain: an unknown blocker or a cycle; None if it can.
+
+    `starts` are created in the same operation.
+    """
     if not job.after:
         return None
     unknown = (chain for chain in job.after if chain not in state.chains and chain not in expected)
     if (missing := next(unknown, None)) is not None:
         return ChainNotFound(missing)
     new = {start.id: start.after for start, reported in zip(starts, expected, strict=True) if reported == start.id}
-    return dependencies.cycle(state, job.chain_id, job.after, {id: new[id] for id in new.keys() - state.jobs.keys()})
+    return cycle(state, job.chain_id, job.after, {id: new[id] for id in new.keys() - state.jobs.keys()})
 
 
-def _by_id(state: State, made: dict[str, NewJob], job: NewJob) -> ChainRecord | None:
+def _by_id(state: State, created: dict[str, NewJob], job: NewJob) -> ChainRecord | None:
     if job.id in state.jobs:
         return state.need_chain(state.jobs[job.id].chain_id)
-    return _to_be(made[job.id]) if job.id in made else None
+    return _preview(created[job.id]) if job.id in created else None
 
 
-def _by_key(state: State, made: list[NewJob], job: NewJob, key: str) -> ChainRecord | None:
+def _by_key(state: State, created: list[NewJob], job: NewJob, key: str) -> ChainRecord | None:
     """The newest chain in the job's dedup scope."""
-    for other in reversed(made):
+    for other in reversed(created):
         if other.id not in job.exclude and (job.window is None or job.window > 0):
-            return _to_be(other)
+            return _preview(other)
     for chain_id in reversed(state.keys.get((job.type, key), ())):
         chain = state.need_chain(chain_id)
         if (
@@ -119,16 +122,16 @@ def _counts(state: State, scope: DedupScope, chain: ChainRecord) -> bool:
     return scope == "successful" and chain.last.status is Status.COMPLETED and not state.expired(chain)
 
 
-def _to_be(job: NewJob) -> ChainRecord:
+def _preview(job: NewJob) -> ChainRecord:
     record = create(job)
     return ChainRecord(record, record)
 
 
 def _check_blockers(state: State, jobs: tuple[NewJob, ...], found: list[ChainRecord | None]) -> None:
-    made: set[str] = set()
+    created: set[str] = set()
     for job, chain in zip(jobs, found, strict=True):
         if chain is None:
             for blocker in job.after:
-                if blocker not in state.chains and blocker not in made:
+                if blocker not in state.chains and blocker not in created:
                     raise ChainNotFound(blocker)
-            made.add(job.id)
+            created.add(job.id)

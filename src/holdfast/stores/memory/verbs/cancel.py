@@ -1,0 +1,23 @@
+"""Cancel: end unfinished chains."""
+
+from __future__ import annotations
+
+from holdfast.core.record import NOT_HELD, ChainRecord, Status
+from holdfast.engine.operations import Cancel
+from holdfast.stores.memory.state import State
+
+
+def cancel(state: State, op: Cancel) -> list[ChainRecord]:
+    now = state.now()
+    jobs = [state.need_chain(chain_id).last for chain_id in dict.fromkeys(op.chain_ids)]
+    spared = {Status.RUNNING} if op.spare_running else set[Status]()
+    jobs = [job for job in jobs if not job.status.finished and job.status not in spared]
+    for job in jobs:
+        if job.status is Status.RUNNING:
+            state.end_attempt(job, "cancelled", op.reason)
+            state.hints.lost.add(job.id)
+        changes = NOT_HELD | {"status": Status.CANCELLED, "finished_at": now}
+        state.change(job, "cancelled", **changes, error=op.reason)
+    for job in jobs:  # after all are cancelled: a chain of this batch must not fail because of another one
+        state.chain_broken(job.chain_id, now)
+    return [state.need_chain(chain_id) for chain_id in op.chain_ids]

@@ -1,0 +1,24 @@
+"""Get chains, jobs, blockers and the history of a job."""
+
+from __future__ import annotations
+
+from holdfast.core.record import ChainRecord, Record
+from holdfast.engine.operations import GetBlockers, GetChains, GetHistory, GetJobs, PastAttempt
+from holdfast.stores.memory.state import State
+
+
+def get_chains(state: State, op: GetChains) -> list[ChainRecord | None]:
+    return [state.chain(chain_id) for chain_id in op.ids]
+
+
+def get_jobs(state: State, op: GetJobs) -> list[Record | None]:
+    return [state.jobs.get(job_id) for job_id in op.ids]
+
+
+def get_blockers(state: State, op: GetBlockers) -> list[ChainRecord]:
+    return [state.need_chain(chain_id) for chain_id in state.blockers.get(op.job_id, ())]
+
+
+def get_history(state: State, op: GetHistory) -> tuple[Record, list[PastAttempt]] | None:
+    job = state.jobs.get(op.job_id)
+    return None if job is None else (job, list(state.history.get(op.job_id, ())))

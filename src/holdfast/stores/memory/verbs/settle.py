@@ -1,0 +1,97 @@
+"""Settle: write the outcomes of attempts, each with its claim."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from holdfast.core.clock import Micros
+from holdfast.core.lifecycle import Settlement
+from holdfast.core.record import NOT_HELD, Record, Status
+from holdfast.engine.operations import Settle, Settled, Start
+from holdfast.stores.memory.state import State
+from holdfast.stores.memory.verbs.start import add, check_continuation, check_starts, start
+
+_WRITTEN = Settled()
+
+
+def settle(state: State, op: Settle) -> list[Settled]:
+    now = state.now()
+    return [_settle(state, settlement, now) for settlement in op.settlements]
+
+
+def _settle(state: State, settlement: Settlement, now: Micros) -> Settled:
+    job_id, token = settlement.claim
+    job = state.jobs.get(job_id)
+    if reason := state.lost(job, token):
+        written_before = job is not None and (job.token, job.status) == (token, settlement.status)
+        return _WRITTEN if written_before else Settled(lost=reason)
+    assert job is not None
+    if settlement.keep is not None:
+        job = replace(job, keep=settlement.keep)
+    next_job = settlement.continuation
+    refused = check_starts(state, settlement.starts, settlement.expected) if settlement.starts else None
+    if refused is None and next_job is not None:
+        refused = check_continuation(state, next_job, settlement.starts, settlement.expected)
+    if refused is not None:
+        return Settled(refused=refused)
+    if settlement.starts:
+        start(state, Start(settlement.starts))
+    match settlement.status:
+        case Status.COMPLETED:
+            if next_job is not None:
+                add(state, next_job)
+            return _complete(state, job, settlement, now)
+        case Status.PENDING:
+            _return_to_pending(state, job, settlement, now)
+        case _:
+            _end(state, job, settlement, now)
+    return _WRITTEN
+
+
+def _complete(state: State, job: Record, settlement: Settlement, now: Micros) -> Settled:
+    # The job keeps its worker and its token: a settlement that is sent again finds them.
+    completed = replace(
+        job,
+        status=Status.COMPLETED,
+        output=settlement.output,
+        error=None,
+        finished_at=now,
+        leased_until=None,
+        renewed_at=None,
+        mismatches=None,
+        mismatched_at=None,
+    )
+    state.put(completed, "completed")
+    if settlement.continuation is None and job.chain_id in state.dependents:
+        return Settled(unblocked=tuple(state.chain_completed(job.chain_id, now)))
+    return _WRITTEN
+
+
+def _return_to_pending(state: State, job: Record, settlement: Settlement, now: Micros) -> None:
+    changes = NOT_HELD | {"status": Status.PENDING, "token": settlement.claim.token}
+    due = max(now, now + settlement.delay if settlement.at is None else settlement.at)
+    match settlement.outcome:
+        case "released":
+            state.end_attempt(job, "released", None, job.scheduled_at)
+            state.change(job, "released", **changes | {"attempt": job.attempt - 1})
+            return
+        case "mismatched":
+            event = "mismatched"
+            changes["attempt"] = job.attempt - 1
+            changes["mismatches"] = (job.mismatches or 0) + 1
+            changes["mismatched_at"] = now if job.mismatched_at is None else job.mismatched_at
+        case "rescheduled":
+            event = "rescheduled"
+        case _:
+            event = "retrying"
+    state.end_attempt(job, settlement.outcome, settlement.error, due)
+    state.change(job, event, **changes, error=settlement.error, scheduled_at=due)
+
+
+def _end(state: State, job: Record, settlement: Settlement, now: Micros) -> None:
+    state.end_attempt(job, settlement.outcome, settlement.error)
+    changes = NOT_HELD | {"status": settlement.status, "token": settlement.claim.token, "finished_at": now}
+    if settlement.outcome == "mismatched":
+        changes["attempt"] = job.attempt - 1
+    state.change(job, str(settlement.status), **changes, error=settlement.error)
+    state.chain_broken(job.chain_id, now)
