@@ -61,7 +61,7 @@ from holdfast.engine.operations import (
 )
 from holdfast.engine.store import Store
 from holdfast.stores.memory import MemoryStore
-from holdfast.stores.memory.store import VERBS
+from holdfast.stores.memory.verbs import VERBS
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.sqlite import SqliteStore
