@@ -1,4 +1,4 @@
-"""The command line: `holdfast --help` tells what there is. Nothing else in Holdfast imports it."""
+"""The command line, one module per command. No other package imports it."""
 
 import os
 import signal
@@ -7,18 +7,19 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """The `holdfast` script."""
+    """Entry point of the `holdfast` script."""
     if os.getpid() == 1:
-        # Process 1 has no default: until a command has its own way, SIGTERM would go unheard.
+        # The kernel gives process 1 no default action: until a command sets its own handler, SIGTERM would be ignored.
         signal.signal(signal.SIGTERM, _end)
     try:
-        # Only here: a supervised process needs one module of this package, neither the commands nor what draws them.
+        # Imported here: a supervised process imports one module of this package, without the commands.
         from holdfast.cli.app import main as run
 
         run()
-    except KeyboardInterrupt:  # while it loads; the commands answer to it themselves
+    except KeyboardInterrupt:  # during the imports; commands handle it themselves
         raise SystemExit(130) from None
 
 
 def _end(_signal: int, _frame: object) -> None:
-    raise SystemExit(143)
+    # As the default action of SIGTERM. An exception could be caught by the module that is being imported.
+    os._exit(143)

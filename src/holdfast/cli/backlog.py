@@ -1,4 +1,4 @@
-"""`backlog`: what is due, for people and for autoscalers."""
+"""`backlog`: how many jobs are due, for operators and autoscalers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.text import Text
 from holdfast.cli import tables
 from holdfast.cli.command import command
 from holdfast.cli.invocation import Invocation
-from holdfast.cli.status import REPORTED_ELSEWHERE
+from holdfast.cli.status import EXTERNAL
 from holdfast.cli.table_layout import Sheet
 from holdfast.cli.times import lasting
 from holdfast.cli.worker import jobs_to_run
@@ -23,7 +23,7 @@ def backlog(
     run: Invocation,
     types: Annotated[list[str] | None, typer.Option(help="Only these job types: a,b or repeated.")] = None,
 ) -> None:
-    """Show how many jobs could run now, for how long the first has waited, and how many run.
+    """Show how many jobs are due, how long the oldest has waited, and how many run.
 
     With --app, of the types that the app has a handler for, as its supervisor counts; the others are shown beside them.
     """
@@ -46,7 +46,7 @@ def backlog(
 
 
 def _handled(run: Invocation) -> set[str] | None:
-    """The types that processes of the app would run; None without --app, so that no other code is imported."""
+    """The types that the application has handlers for; None without --app, so that no code is imported."""
     if run.flags.app is None:
         return None
     return {job_type.name for job_type in jobs_to_run(run) if job_type.function is not None}
@@ -54,7 +54,7 @@ def _handled(run: Invocation) -> set[str] | None:
 
 def _remark(run: Invocation, name: str, *, document: dict[str, Any]) -> Text:
     if name in run.declared_only:
-        return tables.text(REPORTED_ELSEWHERE, "dim")
+        return tables.text(EXTERNAL, "dim")
     if name in document["others"]:
         return tables.text(f"no handler in {run.settings.app}", "dim")
     return tables.text("paused" if document["types"][name]["paused"] else "", "yellow")

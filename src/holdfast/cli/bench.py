@@ -1,4 +1,4 @@
-"""`bench`: how fast the store is, measured beside its data."""
+"""`bench`: measure the speed of the store, without changing its data."""
 
 from __future__ import annotations
 

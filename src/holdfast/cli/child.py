@@ -1,4 +1,4 @@
-"""A worker process of `holdfast supervise`: like any other, and logs as the command line does."""
+"""A worker process of `holdfast supervise`, which logs as the command line does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from holdfast.supervisor.child_protocol import Logging
 
 
 def set_up(settings: Logging) -> None:
-    """Log as the supervisor was told to."""
+    """Apply the logging settings of the supervisor."""
     log_to_stderr(level=settings.level, as_json=settings.json)
 
 

@@ -1,4 +1,4 @@
-"""Commands: functions that take an invocation, and the options that all of them share."""
+"""The decorator that makes a function a command, and the options that all commands share."""
 
 from __future__ import annotations
 
@@ -23,13 +23,19 @@ _PANEL = "Options of every command"
 Store = Annotated[
     str | None,
     typer.Option(
-        "--store", metavar="URL", help="Where jobs live; else HOLDFAST_STORE, else the file.", rich_help_panel=_PANEL
+        "--store",
+        metavar="URL",
+        help="Address of the store. Default: HOLDFAST_STORE, else the file.",
+        rich_help_panel=_PANEL,
     ),
 ]
 App = Annotated[
     str | None,
     typer.Option(
-        "--app", metavar="MODULE:JOBS", help="The job types; else HOLDFAST_APP, else the file.", rich_help_panel=_PANEL
+        "--app",
+        metavar="MODULE:JOBS",
+        help="The job types. Default: HOLDFAST_APP, else the file.",
+        rich_help_panel=_PANEL,
     ),
 ]
 ConfigFile = Annotated[
@@ -50,7 +56,7 @@ SHARED = inspect.signature(_shared, eval_str=True).parameters
 
 
 def command(function: Callable[Concatenate[Invocation, P], None]) -> Callable[..., None]:
-    """A function as a command: with the shared options, and with errors turned into a sentence and an exit code."""
+    """Make a function a command: add the shared options, and turn errors into a message and an exit code."""
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
 
     @functools.wraps(function)
@@ -74,15 +80,15 @@ def command(function: Callable[Concatenate[Invocation, P], None]) -> Callable[..
 
 
 def check_text(name: str, value: object) -> None:
-    """Refuse text that no store could hold: with a NUL, or typed as bytes that are not UTF-8."""
+    """Refuse text that no store can hold: with a NUL character, or from bytes that are not UTF-8."""
     if isinstance(value, list):
         for each in cast("list[object]", value):
             check_text(name, each)
-    elif isinstance(value, str) and ("\0" in value or (not value.isascii() and _is_torn(value))):
+    elif isinstance(value, str) and ("\0" in value or (not value.isascii() and _has_surrogates(value))):
         raise Mistake(f"{name}: {value!r} is not text: it has a NUL, or bytes that are not UTF-8")
 
 
-def _is_torn(text: str) -> bool:
+def _has_surrogates(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -92,7 +98,7 @@ def _is_torn(text: str) -> bool:
 
 @contextmanager
 def checked() -> Generator[None]:
-    """What the library refuses in here, the person typed."""
+    """Report a ValueError or TypeError of the library as a Mistake: the user gave the value."""
     try:
         yield
     except HoldfastError:

@@ -1,4 +1,4 @@
-"""`config`: the settings as they are in effect."""
+"""`config`: the settings in effect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def config(run: Invocation) -> None:
 
 
 def effective(run: Invocation) -> dict[str, Any]:
-    """What holds, wherever it was said."""
+    """The settings in effect, from all sources."""
     settled, settings = run.settings, run.settings.config.settings
     shown: dict[str, Any] = {
         "store": settled.store and masked(settled.store),
@@ -43,7 +43,7 @@ def effective(run: Invocation) -> dict[str, Any]:
 
 
 def toml(document: dict[str, Any], path: tuple[str, ...] = ()) -> list[str]:
-    """The document as TOML: it can be read again."""
+    """The document as TOML that `--config` can read."""
     lines = [f"{key} = {_value(value)}" for key, value in document.items() if not isinstance(value, dict)]
     if path and lines:
         lines = [f"[{'.'.join(path)}]", *lines]

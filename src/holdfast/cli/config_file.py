@@ -1,4 +1,4 @@
-"""`holdfast.toml`, for commands: what is wrong with it is a mistake in one line."""
+"""Reads `holdfast.toml` for commands. An invalid file is a Mistake in one line."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["FILE", "Config", "read_config"]
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a file says. Where there is no file, it says nothing."""
+    """The settings of a file. Without a file, all are unset."""
 
     path: Path | None = None
     store: str | None = None
     wakeups: str | None = None
     app: str | None = None
     settings: Settings = field(default_factory=Settings, compare=False, repr=False)
-    """All of it, for the commands that need more."""
+    """All settings, for commands that need more than the addresses."""
 
 
 def read_config(path: Path | None, environment: Mapping[str, str] = os.environ) -> Config:
-    """The file at `path`, which must exist; without a path, `holdfast.toml` of the working directory if it is there."""
+    """The file at `path`, which must exist; without a path, `holdfast.toml` of the working directory if it exists."""
     try:
         settings = read_settings(path, environment)
     except ConfigError as error:

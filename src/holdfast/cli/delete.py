@@ -1,4 +1,4 @@
-"""`delete` and `prune`."""
+"""`delete`: delete chains whole."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from holdfast.cli import tables
 from holdfast.cli.command import command
 from holdfast.cli.exit_codes import Mistake
 from holdfast.cli.invocation import Invocation
-from holdfast.cli.retry import chain_of
-from holdfast.cli.selection import Ids, Since, Statuses, Types, progress, select
+from holdfast.cli.selection import Ids, Since, Statuses, Types, chain_of, progress, select
 from holdfast.client.sync_client import SyncClient
 from holdfast.engine.operations import Delete
 
 BATCH = 500
+
 SHOWN = 20
 
 
@@ -28,10 +28,10 @@ def delete(
     type: Types = None,
     since: Since = None,
     cascade: Annotated[
-        bool, typer.Option("--cascade", help="Delete the chains they wait for too, and theirs.")
+        bool, typer.Option("--cascade", help="Also delete the chains that they wait for, recursively.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what would be deleted, and delete nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it. Without, nothing is deleted.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be deleted, and delete nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm. Without it nothing is deleted.")] = False,
 ) -> None:
     """Delete chains whole, running ones too. Refused where an unfinished job outside waits for one of them.
 
@@ -58,20 +58,8 @@ def delete(
     run.answer({"deleted": deleted}, *_shown("deleted", deleted))
 
 
-@command
-def prune(run: Invocation) -> None:
-    """Delete finished chains past their keep time. Workers do it by themselves; this does it now."""
-    pruned = 0
-    with run.client() as client, progress(run) as bar:
-        task = bar.add_task("pruning", total=None)
-        while found := client.prune(limit=BATCH):
-            pruned += len(found)
-            bar.advance(task, len(found))
-    run.answer({"pruned": pruned}, tables.text(f"pruned {tables.some(pruned, 'chain')}"))
-
-
 def _rehearse(client: SyncClient, chosen: list[str], *, cascade: bool) -> list[str]:
-    """What a delete would take, found by doing it in a transaction that is rolled back."""
+    """The chains that a delete would remove: it runs in a transaction that is rolled back."""
     tx = client.store.begin_sync()
     try:
         return tx.perform(Delete(tuple(chosen), cascade))

@@ -1,4 +1,4 @@
-"""`migrate` and `doctor`."""
+"""`doctor`: look for problems of the settings, the application and the store."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
-from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from holdfast.cli import tables
-from holdfast.cli.command import checked, command
+from holdfast.cli.command import command
 from holdfast.cli.exit_codes import Exit, Mistake, exit_of
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.settings import NOWHERE, Settings
-from holdfast.cli.status import REPORTED_ELSEWHERE
+from holdfast.cli.status import EXTERNAL
 from holdfast.cli.table_layout import Sheet
 from holdfast.client.client_calls import Stats
 from holdfast.config.wakeups import named_in
@@ -25,41 +23,7 @@ from holdfast.engine.operations import Finding
 from holdfast.engine.wakeups import ConnectedWakeups
 from holdfast.errors import NotPermitted, StoreUnavailable
 from holdfast.queue.queue_type import PREFIX
-from holdfast.stores.address import open_store
 from holdfast.stores.late_jobs import oldest
-
-
-@command
-def migrate(
-    run: Invocation,
-    sql: Annotated[
-        bool, typer.Option("--sql", help="Print the script instead, for those who run their own migrations.")
-    ] = False,
-) -> None:
-    """Bring the store's schema up to date. Safe to repeat."""
-    if sql:
-        _print_script(run)
-        return
-    with run.client(creates=True) as client:
-        with checked():
-            steps = client.store.migrate_sync()
-        name = client.store.name
-    shown = [tables.text(f"applied {step}") for step in steps] or [
-        tables.text("nothing to do: the schema is up to date")
-    ]
-    run.answer({"store": name, "applied": steps}, *shown)
-
-
-def _print_script(run: Invocation) -> None:
-    with checked():
-        store = open_store(run.address)
-    script = store.migration_script()
-    if script is None:
-        raise Mistake(f"{store.name} needs no script: it makes by itself what it needs")
-    if run.json:
-        run.answer({"store": store.name, "sql": script})
-    else:
-        run.write(script.rstrip())
 
 
 @command
@@ -74,21 +38,21 @@ def doctor(run: Invocation) -> None:
                 client.store.wakeups.open()
             examined, stats = client.examine(), client.stats()
             findings.append(Finding("ok", "store", f"{client.store.name} answers"))
-            findings += _without_those_for_somebody(run, examined, stats=stats)
+            findings += _without_external(run, examined, stats=stats)
             findings += _unhandled(run, stats)
     except (StoreUnavailable, NotPermitted) as error:
         findings.append(Finding("error", "store", run.complain(error)))
         code = exit_of(error)
     table = Sheet("", "subject", "finding")
     for finding in findings:
-        table.add_row(tables.word(finding.level), tables.text(finding.subject), tables.text(finding.detail))
+        table.add_row(tables.styled(finding.level), tables.text(finding.subject), tables.text(finding.detail))
     bad = [finding for finding in findings if finding.level == "error"]
     document = {"findings": [finding._asdict() for finding in findings], "healthy": not bad}
     run.answer(document, table, _verdict(findings))
     run.end(code or (Exit.FAILED if bad else Exit.DONE))
 
 
-def _without_those_for_somebody(run: Invocation, found: Sequence[Finding], *, stats: Stats) -> list[Finding]:
+def _without_external(run: Invocation, found: Sequence[Finding], *, stats: Stats) -> list[Finding]:
     """What the store found, but of the oldest due job only among those that wait for a worker."""
     now = datetime.now(UTC)
     waits = {
@@ -114,7 +78,7 @@ def _unhandled(run: Invocation, stats: Stats) -> list[Finding]:
     except Mistake:
         return []
     return [
-        Finding("ok", name, f"{row.due:,} {REPORTED_ELSEWHERE}: {run.settings.app} declares it without a handler")
+        Finding("ok", name, f"{row.due:,} {EXTERNAL}: {run.settings.app} declares it without a handler")
         if name in run.declared_only
         else Finding("warning", name, f"{row.due:,} due, no handler in {run.settings.app}")
         for name, row in stats.types.items()

@@ -64,12 +64,12 @@ def job_document(job: Job) -> Document:
 
 
 def is_scheduled(job: Job, *, now: datetime | None = None) -> bool:
-    """Whether a job is pending and due later: people are told that it is scheduled."""
+    """Whether a job is pending and due later: it is then shown as scheduled."""
     return job.status is Status.PENDING and job.scheduled_at > (now or datetime.now(UTC))
 
 
 def payload_document(job: Job, *, secrets: bool) -> Document:
-    """A job's input, and its output once there is one: null is one, too."""
+    """The input of a job, and its output if it has one. An output may be null."""
     record = job.record
     found = {"input": payload(record.input, secrets=secrets)}
     return found if record.output is None else {**found, "output": payload(record.output, secrets=secrets)}

@@ -1,4 +1,4 @@
-"""`events`: what happens on a store, live, or what happened to one job."""
+"""`events`: the live events of a store, or the history of one chain or job."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from holdfast.cli.command import command
 from holdfast.cli.documents import Document, error_text
 from holdfast.cli.exit_codes import Mistake
 from holdfast.cli.invocation import Invocation
+from holdfast.cli.job_reports import reports_of
 from holdfast.cli.printable import write_json
-from holdfast.cli.reports import reports_of
 from holdfast.cli.times import iso
 from holdfast.client.client import Client
 from holdfast.core.job import Report
@@ -33,17 +33,17 @@ def events(
 ) -> None:
     """Show what happened to a chain or a job, or with --follow what happens on the store from now on."""
     if id is None and not follow:
-        raise Mistake("whose events? Give an id, or --follow to see what happens from now on")
+        raise Mistake("which events? Give an id, or --follow to see what happens from now on")
     if id is not None:
         with run.client() as client:
             documents = [document for report in reports_of(client, id) for document in history(report)]
         run.answer(documents, *(_line(document) for document in documents))
     if follow:
-        run.attend(partial(_follow, run, id=id, types=_words(types), kinds=_words(kinds)))
+        run.attend(partial(_follow, run, id=id, types=_names(types), kinds=_names(kinds)))
 
 
 async def _follow(run: Invocation, client: Client, *, id: str | None, types: set[str], kinds: set[str]) -> None:
-    """Show what happens from now on, as far as it is wanted: an empty set wants everything."""
+    """Show the events from now on that match. An empty set matches everything."""
     async for event in client.events():
         mine = id is None or id in (event.job_id, event.chain_id)
         if mine and (not types or event.type in types) and (not kinds or event.kind in kinds):
@@ -55,7 +55,7 @@ async def _follow(run: Invocation, client: Client, *, id: str | None, types: set
 
 
 def event_document(event: Event) -> Document:
-    """An event, with what it tells."""
+    """The fields of an event that are set."""
     shown: dict[str, Any] = {
         "at": iso(event.at), "kind": event.kind, "job_id": event.job_id, "chain_id": event.chain_id,
         "type": event.type, "attempt": event.attempt, "worker": event.worker,
@@ -64,7 +64,7 @@ def event_document(event: Event) -> Document:
 
 
 def history(report: Report) -> list[Document]:
-    """A job's events in order, read from its report: these are kept as long as the job is."""
+    """The events of a job in order, derived from its report, which is kept as long as the job."""
     job = report.job
     found: list[Document] = [{"at": iso(job.created_at), "kind": "created"}]
     for attempt in report.attempts:
@@ -75,14 +75,14 @@ def history(report: Report) -> list[Document]:
             kind = "retrying" if attempt.outcome == "failed" and attempt.next_at is not None else attempt.outcome
             found.append({"at": iso(attempt.ended_at), "kind": kind, **about, "error": error_text(attempt.error)})
     if job.finished_at is not None and str(job.status) != found[-1]["kind"]:
-        # Ended from outside: by an operator, or by whoever completed it in its worker's stead.
+        # Ended by an operator, or by an external completion.
         found.append({"at": iso(job.finished_at), "kind": str(job.status), "error": error_text(job.error)})
     common = {"job_id": job.id, "chain_id": job.chain_id, "type": job.type}
     return [{key: value for key, value in {**each, **common}.items() if value is not None} for each in found]
 
 
 def _line(document: Document) -> Text:
-    parts = [tables.text(document.get("at"), "dim"), Text(" "), tables.word(f"{document['kind']:<11}")]
+    parts = [tables.text(document.get("at"), "dim"), Text(" "), tables.styled(f"{document['kind']:<11}")]
     parts += [
         tables.text(f" {key}={document[key]}", "red" if key == "error" else "")
         for key in ("type", "job_id", "attempt", "worker", "error")
@@ -91,5 +91,5 @@ def _line(document: Document) -> Text:
     return Text.assemble(*parts)
 
 
-def _words(values: list[str] | None) -> set[str]:
-    return {word.strip() for each in values or () for word in each.split(",") if word.strip()}
+def _names(values: list[str] | None) -> set[str]:
+    return {name.strip() for each in values or () for name in each.split(",") if name.strip()}

@@ -1,4 +1,4 @@
-"""Exit codes: what a script may rely on."""
+"""Exit codes, which scripts may rely on."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ MEANINGS = {
 
 
 class Mistake(Exception):
-    """Something the person at the keyboard can put right: the message says how."""
+    """A wrong argument, setting or environment. The message says how to correct it."""
 
 
 def exit_of(error: HoldfastError | Mistake) -> Exit:
-    """The exit code an error ends a command with."""
+    """The exit code for an error."""
     match error:
         case StoreUnavailable():
             return Exit.UNREACHABLE

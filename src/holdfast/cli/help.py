@@ -1,4 +1,4 @@
-"""`--help` as it is written: brackets are brackets, and a flag takes no value."""
+"""Help texts that Rich does not change: brackets are printed, and flags show no value."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
 _NO_VALUE = " "
-"""Shown where an option's value would be. Nothing at all would let Typer name a type, which for flags is `<bool>`."""
+"""The metavar of a flag. With an empty one Typer shows the type, which is `<bool>` for flags."""
 
 
 class Command(TyperCommand):
-    """A command whose help shows what its author wrote."""
+    """A command whose help text is not interpreted as markup."""
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)
@@ -23,7 +23,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """The same for the group of them all."""
+    """The group of all commands, likewise."""
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)

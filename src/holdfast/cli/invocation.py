@@ -1,4 +1,4 @@
-"""One run of a command: its settings, its client, and how it answers, to people or to programs."""
+"""One run of a command: its settings, its client, and its answer as text or JSON."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from holdfast.cli.exit_codes import Exit, Mistake, exit_of
-from holdfast.cli.files import check_file
 from holdfast.cli.load_app import load_jobs
 from holdfast.cli.passwords import hide, passwords_in
 from holdfast.cli.printable import printable, write_json
 from holdfast.cli.settings import Flags, Settings, settle
+from holdfast.cli.sqlite_file import check_file
 from holdfast.client.client import Client
 from holdfast.client.sync_client import SyncClient
 from holdfast.errors import HoldfastError
@@ -32,16 +32,16 @@ WIDE = 200
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that takes data for what it is: no markup, no emoji codes, no guesses at what to colour."""
+    """A console that prints data unchanged: no markup, no emoji codes, no automatic colours."""
     made = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
     if not made.is_terminal and "COLUMNS" not in os.environ:
-        # Into a file or a pipe nothing is cut.
+        # In a file or a pipe no column is shortened.
         made.width = WIDE
     return made
 
 
 class Invocation:
-    """What a command works with."""
+    """The settings, the client and the output of one command."""
 
     def __init__(self, flags: Flags) -> None:
         self.flags = flags
@@ -51,20 +51,20 @@ class Invocation:
 
     @cached_property
     def settings(self) -> Settings:
-        """Where the store, its wake-ups and the app are."""
+        """The store, its wake-ups and the application."""
         return settle(self.flags)
 
     @cached_property
     def jobs(self) -> Jobs:
-        """The application's job types. Only what starts or runs jobs needs them."""
+        """The job types of the application. Only commands that start or run jobs need them."""
         return load_jobs(self.settings.need_app(), self.settings.app_named)
 
     @cached_property
     def declared_only(self) -> frozenset[str]:
-        """The types that the app declares without a handler: their jobs wait for a completion, not for a worker.
+        """The types that the application declares without a handler: their jobs wait for an external completion.
 
-        Empty unless --app names the app on this command line: a command that only reads imports no code because of the
-        environment or a file. Queues are left out, since their handlers are elsewhere.
+        Empty without --app on this command line: a command that only reads does not import code because of the
+        environment or a file. Named queues are left out, because their handlers are not in the registry.
         """
         if self.flags.app is None:
             return frozenset()
@@ -79,7 +79,7 @@ class Invocation:
 
     @contextmanager
     def client(self, jobs: Jobs | None = None, *, creates: bool = False) -> Generator[SyncClient]:
-        """A connected client. Unless it `creates`, a store that is not there yet is not made by looking at it."""
+        """A connected client. Without `creates`, a SQLite file that does not exist is an error and is not created."""
         address = self.address
         with _refused():
             if not creates:
@@ -92,10 +92,10 @@ class Invocation:
             client.close()
 
     def attend(self, work: Callable[[Client], Awaitable[T]]) -> T:
-        """Do with a connected client what may take until Ctrl-C, which cancels it.
+        """Run a coroutine with a connected client until it ends, or until Ctrl-C cancels it.
 
-        On an event loop: raised in blocking code, wherever that is, Ctrl-C can be lost where nobody passes it on, in a
-        finalizer or a driver's callback.
+        On an event loop, because in blocking code a KeyboardInterrupt can be lost in a finalizer or in a callback of a
+        driver.
         """
         address = self.address
         with _refused():
@@ -105,7 +105,7 @@ class Invocation:
 
     @cached_property
     def address(self) -> str:
-        """The store's address. A password among the arguments earns a warning: other users can read them."""
+        """The address of the store. A password in the arguments causes a warning: other users can read them."""
         address = self.settings.need_store()
         if self.flags.store is not None and passwords_in(self.flags.store):
             self.warn(
@@ -114,29 +114,29 @@ class Invocation:
         return address
 
     def answer(self, document: Any, *shown: RenderableType) -> None:
-        """Answer with the document for programs, or with what is shown to people."""
+        """Print the document with --json, otherwise the text."""
         if self.json:
             self.write(write_json(document, indent=2 if sys.stdout.isatty() else None))
         else:
             for each in shown:
-                # A line of text stays one, however long an address makes it: others may look for words in it.
+                # Long lines are not wrapped: scripts search for text in them.
                 self.out.print(each, soft_wrap=isinstance(each, Text | str))
 
     def write(self, line: str) -> None:
-        """A line on stdout, as it is."""
+        """Write a line to stdout, unchanged."""
         self.out.file.write(f"{line}\n")
         self.out.file.flush()
 
     def warn(self, text: str) -> None:
-        """Tell people something beside the answer."""
+        """Print a warning to stderr."""
         self.err.print(f"warning: {text}", style="yellow", soft_wrap=True)
 
     def note(self, text: str) -> None:
-        """The same, when nothing is wrong."""
+        """Print a remark to stderr."""
         self.err.print(printable(text), style="dim", soft_wrap=True)
 
     def refuse(self, error: HoldfastError | Mistake) -> NoReturn:
-        """End with an error: a sentence on stderr, and for programs a document on stdout."""
+        """End with an error: a message on stderr, and with --json a document on stdout."""
         code = exit_of(error)
         text = self.complain(error)
         if self.json:
@@ -144,13 +144,13 @@ class Invocation:
         raise typer.Exit(code)
 
     def complain(self, error: HoldfastError | Mistake) -> str:
-        """Tell people of an error; answers what may be shown of it."""
+        """Print an error to stderr, and return its text with passwords masked."""
         text = hide(str(error), self._passwords())
         self.err.print(f"error: {printable(text)}", style="red", soft_wrap=True)
         return text
 
     def end(self, code: Exit) -> None:
-        """End here, unless all is well."""
+        """End with this exit code, unless it is 0."""
         if code is not Exit.DONE:
             raise typer.Exit(code)
 
@@ -172,7 +172,7 @@ async def _attend(client: Client, work: Callable[[Client], Awaitable[T]]) -> T:
 
 @contextmanager
 def _refused() -> Generator[None]:
-    """What is wrong with an address, the person typed."""
+    """Report an invalid address as a Mistake."""
     try:
         yield
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""`list`: chains, or jobs, a page at a time."""
+"""`list`: one page of chains or jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find an application's job types: `MODULE:JOBS`."""
+"""Import the job types of an application: `MODULE:JOBS`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from holdfast.registry.jobs import Jobs
 
 
 def load_jobs(app: str, named: str | None = None) -> Jobs:
-    """The registry that `app` names; bare `MODULE` means `MODULE:jobs`. Modules of the working directory are found.
+    """The registry that `app` names. `MODULE` alone means `MODULE:jobs`. The working directory is on the import path.
 
-    Whatever is wrong with it is a mistake in one line, with the file and the line where the module broke. `named` is
-    how the person named it, where that was not by --app.
+    Every problem is a Mistake in one line, with the file and line at which the import failed. `named` says how the user
+    named the application, if not by --app.
     """
     named = named or f"--app {app!r}"
     module_name, _, name = app.partition(":")
@@ -31,7 +31,7 @@ def load_jobs(app: str, named: str | None = None) -> Jobs:
         if error.name is not None and (module_name == error.name or module_name.startswith(f"{error.name}.")):
             raise Mistake(f"{named}: there is no module {error.name!r} in {here}, nor is it installed") from None
         raise _broken(named, error) from error
-    except (Exception, SystemExit) as error:  # a module may end the program, such as a script without a main guard
+    except (Exception, SystemExit) as error:  # a script without a main guard may call sys.exit
         raise _broken(named, error) from error
     for part in (name or "jobs").split("."):
         found = getattr(found, part, None)

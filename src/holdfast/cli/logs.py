@@ -1,4 +1,4 @@
-"""A worker's log on stderr: a line for each event, that no data can forge or break."""
+"""The log of a worker on stderr: one line per event. Data cannot add or break lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PREFIX = "holdfast_"
 
 
 class LineFormatter(logging.Formatter):
-    """For people. A traceback, or a stack, follows its line, each of its own lines behind a bar."""
+    """Text. The lines of a traceback or stack follow their event, each behind a bar."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S.%f")[:-3]
@@ -25,7 +25,7 @@ class LineFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """For programs: one object a line."""
+    """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         document: dict[str, Any] = {
@@ -43,7 +43,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def log_to_stderr(*, level: str, as_json: bool) -> None:
-    """Send what this process logs to stderr."""
+    """Send the log of this process to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if as_json else LineFormatter())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -1,4 +1,4 @@
-"""Passwords in addresses: found, so that they are never shown."""
+"""Finds passwords in addresses, so that they are masked in every text."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from holdfast.stores.password_escaping import is_escaped
 
-_NAMES = re.compile(r"pass(word|wd|phrase)?|secret|token|api[_-]?key|credential", re.IGNORECASE)
+_NAMES = re.compile(r"pass(word|wd|phrase)?|secret|token|api[_-]?key|credential", re.IGNORECASE)  # wording: names
 _USERINFO = re.compile(r"(?:://)?[^:]*:(.*)@", re.DOTALL)
-"""The first colon, but that of the scheme, to the last @: there is no password outside of it, whatever is escaped."""
-_PAIR = re.compile(r"\w*pass(?:word|wd|phrase)\w*\s*=\s*('(?:[^'\\]|\\.)*'|\S+)", re.IGNORECASE)
-"""As in a connection string of libpq's: `host=db password='s3cret'`."""
+"""From the first colon after the scheme to the last @: the password is inside, whatever is escaped."""
+_PAIR = re.compile(r"\w*pass(?:word|wd|phrase)\w*\s*=\s*('(?:[^'\\]|\\.)*'|\S+)", re.IGNORECASE)  # wording: pattern
+"""A pair in a connection string of libpq: `host=db password='s3cret'`."""
 
 _PORT = re.compile(r"(?:\[[^\]]*\]|[^:,]*):([^,]*),?")
-"""Of one host among several, what stands where its port does."""
+"""The text at the place of the port, for each of several hosts."""
 _LAST_PORT = 65535
 
 _OPTION = re.compile(r"(?<=[?&])([^=&#]*)=([^&#]*)")
@@ -32,19 +32,19 @@ KNOWN = {
     "service", "ssl", "sslcert", "sslcrl", "sslcrldir", "sslkey", "sslmode", "sslnegotiation", "sslrootcert",
     "ssl_max_protocol_version", "ssl_min_protocol_version", "target_session_attrs", "tcp_user_timeout",
 }  # fmt: skip
-"""Options of addresses that are no secret: the stores' own, and libpq's."""
+"""Options of addresses that contain no secret: those of the stores and of libpq."""
 
 
 def passwords_in(address: str) -> list[str]:
-    """The passwords that an address holds, as written and as meant."""
+    """The passwords in an address, both escaped and unescaped."""
     try:
         if "://" not in address or not is_escaped(address):
-            raise ValueError("not an address that can be taken apart")
+            raise ValueError("not an address that can be parsed")
         parts = urlsplit(address)
         found = [parts.password] if parts.password else _misplaced(address)
         query = parse_qsl(parts.query)
         found += [value for name, value in query if _NAMES.search(name)]
-        # A replica's address, or that of the wake-ups, within the store's, where it is written with yet more escapes.
+        # The address of a replica or of wake-ups inside the address of the store is escaped once more.
         inner = [secret for _, value in query if "://" in value for secret in passwords_in(value)]
         found += [text for secret in inner for text in (secret, quote(secret, safe=""))]
     except ValueError:
@@ -56,9 +56,9 @@ def passwords_in(address: str) -> list[str]:
 
 
 def masked(address: str) -> str:
-    """The address as it may be shown: without its passwords, and without the value of any option that nobody knows.
+    """The address with its passwords masked, and with the values of unknown options masked.
 
-    A slip in an option's name, `pasword=`, must not show what was meant to be hidden.
+    A misspelt option such as `pasword=` must not show its value.
     """
     options = _OPTION if "://" in address else _ANY_PAIR
     return options.sub(_masked_option, hide(address, passwords_in(address)))
@@ -73,9 +73,9 @@ def _masked_option(option: re.Match[str]) -> str:
 
 
 def _misplaced(address: str) -> list[str]:
-    """What stands where a port should and cannot be one: a password whose `@host` was left out.
+    """Text in the place of a port that is not a number: a password whose `@host` was left out.
 
-    With all that follows it, which may be more of it, and without.
+    Returned twice: with all that follows, which may be part of the password, and without.
     """
     hosts = re.split(r"[/?#]", address.partition("://")[2], maxsplit=1)[0].rpartition("@")[2]
     for port in _PORT.finditer(hosts):

@@ -1,4 +1,4 @@
-"""Text from jobs, made harmless for a terminal.
+"""Text from jobs, without characters that control a terminal.
 
 Names, keys, errors and payloads are whatever somebody put there: escape sequences that rewrite the screen or the
 window's title, line feeds that forge a line, controls that turn the reading direction. All of them are shown, none
@@ -16,20 +16,20 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def printable(text: str) -> str:
-    """The text on one line, with every character that would act on a terminal written as its escape."""
+    """The text on one line, with every character that controls a terminal escaped."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_shown(character) for character in text)
 
 
 def printable_lines(text: str) -> str:
-    """The same for text that has lines, such as a traceback: these stay."""
+    """Likewise for text of several lines, such as a traceback. The lines stay."""
     return "\n".join(printable(line.expandtabs(4)) for line in text.split("\n"))
 
 
 def write_json(document: Any, *, indent: int | None = None) -> str:
-    """A document as JSON in ASCII: what is not, and what would act on a terminal, is escaped."""
-    # DEL is the one ASCII control that JSON lets through.
+    """A document as JSON in ASCII. Other characters, and those that control a terminal, are escaped."""
+    # DEL is the only ASCII control character that JSON does not escape.
     return json.dumps(document, indent=indent).replace("\x7f", "\\u007f")
 
 

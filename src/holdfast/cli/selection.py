@@ -1,10 +1,10 @@
-"""Which chains a command is about: ids as typed, ids from stdin, or all that a filter finds."""
+"""The chains that a command acts on: ids from the command line, ids from stdin, or the result of a filter."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -16,8 +16,9 @@ from holdfast.cli.invocation import Invocation
 from holdfast.cli.times import since as since_moment
 from holdfast.client.references import wanted
 from holdfast.client.sync_client import SyncClient
+from holdfast.core.job import Chain
 from holdfast.engine.operations import ListChains
-from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
+from holdfast.errors import ChainNotFound, HoldfastError, NotPermitted, StoreUnavailable
 
 Ids = Annotated[
     list[str] | None, typer.Argument(metavar="ID...", help="Ids of chains or jobs; - reads them from stdin.")
@@ -30,7 +31,7 @@ Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="... 
 
 
 def typed_ids(ids: Sequence[str] | None) -> list[str]:
-    """The ids that were typed, those from stdin included, each once."""
+    """The ids of the command line and of stdin, each once."""
     typed = [line.strip() for each in ids or () for line in (sys.stdin if each == "-" else [each])]
     check_text("ids", typed)
     return list(dict.fromkeys(each for each in typed if each))
@@ -45,7 +46,7 @@ def select(
     since: str | None = None,
     default: Iterable[str] = (),
 ) -> list[str]:
-    """The ids meant. A filter without a status means those in `default`."""
+    """The ids that the arguments select. A filter without a status uses the statuses in `default`."""
     filtered = bool(status or type or since)
     if ids and filtered:
         raise Mistake("give ids or a filter, not both")
@@ -57,7 +58,7 @@ def select(
     with checked():
         shown = wanted(status=status or list(default), type=type, since=since_moment(since))
     before: int | None = None
-    # Not the client's list, which a replica may answer: something will be done to these.
+    # Not client.list_chains, which may read from a replica that lags: the command changes these chains.
     while page := client.store.perform_sync(ListChains(shown, 1000, before)):
         found += [chain.first.id for chain in page]
         before = page[-1].first.seq
@@ -65,9 +66,9 @@ def select(
 
 
 def each(run: Invocation, ids: Sequence[str], act: Callable[[str], Document]) -> tuple[list[Document], Exit]:
-    """Do something to each, one after the other; one that is refused does not keep the others from it.
+    """Call `act` for each id in turn. A refused one does not stop the others; an outage of the store does.
 
-    Answers a document for each, and the first exit code that is not 0. A store that is gone ends it all.
+    Returns a document per id, and the first exit code that is not 0.
     """
     documents: list[Document] = []
     code = Exit.DONE
@@ -84,8 +85,18 @@ def each(run: Invocation, ids: Sequence[str], act: Callable[[str], Document]) ->
 
 
 def progress(run: Invocation) -> Progress:
-    """A bar on stderr while something long goes on; nothing where nobody looks."""
+    """A progress bar on stderr, if stderr is a terminal."""
     return Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
         console=run.err, transient=True, disable=run.json or not run.err.is_terminal,
     )  # fmt: skip
+
+
+def chain_of(client: SyncClient, id: str) -> Chain[Any]:
+    """The chain with this id, or that of the job with it."""
+    chain = client.get(id)
+    if chain is None and (job := client.get_job(id)) is not None:
+        chain = client.get(job.chain_id)
+    if chain is None:
+        raise ChainNotFound(id)
+    return chain

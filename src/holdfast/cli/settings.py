@@ -1,4 +1,4 @@
-"""Where a command's store, wake-ups and app come from: the command line, then the environment, then the file."""
+"""The store, wake-ups and application of a command: from the command line, else the environment, else the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOWHERE = "nowhere"
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What was typed, before or after the command's name."""
+    """The options of every command, as given before or after its name."""
 
     store: str | None = None
     app: str | None = None
@@ -25,7 +25,7 @@ class Flags:
     json: bool = False
 
     def over(self, outer: Flags) -> Flags:
-        """These, and where they are silent, the outer ones."""
+        """These options, completed by those given before the name of the command."""
         return Flags(
             store=outer.store if self.store is None else self.store,
             app=outer.app if self.app is None else self.app,
@@ -36,13 +36,13 @@ class Flags:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The store, its wake-ups and the app, each with where it was said."""
+    """The store, its wake-ups and the application, each with its source."""
 
     config: Config
     store: str | None
     store_from: str
     wakeups: str | None
-    """Those that are said beside the store; None where its address names them, or it has its own."""
+    """Wake-ups that are set apart from the store; None if its address names them, or the store has its own."""
     wakeups_from: str
     app: str | None
     app_from: str
@@ -56,28 +56,28 @@ class Settings:
         return joined(self.store, self.wakeups)
 
     def need_app(self) -> str:
-        """Where the job types are."""
+        """The application, as MODULE:JOBS."""
         if not self.app:
             raise Mistake(f'which job types? Give --app MODULE:JOBS, set HOLDFAST_APP, or write app = "..." in {FILE}')
         return self.app
 
     @property
     def app_named(self) -> str:
-        """The app as it was named, to say what is wrong with it: `--app 'shop:jobs'`, `app of holdfast.toml 'x'`."""
+        """The application with its source, for error texts: `--app 'shop:jobs'`, `app of holdfast.toml 'x'`."""
         by = self.app_from if self.app_from in ("--app", "HOLDFAST_APP") else f"app of {self.app_from}"
         return f"{by} {self.app!r}"
 
     @property
     def passwords(self) -> list[str]:
-        """What must not be shown."""
+        """Passwords in the addresses, to be masked in every text."""
         return passwords_in(joined(self.store, self.wakeups)) if self.store else []
 
 
 def settle(flags: Flags, environment: Mapping[str, str] = os.environ) -> Settings:
-    """Find the settings of a command. A file that is broken is a mistake even where it would not be needed.
+    """Find the settings of a command. An invalid file is a Mistake, also if the command needs nothing from it.
 
-    Each is looked up by itself: a store from the environment keeps the file's wake-ups. Only one that has its own, or
-    whose address names some, takes no others.
+    Each setting is looked up on its own: a store from the environment uses the wake-ups of the file. A store that has
+    its own wake-ups, or whose address names some, uses no others.
     """
     config = read_config(flags.config, environment)
     store, store_from = _first(

@@ -40,15 +40,15 @@ def simulate_(
         str | None, typer.Option(metavar="DURATION", help="Give up after this long.", show_default=False)
     ] = None,
     workers: Annotated[
-        bool, typer.Option("--workers/--no-workers", help="Run workers for it, or leave it to those that run already.")
+        bool, typer.Option("--workers/--no-workers", help="Start workers for it, or use workers that run already.")
     ] = True,
 ) -> None:
-    """Run synthetic work, of the file's [work_kinds] or of a catalogue of our own, and check how it ended.
+    """Run synthetic work and compare its outcomes with the prediction.
 
-    On a store that processes share, worker processes come and go as [workers] of the file says; without --store it
-    runs here, in memory.
+    The kinds of work come from [work_kinds] in the file, or from a built-in catalogue. Worker processes are started as
+    [workers] in the file says; without --store the simulation runs in memory in this process.
     """
-    # Failures are part of the play; what did not come as predicted is told at the end.
+    # Simulated failures are expected, so they are not logged. The answer lists unexpected outcomes.
     log_to_stderr(level="critical", as_json=run.json)
     settings = run.settings.config.settings
     kinds = settings.work_kinds or CATALOGUE
@@ -59,14 +59,14 @@ def simulate_(
         load = partial(simulate, client, kinds, jobs=jobs, seed=seed, timeout=optional_duration(timeout))
         found = asyncio.run(_simulate(run, load, _workers(client, kinds, group=group if workers else None, at=address)))
     run.answer(document(found), *screen(found))
-    left = sum(count for kind in found.kinds for word, count in kind.outcomes.items() if word in ("pending", "running"))
+    left = any(status in kind.outcomes for kind in found.kinds for status in ("pending", "running"))
     run.end(Exit.DONE if found.passed else Exit.TIMED_OUT if left else Exit.FAILED)
 
 
 async def _simulate(
     run: Invocation, load: Callable[..., Awaitable[SimulationReport]], workers: AbstractAsyncContextManager[None]
 ) -> SimulationReport:
-    """Put the load on, with a bar that shows how far it is, while somebody works it off."""
+    """Start the load and wait for its end, with a progress bar."""
     async with workers:
         with progress(run) as bar:
             started, ended = bar.add_task("started", total=None), bar.add_task("ended", total=None)
@@ -82,7 +82,7 @@ async def _simulate(
 async def _workers(
     client: Client, kinds: tuple[WorkKind, ...], *, group: Group | None, at: str
 ) -> AsyncGenerator[None]:
-    """Whoever runs the work: processes where they can share the store, else a worker here, else nobody of ours."""
+    """Run the workers: processes if they can share the store, otherwise a worker here; none without a group."""
     async with client:
         if group is None:
             yield
@@ -92,7 +92,7 @@ async def _workers(
         else:
             quiet = Logging(level="critical")
             supervisor = Supervisor(at, groups=[group], work_kinds=kinds, logging=quiet, entry=CHILD)
-            # Ctrl-C ends the simulation, and thereby the workers: not the workers alone.
+            # Ctrl-C must end the simulation, which then stops the workers.
             running = asyncio.create_task(supervisor.run(signals=False))
             try:
                 yield
@@ -102,16 +102,16 @@ async def _workers(
 
 
 def document(found: SimulationReport) -> dict[str, Any]:
-    """The report for programs."""
+    """The report as a JSON document."""
     return {**asdict(found), "wrong": found.wrong, "passed": found.passed}
 
 
 def screen(found: SimulationReport) -> list[RenderableType]:
-    """The report for people."""
+    """The report as text."""
     numbers = ("jobs", "attempts", "lost", "wrong", "median", "p95", "p99")
     shown = Sheet("kind", "predicted", "ended as", *numbers, numbers=numbers)
     for kind in found.kinds:
-        ended = ", ".join(f"{count:,} {word}" for word, count in sorted(kind.outcomes.items()))
+        ended = ", ".join(f"{count:,} {status}" for status, count in sorted(kind.outcomes.items()))
         shown.add_row(
             tables.text(kind.kind), tables.text(f"{kind.predicted} in {kind.predicted_attempts}"), tables.text(ended),
             f"{kind.jobs:,}", f"{kind.attempts:,}", f"{kind.lost_attempts:,}",

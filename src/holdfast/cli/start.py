@@ -1,28 +1,21 @@
-"""`start` and `wait`."""
+"""`start`: start a chain."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
-from rich.console import RenderableType
-from rich.text import Text
 
 from holdfast.cli import tables
 from holdfast.cli.command import checked, command
-from holdfast.cli.documents import chain_document, payload
-from holdfast.cli.exit_codes import Exit, Mistake
+from holdfast.cli.documents import chain_document
+from holdfast.cli.exit_codes import Mistake
 from holdfast.cli.invocation import Invocation
-from holdfast.cli.printable import printable, write_json
+from holdfast.cli.printable import printable
 from holdfast.cli.times import optional_duration, zoned
-from holdfast.client.client import Client
-from holdfast.core.job import Chain
-from holdfast.core.record import Status
-from holdfast.errors import ChainCancelled, ChainFailed, ChainNotFound
+from holdfast.cli.wait import wait_for
 from holdfast.registry.options import Dedup
 
 
@@ -69,47 +62,11 @@ def start(
     with run.client(jobs, creates=True) as client:
         chain = client.start(bound)
     if wait:
-        _wait(run, chain.id, timeout=patience)
+        wait_for(run, chain.id, timeout=patience)
         return
     found = chain.deduplicated
     what = f"{'found' if found else 'started'} {printable(chain.type)} chain"
     run.answer({**chain_document(chain), "deduplicated": found}, tables.text(f"{what} {chain.id} ({chain.status})"))
-
-
-@command
-def wait(
-    run: Invocation,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The chain's id.")],
-    timeout: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Give up after this time: exit code 4.")
-    ] = None,
-) -> None:
-    """Wait for a chain's end and print its output. Exit code 1 if it failed or was cancelled."""
-    _wait(run, id, timeout=optional_duration(timeout))
-
-
-def _wait(run: Invocation, chain_id: str, *, timeout: float | None) -> None:
-    chain = run.attend(partial(_ended, chain_id, timeout=timeout))
-    output = payload(chain.job.record.output, secrets=True)
-    run.answer({**chain_document(chain), "output": output}, *_outcome(chain, output))
-    run.end(Exit.DONE if chain.status is Status.COMPLETED else Exit.FAILED)
-
-
-async def _ended(chain_id: str, client: Client, *, timeout: float | None) -> Chain[Any]:
-    with suppress(ChainFailed, ChainCancelled):  # told from the chain itself
-        await client.wait(chain_id, timeout=timeout)
-    chain = await client.get(chain_id)
-    if chain is None:
-        raise ChainNotFound(chain_id)
-    return chain
-
-
-def _outcome(chain: Chain[Any], output: Any) -> list[RenderableType]:
-    if chain.status is Status.COMPLETED:
-        return [tables.text(write_json(output))]
-    heading = Text.assemble(tables.text(chain.id), " ", tables.word(str(chain.status)))
-    error = chain.error
-    return [heading] if error is None else [heading, tables.lines(error.traceback.rstrip() or str(error), "red")]
 
 
 def _read(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`status`: counts per type and health, in one screen."""
+"""`status`: counts per type, running workers and problems, on one screen."""
 
 from __future__ import annotations
 
@@ -28,21 +28,23 @@ from holdfast.core.record import Status
 from holdfast.engine.operations import Finding, TypeStats
 
 WAITED_TOO_LONG = 60.0
-"""Seconds that a due job may wait before somebody should hear of it."""
+"""Seconds that a due job may wait before `status` reports it."""
 EXPIRED_TOO_LONG = 10.0
-"""Seconds after which somebody should have taken a dead worker's jobs."""
+"""Seconds after the end of a lease within which a worker of the type reaps the job."""
 MOST_RUNNING = 1000
-REPORTED_ELSEWHERE = "waits for somebody"
-"""Of a type that the app declares without a handler: no worker is missing."""
+EXTERNAL = "waits for an external completion"
+"""Shown for a type that the application declares without a handler: no worker runs it."""
 
 
 @command
 def status(
     run: Invocation,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep looking; with --json, a line each time.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Refresh until Ctrl-C; with --json, one line each.")
+    ] = False,
     interval: Annotated[str, typer.Option(metavar="DURATION", help="With --watch: how often.")] = "1s",
 ) -> None:
-    """Show how many jobs of which type stand where, who runs them, and what is wrong."""
+    """Show the number of jobs by type and status, the workers that run jobs, and problems."""
     pause = max(duration(interval), 0.1)
     if watch:
         run.attend(partial(_watch, run, pause=pause))
@@ -52,7 +54,7 @@ def status(
 
 
 async def _watch(run: Invocation, client: Client, *, pause: float) -> None:
-    """Look again and again."""
+    """Refresh until cancelled."""
     on_screen = run.out.is_terminal and not run.json
     declared_only = run.declared_only
     with Live(console=run.out, auto_refresh=False, screen=True) if on_screen else nullcontext() as live:
@@ -68,9 +70,9 @@ async def _watch(run: Invocation, client: Client, *, pause: float) -> None:
 
 
 async def look(client: Client, *, declared_only: Collection[str] = ()) -> Document:
-    """The state of the store as a document: cheap enough to ask for every second. `doctor` looks deeper.
+    """The state of the store as a document. It costs little, so --watch reads it every second; `doctor` examines more.
 
-    Jobs of types that are `declared_only` wait for somebody outside, however long that takes: they are not due.
+    Jobs of `declared_only` types wait for an external completion, so they do not count as due.
     """
     now = datetime.now(UTC)
     stats = await client.stats()
@@ -86,8 +88,7 @@ async def look(client: Client, *, declared_only: Collection[str] = ()) -> Docume
         "counts": {str(status): count for status, count in stats.counts.items()},
         "due": sum(row.due for row in for_workers.values() if not row.paused),
         "types": [
-            {**_type_document(row, now=now), "waits_for_somebody": name not in for_workers}
-            for name, row in stats.types.items()
+            {**_type_document(row, now=now), "external": name not in for_workers} for name, row in stats.types.items()
         ],
         "workers": _workers(running, now),
         "findings": [finding._asdict() for finding in troubles],
@@ -95,24 +96,27 @@ async def look(client: Client, *, declared_only: Collection[str] = ()) -> Docume
 
 
 def screen(document: Document) -> RenderableType:
-    """The same for people."""
+    """The document as text."""
     heading = Text.assemble(
-        tables.text(document["store"], "bold"), "  ", tables.word(document["health"]), f"  {document['due']:,} due now"
+        tables.text(document["store"], "bold"),
+        "  ",
+        tables.styled(document["health"]),
+        f"  {document['due']:,} due now",
     )
     parts: list[RenderableType] = [heading, ""]
-    words = [str(status) for status in Status]
+    statuses = [str(status) for status in Status]
     if document["types"]:
-        columns = ("type", *words, "scheduled", "oldest due", "")
-        counted = Sheet(*columns, numbers=(*words, "scheduled", "oldest due"))
+        columns = ("type", *statuses, "scheduled", "oldest due", "")
+        counted = Sheet(*columns, numbers=(*statuses, "scheduled", "oldest due"))
         for row in document["types"]:
             oldest = row["oldest_due_seconds"]
             counted.add_row(
-                tables.text(row["type"]), *(_count(row[each], each) for each in (*words, "scheduled")),
+                tables.text(row["type"]), *(_count(row[each], each) for each in (*statuses, "scheduled")),
                 "" if oldest is None else lasting(oldest), _remark(row),
             )  # fmt: skip
         if len(document["types"]) > 1:
             counted.add_section()
-            counted.add_row("all", *(_count(document["counts"][each], each) for each in words))
+            counted.add_row("all", *(_count(document["counts"][each], each) for each in statuses))
         parts.append(counted)
     else:
         parts.append(tables.text("no jobs", "dim"))
@@ -124,13 +128,13 @@ def screen(document: Document) -> RenderableType:
             at_work.add_row(tables.text(row["worker"]), f"{row['running']:,}", ends)
         parts += ["", at_work]
     for row in document["findings"]:
-        parts.append(Text.assemble(tables.word(row["level"]), " ", tables.text(f"{row['subject']}: {row['detail']}")))
+        parts.append(Text.assemble(tables.styled(row["level"]), " ", tables.text(f"{row['subject']}: {row['detail']}")))
     return Group(*parts)
 
 
 def _remark(row: Document) -> Text:
-    if row["waits_for_somebody"] and row["due"]:
-        return tables.text(REPORTED_ELSEWHERE, "dim")
+    if row["external"] and row["due"]:
+        return tables.text(EXTERNAL, "dim")
     return tables.text("paused" if row["paused"] else "", "yellow")
 
 
@@ -147,7 +151,7 @@ def _type_document(row: TypeStats, *, now: datetime) -> Document:
 
 
 def _workers(running: Sequence[Job], now: datetime) -> list[Document]:
-    """Who holds jobs, and when the first of each worker's leases ends."""
+    """The workers that hold claims, and when the first lease of each ends."""
     ends: dict[str, list[datetime]] = {}
     for job in running:
         if job.worker is not None and job.leased_until is not None:
@@ -170,7 +174,7 @@ def _waiting_too_long(types: Mapping[str, TypeStats], now: datetime) -> list[Fin
 
 
 def _expired(running: Sequence[Job], now: datetime) -> list[Finding]:
-    """Jobs whose worker is gone. The next worker of their type takes them back within seconds, if there is one."""
+    """Jobs whose lease has ended. A live worker of their type reaps them within seconds."""
     late = sorted(now - job.leased_until for job in running if job.leased_until is not None and job.leased_until < now)
     if not late or late[-1].total_seconds() < EXPIRED_TOO_LONG:
         return []

@@ -1,4 +1,4 @@
-"""`supervise`: worker processes that come and go with the backlog."""
+"""`supervise`: worker processes, as many as the backlog needs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from holdfast.supervisor import Group, Logging, Supervisor
 
 CHILD = "holdfast.cli.child"
 
-_IN_VAIN = ("authentication failed", "no password supplied", "NOAUTH", "WRONGPASS", "NOPERM", "`holdfast migrate`")
-"""How a store says that waiting will not help: a password is wrong, or there are no tables."""
+_PERMANENT = ("authentication failed", "no password supplied", "NOAUTH", "WRONGPASS", "NOPERM", "`holdfast migrate`")
+"""Parts of error texts that no retry can help: a wrong password, missing rights, missing tables."""
 
 
 @command
@@ -37,16 +37,18 @@ def supervise(
     ] = None,
     listen: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Serve /healthz, /readyz, /backlog and /metrics; else [health] listen."),
+        typer.Option(
+            metavar="HOST:PORT", help="Serve /healthz, /readyz, /backlog and /metrics. Default: listen in [health]."
+        ),
     ] = None,
     log_level: Annotated[
-        Level | None, typer.Option(help="How much is logged, to stderr; else [logging] level, else info.")
+        Level | None, typer.Option(help="Log level on stderr. Default: level in [logging], else info.")
     ] = None,
-    log_json: Annotated[bool, typer.Option("--log-json", help="Log a JSON object a line.")] = False,
+    log_json: Annotated[bool, typer.Option("--log-json", help="Log one JSON object per line.")] = False,
 ) -> None:
     """Run worker processes, as many as the due jobs need, until SIGTERM or Ctrl-C. SIGHUP reads the file again.
 
-    How many, and on what terms, is said by [workers] of the file.
+    [workers] in the file sets how many, and their options.
     """
     settings = run.settings.config.settings
     logging = Logging(
@@ -80,21 +82,21 @@ def supervise(
 
 
 def _check_store(address: str) -> None:
-    """What is wrong with the store is said here, once, and not by every process; one that is away may come back.
+    """Report a problem of the store once, before the processes start.
 
-    Where somebody has to do something first it is StoreUnavailable.
+    An outage is only logged, because the store may come back. A problem that needs an operator is raised.
     """
     try:
         with checked(), SyncClient(address) as client:
-            client.get_job("none")  # whatever it answers, its tables are there
+            client.get_job("none")  # fails if the tables are missing
     except StoreUnavailable as error:
-        if any(words in str(error) for words in _IN_VAIN):
+        if any(part in str(error) for part in _PERMANENT):
             raise
-        log.warning("%s; starting all the same", hide(str(error), passwords_in(address)))
+        log.warning("%s; the supervisor starts and waits for it", hide(str(error), passwords_in(address)))
 
 
 def _read_again(run: Invocation, jobs: Jobs, *, address: str, app: str | None) -> Sequence[Group]:
-    """The groups of the file as it is now. `app` is the one that it, or the environment, named."""
+    """The groups in the current file. `app` is the application that the file or the environment named at the start."""
     try:
         settled = settle(run.flags)
     except Mistake as error:

@@ -1,4 +1,4 @@
-"""Rows under headings, laid out for the width that a terminal has."""
+"""Tables that fit the width of the terminal."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from rich.text import Text
 _NOTHING = ("", "-", "·")
 _FIRM = ("", "type", "status", "outcome", "id")
 _LEAST = {"error": 20, "finding": 30}
-"""Other columns than the firm ones wrap, at this width or at 12."""
+"""Columns that may wrap do so at this width, or at 12 characters."""
 _GIVING_WAY = ("step", "took", "attempt", "id", "worker", "key", "next", "started", "age")
-"""What goes where there is no room, in this order; ids are not left out, but folded."""
+"""Columns that are left out if there is no room, in this order. Ids are never left out: they are folded."""
 _GAP = 2
 
 
 class Sheet:
-    """A table. Types and statuses are neither wrapped nor left out; a column in which nothing stands is left out.
+    """A table. Types and statuses are neither wrapped nor left out. An empty column is left out.
 
-    Where it is too wide, long texts wrap, then the least telling columns go, then ids are folded.
+    If it is too wide, long texts wrap, then the least important columns are left out, then ids are folded.
     """
 
     def __init__(self, *columns: str, numbers: Sequence[str] = ()) -> None:
-        """Columns of numbers stand to the right."""
+        """Columns of numbers are aligned to the right."""
         self._columns = columns
         self._numbers = frozenset(numbers)
         self._rows: list[list[Text]] = []
         self._sections: set[int] = set()
 
     def add_row(self, *cells: Text | str) -> None:
-        """A row; cells left out at its end are empty."""
+        """Add a row. Missing cells at its end are empty."""
         made = [Text(cell) if isinstance(cell, str) else cell for cell in cells]
         self._rows.append([*made, *(Text() for _ in self._columns[len(made) :])])
 
     def add_section(self) -> None:
-        """A line beneath the rows so far."""
+        """Draw a line below the rows so far."""
         self._sections.add(len(self._rows) - 1)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         yield self.laid_out(options.max_width)
 
     def laid_out(self, width: int) -> Table:
-        """The table for so many columns of characters."""
+        """The table for a width in characters."""
         widths = self._fit(width)
         made = Table(box=SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False)
         for at in widths:
@@ -57,7 +57,7 @@ class Sheet:
         return made
 
     def _fit(self, width: int) -> dict[int, int]:
-        """The columns that are shown, by their place, and how wide each is."""
+        """The index of each column that is shown, and its width."""
         widths = {
             at: max(cell_len(name), self._widest(at))
             for at, name in enumerate(self._columns)
@@ -73,7 +73,7 @@ class Sheet:
             widths[at] -= max(0, min(excess(), widths[at] - least))
 
         def is_too_wide() -> bool:
-            """Even with texts wrapped. They have room again where a column has gone."""
+            """Also with wrapped texts. A removed column leaves room for them."""
             widths.update({at: most for at, most in loose.items() if at in widths})
             for at, most in loose.items():
                 if at in widths:

@@ -1,4 +1,4 @@
-"""Tables for people. Whatever comes from a job is made printable first."""
+"""Tables of chains, jobs and attempts. Text from jobs is made printable first."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ def text(value: object, style: str = "") -> Text:
 
 
 def lines(value: str, style: str = "") -> Padding:
-    """Data that has lines. All of them are set in: none can pass for a line of ours."""
+    """Data of several lines. Each is indented, so that none looks like a line of the program."""
     return Padding(Text(printable_lines(value), style=style), (0, 0, 0, 2), expand=False)
 
 
-def word(value: str) -> Text:
+def styled(value: str) -> Text:
     """A status, an outcome or a level, in its colour."""
     return text(value, STYLES.get(value, ""))
 
 
 def status(job: Job, now: datetime) -> Text:
-    """A job's status; pending and due later is called scheduled."""
-    return word("scheduled" if is_scheduled(job, now=now) else str(job.status))
+    """The status of a job. A pending job that is due later is shown as scheduled."""
+    return styled("scheduled" if is_scheduled(job, now=now) else str(job.status))
 
 
 def chains(found: Iterable[Chain[Any]]) -> Sheet:
-    """Chains, one a line."""
+    """Chains, one per line."""
     now = datetime.now(UTC)
     made = Sheet("type", "status", "step", "attempt", "key", "age", "error", "id", numbers=("step", "attempt"))
     for chain in found:
@@ -69,7 +69,7 @@ def chains(found: Iterable[Chain[Any]]) -> Sheet:
 
 
 def jobs(found: Iterable[Job]) -> Sheet:
-    """Jobs, one a line."""
+    """Jobs, one per line."""
     now = datetime.now(UTC)
     made = Sheet(
         "step", "type", "status", "attempt", "worker", "age", "took", "error", "id", numbers=("step", "attempt")
@@ -85,12 +85,12 @@ def jobs(found: Iterable[Job]) -> Sheet:
 
 
 def attempts(found: Iterable[AttemptReport]) -> Sheet:
-    """A job's attempts, one a line."""
+    """The attempts of a job, one per line."""
     now = datetime.now(UTC)
     made = Sheet("attempt", "outcome", "worker", "started", "took", "next", "error", numbers=("attempt",))
     for each in found:
         made.add_row(
-            text(each.number), word(each.outcome), text(each.worker), text(relative(each.started_at, now)),
+            text(each.number), styled(each.outcome), text(each.worker), text(relative(each.started_at, now)),
             text(took(each.started_at, each.ended_at)), text(relative(each.next_at, now)),
             text(each.error or "", "red"),
         )  # fmt: skip
@@ -103,7 +103,7 @@ def some(count: int, noun: str) -> str:
 
 
 def facts(pairs: Iterable[tuple[str, Text | str | None]]) -> Table:
-    """Names and values, those without a value left out."""
+    """Names and values. Those without a value are left out."""
     made = Table.grid(padding=(0, 2))
     made.add_column(style="bold")
     made.add_column()

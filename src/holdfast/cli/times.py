@@ -1,4 +1,4 @@
-"""Times as people type and read them."""
+"""Durations and times in arguments and output."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def duration(text: str) -> float:
 
 
 def positive_duration(text: str, option: str) -> float:
-    """The same where nothing is not enough."""
+    """Likewise, and greater than 0."""
     if (seconds := duration(text)) > 0:
         return seconds
     raise Mistake(f"{option} must be more than 0")
 
 
 def optional_duration(text: str | None) -> float | None:
-    """The same where an option may be left out."""
+    """Likewise; None if the option was not given."""
     return None if text is None else duration(text)
 
 
 def instant(text: str | None) -> datetime | None:
-    """A point in time, from `2026-01-31T12:00:00Z` or `2026-01-31`: local unless it says otherwise."""
+    """A point in time, from `2026-01-31T12:00:00Z` or `2026-01-31`: in local time unless it has a zone."""
     if text is None:
         return None
     try:
@@ -42,7 +42,7 @@ def instant(text: str | None) -> datetime | None:
 
 
 def zoned(text: str | None, option: str) -> datetime | None:
-    """The same where a guess at the zone could be hours off: it must be said."""
+    """Likewise, but the zone is required: a wrong guess would be off by hours."""
     moment = instant(text)
     if text is not None and datetime.fromisoformat(text.strip()).tzinfo is None:
         raise Mistake(f"{option} {text!r} has no time zone; write 2026-01-31T12:00:00Z or 2026-01-31T12:00:00+02:00")
@@ -50,7 +50,7 @@ def zoned(text: str | None, option: str) -> datetime | None:
 
 
 def since(text: str | None, *, now: datetime | None = None) -> datetime | None:
-    """The same, or `2h` for two hours ago."""
+    """A point in time, or `2h` for two hours ago."""
     if text is not None and _DURATION.fullmatch(text.strip().lower()):
         return (now or datetime.now(UTC)) - timedelta(seconds=duration(text))
     try:
@@ -76,7 +76,7 @@ def lasting(seconds: float) -> str:
 
 
 def relative(moment: datetime | None, now: datetime) -> str:
-    """An instant as seen from now: `4.2s ago`, `in 3m`; a dash where there is none."""
+    """A time relative to now: `4.2s ago`, `in 3m`; a dash for None."""
     if moment is None:
         return "-"
     seconds = (now - moment).total_seconds()
@@ -84,5 +84,5 @@ def relative(moment: datetime | None, now: datetime) -> str:
 
 
 def iso(moment: datetime | None) -> str | None:
-    """An instant for programs."""
+    """A time in ISO 8601."""
     return None if moment is None else moment.isoformat()

@@ -1,4 +1,4 @@
-"""`worker`: run jobs until told to stop."""
+"""`worker`: run jobs until a signal stops the process."""
 
 from __future__ import annotations
 
@@ -36,48 +36,57 @@ class Level(StrEnum):
 @command
 def worker(
     run: Invocation,
+    target: Annotated[
+        str | None, typer.Argument(metavar="MODULE:JOBS", help="The job types, like --app.", show_default=False)
+    ] = None,
     group: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Work as [workers.NAME] of the file says, not as [workers] does.")
+        str | None,
+        typer.Option(metavar="NAME", help="Use [workers.NAME] of the file, not [workers]."),
     ] = None,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, help=f"Jobs at a time; else as the file says, else {CONCURRENCY}.")
+        int | None, typer.Option(min=1, help=f"Jobs at a time. Default: the value in the file, else {CONCURRENCY}.")
     ] = None,
     types: Annotated[
         list[str] | None,
-        typer.Option(help="Only these job types: a,b or repeated; else the group's, else all that have a handler."),
+        typer.Option(help="Only these job types: a,b or repeated. Default: the types of the group, else all."),
     ] = None,
     lease: Annotated[
         str | None,
         typer.Option(
             metavar="DURATION",
-            help=f"How long a claim holds without being renewed; else as the file says, else {SUPERVISED_LEASE:g}s.",
+            help=f"How long a claim holds without renewal. Default: the value in the file, else {SUPERVISED_LEASE:g}s.",
         ),
     ] = None,
     renew_interval: Annotated[
         str | None,
         typer.Option(
-            metavar="DURATION", help="How often a lease is renewed; else as the file says, else a third of the lease."
+            metavar="DURATION",
+            help="How often a lease is renewed. Default: the value in the file, else lease / 3.",
         ),
     ] = None,
     poll_interval: Annotated[
-        str, typer.Option(metavar="DURATION", help="Look for work at least this often, while wake-ups arrive too.")
+        str, typer.Option(metavar="DURATION", help="Look for due jobs at least this often, also while wake-ups arrive.")
     ] = f"{POLL_INTERVAL:g}s",
     grace: Annotated[
         str | None,
         typer.Option(
             metavar="DURATION",
-            help=f"How long running jobs may take to end when stopped; else as the file says, else {GRACE:g}s.",
+            help=f"How long running jobs may take to end at a stop. Default: the value in the file, else {GRACE:g}s.",
         ),
     ] = None,
-    worker_id: Annotated[str | None, typer.Option(metavar="NAME", help="Its name; made up otherwise.")] = None,
-    log_level: Annotated[
-        Level | None, typer.Option(help="How much is logged, to stderr; else [logging] level, else info.")
+    worker_id: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the worker. Default: generated."),
     ] = None,
-    log_json: Annotated[bool, typer.Option("--log-json", help="Log a JSON object a line.")] = False,
+    log_level: Annotated[
+        Level | None, typer.Option(help="Log level on stderr. Default: level in [logging], else info.")
+    ] = None,
+    log_json: Annotated[bool, typer.Option("--log-json", help="Log one JSON object per line.")] = False,
 ) -> None:
-    """Run jobs until SIGTERM or Ctrl-C: then finish what runs, within the grace period; a second signal ends that.
+    """Run jobs until SIGTERM or Ctrl-C.
 
-    Like one process of the supervisor, on the terms that [workers] of the file has, unless an option says otherwise.
+    At the first signal, running jobs have the grace period to end. A second signal releases them at once. The settings
+    of [workers] in the file apply unless an option overrides them.
     """
     settings = run.settings.config.settings
     log_to_stderr(
@@ -85,8 +94,8 @@ def worker(
     )  # fmt: skip
     address = run.address
     if address.startswith("memory:"):
-        raise Mistake("a memory:// store lives in one process: nobody else could give this worker jobs")
-    jobs = jobs_to_run(run)
+        raise Mistake("a memory:// store exists in one process only: no other process could start jobs for this worker")
+    jobs = jobs_to_run(run, target)
     terms = _group_of(settings, group)
     names = [name.strip() for each in types or () for name in each.split(",") if name.strip()]
     ended = optional_duration(grace)
@@ -106,14 +115,14 @@ def worker(
 
 
 def _renew_interval(terms: Group, lease: str | None, typed: str | None) -> float | None:
-    """The one that was typed; else the file's, which belongs to the file's lease."""
+    """The interval of the command line, else that of the file, which belongs to the lease of the file."""
     if typed is not None:
         return positive_duration(typed, "--renew-interval")
     return terms.renew_interval if lease is None else None
 
 
 def jobs_to_run(run: Invocation, target: str | None = None) -> Jobs:
-    """The app's job types, and those of the file's work kinds, which need no app. `target` is one that was typed."""
+    """The job types of the application, and those of the file's work kinds. `target` is an argument that names it."""
     app, kinds = target or run.settings.app, run.settings.config.settings.work_kinds
     if app is None and not kinds:
         run.settings.need_app()
@@ -134,14 +143,14 @@ def _group_of(settings: Settings, name: str | None) -> Group:
 
 
 def _share(settings: Settings, jobs: Jobs, *, group: Group) -> Sequence[str] | None:
-    """The types of this group, as the supervisor would share them out; None, and so all, where there is nothing."""
+    """The types that the supervisor would assign to this group; None for all types if no group names any."""
     settings.check(jobs)
     shares = share_out(settings.groups, jobs)
     others = {name: share for name, share in shares.items() if name != group.name}
     if shares and group.name not in shares:
-        raise Mistake(f"nothing is left for group {group.name!r}: give --group {' or '.join(others)}, or --types")
+        raise Mistake(f"group {group.name!r} has no job types: give --group {' or '.join(others)}, or --types")
     for name, share in others.items():
-        log.info("%s left to group %s; `worker --group %s` runs that", ", ".join(share), name, name)
+        log.info("%s: run by group %s, see `worker --group %s`", ", ".join(share), name, name)
     return shares.get(group.name)
 
 
@@ -149,7 +158,7 @@ async def _work(client: Client, made: Worker) -> None:
     with checked():
         await client.open()
     try:
-        await client.get_job("none")  # whatever it answers, its tables are there
+        await client.get_job("none")  # fails if the tables are missing
         await made.run()
     finally:
         await client.close()

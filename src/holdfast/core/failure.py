@@ -12,8 +12,8 @@ import msgspec
 LIMIT = 16 * 1024
 """Characters kept of a traceback; of a message, a quarter of it."""
 
-_HERE = Path(__file__).parent
-_ENGINE = (f"{_HERE / 'worker'}{os.sep}", str(_HERE / "job_type.py"))
+_PACKAGE = Path(__file__).parent.parent
+_ENGINE = (f"{_PACKAGE / 'worker'}{os.sep}", str(_PACKAGE / "registry" / "job_type.py"))
 
 
 class ErrorText(str):

@@ -51,7 +51,7 @@ def test_a_mistake_names_where_the_app_was_named(here: Path, monkeypatch: pytest
 def test_a_worker_on_a_store_that_nobody_shares_is_refused() -> None:
     answer = CliRunner().invoke(app, ["worker", "--store", "memory://", "--app", "tests.edges.cli.shop:jobs"])
 
-    assert (answer.exit_code, "lives in one process" in answer.stderr) == (2, True)
+    assert (answer.exit_code, "exists in one process only" in answer.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ def test_help_keeps_its_brackets_and_shows_no_value_for_a_flag(command: str) -> 
 def test_help_keeps_the_name_of_a_table_in_the_file() -> None:
     shown = CliRunner().invoke(app, ["supervise", "--help"], env={"COLUMNS": "400", "TERMINAL_WIDTH": "400"}).output
 
-    assert "is said by [workers] of the file" in shown
-    assert "else [health] listen" in shown
+    assert "[workers] in the file sets how many" in shown
+    assert "listen in [health]" in shown
     assert "supervise [OPTIONS] [MODULE:JOBS]" in shown
 
 

@@ -46,7 +46,7 @@ def test_status_of_an_empty_store_says_so(holdfast: CommandLine) -> None:
     assert "no jobs" in holdfast("status").out
 
 
-def test_what_waits_for_somebody_is_neither_due_nor_trouble(
+def test_external_jobs_is_neither_due_nor_trouble(
     holdfast: CommandLine, client: SyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.cli.status.WAITED_TOO_LONG", -1.0)
@@ -54,8 +54,8 @@ def test_what_waits_for_somebody_is_neither_due_nor_trouble(
 
     document = holdfast.json("status", "--app", APP)
     assert (document["health"], document["due"], document["findings"]) == ("ok", 0, [])
-    assert document["types"][0]["waits_for_somebody"] is True
-    assert "waits for somebody" in holdfast("status", "--app", APP).out
+    assert document["types"][0]["external"] is True
+    assert "waits for an external" in holdfast("status", "--app", APP).out
 
     client.start(add.bind(a=1))
     (finding,) = holdfast.json("status", "--app", APP)["findings"]

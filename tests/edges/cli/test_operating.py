@@ -126,9 +126,9 @@ def test_a_type_that_only_the_store_has_can_be_paused(holdfast: CommandLine, cli
 
     client.start(unrelated.bind())
 
-    assert holdfast("pause", "stranger", "--app", APP).err == ""
-    assert holdfast("resume", "stranger").err == ""
-    assert "warning: stranger was not paused" in holdfast("resume", "stranger").err
+    assert holdfast("pause", "unrelated", "--app", APP).err == ""
+    assert holdfast("resume", "unrelated").err == ""
+    assert "warning: unrelated was not paused" in holdfast("resume", "unrelated").err
 
 
 @pytest.mark.parametrize("app", ["", "nowhere:jobs"])

@@ -74,9 +74,9 @@ def test_the_backlog_is_that_of_the_app_s_supervisor(holdfast: CommandLine, clie
     others = document.pop("others")
     assert document == {**backlog_document(reading, handled), "oldest_due_seconds": ANY, "types": ANY}
     assert (document["due"], document["demand"], set(document["types"])) == (1, 1, set(handled))
-    assert (others["approve"]["due"], others["stranger"]["due"]) == (2, 1)
-    assert re.search(r"approve .* waits for somebody", shown)
-    assert re.search(r"stranger .* no handler in tests\.edges\.cli\.shop:jobs", shown)
+    assert (others["approve"]["due"], others["unrelated"]["due"]) == (2, 1)
+    assert re.search(r"approve .* waits for an external", shown)
+    assert re.search(r"unrelated .* no handler in tests\.edges\.cli\.shop:jobs", shown)
     assert holdfast.json("backlog", "--types", "approve")["due"] == 2
 
 

@@ -18,7 +18,7 @@ from tests.servers.postgres import shared_postgres
     [
         (["nowhere.to:be"], "there is no module 'nowhere'"),
         (["tests.edges.cli.shop:add"], "not a Jobs registry"),
-        (["--store", "memory://x"], "lives in one process"),
+        (["--store", "memory://x"], "exists in one process only"),
         (["--store", "nonsense://x"], "there is no store for nonsense"),
         (["--listen", "here"], "'here' is no address"),
     ],
@@ -98,7 +98,7 @@ def test_a_wrong_password_is_refused_and_a_store_that_is_away_is_waited_for(
     trouble = 'FATAL: password authentication failed for user "app"'
     assert "authentication failed" in holdfast("supervise", exit=5).err
     trouble = "connection refused"
-    assert "starting all the same" in holdfast("supervise").err
+    assert "the supervisor starts and waits for it" in holdfast("supervise").err
 
 
 def test_a_port_that_is_taken_is_a_mistake(holdfast: CommandLine) -> None:

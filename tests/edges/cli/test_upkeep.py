@@ -53,7 +53,7 @@ def test_doctor_names_the_oldest_due_job_and_what_no_handler_takes(holdfast: Com
     assert "'nohandler' has been due for" in findings["oldest due job"]["detail"]
 
 
-def test_doctor_finds_nothing_wrong_with_what_waits_for_somebody(
+def test_doctor_finds_nothing_wrong_with_external_jobs(
     holdfast: CommandLine, client: SyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.stores.late_jobs.LATE", -1)
@@ -62,7 +62,7 @@ def test_doctor_finds_nothing_wrong_with_what_waits_for_somebody(
     findings = {each["subject"]: each for each in holdfast.json("doctor", "--app", APP)["findings"]}
 
     assert findings["approve"]["level"] == "ok"
-    assert findings["approve"]["detail"].startswith("1 waits for somebody")
+    assert findings["approve"]["detail"].startswith("1 waits for an external completion")
     assert (findings["oldest due job"]["level"], findings["oldest due job"]["detail"]) == ("ok", "none")
 
 

@@ -22,7 +22,7 @@ ROOT = __file__.rsplit("/tests/", 1)[0]
 
 @contextmanager
 def process(*options: str) -> Generator[subprocess.Popen[str]]:
-    """A worker process, told to stop when the body ends."""
+    """A worker process that is killed when the body ends."""
     command = [sys.executable, "-m", "holdfast.cli", "worker", *options]
     worker = subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -35,7 +35,7 @@ def process(*options: str) -> Generator[subprocess.Popen[str]]:
         worker.communicate()
 
 
-def test_a_worker_runs_jobs_and_ends_well_when_told_to(client: SyncClient) -> None:
+def test_a_worker_runs_jobs_and_ends_cleanly_after_sigterm(client: SyncClient) -> None:
     forged = "oops\nforged line\x1b[2J"
     with process("--concurrency", "2", "--log-level", "debug") as worker:
         assert client.wait(client.start(add.bind(a=1)), timeout=20) == 3
@@ -55,7 +55,18 @@ def test_a_worker_runs_jobs_and_ends_well_when_told_to(client: SyncClient) -> No
     assert "\x1b" not in log
 
 
-def test_a_worker_logs_a_json_object_a_line_when_asked_to(client: SyncClient) -> None:
+def test_a_worker_takes_the_application_as_an_argument(client: SyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HOLDFAST_APP", raising=False)
+
+    with process("tests.edges.cli.shop:jobs") as worker:
+        assert client.wait(client.start(add.bind(a=1)), timeout=20) == 3
+        worker.send_signal(signal.SIGTERM)
+        worker.communicate(timeout=20)
+
+    assert worker.returncode == 0
+
+
+def test_a_worker_logs_one_json_object_per_line(client: SyncClient) -> None:
     with process("--log-json", "--worker-id", "me") as worker:
         client.wait(client.start(add.bind(a=1)), timeout=20)
         worker.send_signal(signal.SIGTERM)

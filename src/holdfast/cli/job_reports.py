@@ -1,4 +1,4 @@
-"""A chain's jobs, and what happened to each."""
+"""The jobs of a chain, and their reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def jobs_of(client: SyncClient, chain_id: str) -> list[Job]:
 def reports_of(client: SyncClient, id: str) -> list[Report]:
     """The reports of every job of a chain, first to last, or the report of one job: at least one.
 
-    A chain's id is its first job's, too, and stands for the chain. What is deleted meanwhile is left out.
+    The id of a chain is also the id of its first job; here it means the chain. Deleted jobs are left out.
     """
     jobs = [id] if client.get(id) is None else [job.id for job in jobs_of(client, id)]
     found = [report for report in map(client.report, jobs) if report is not None]

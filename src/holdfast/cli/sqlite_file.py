@@ -1,4 +1,4 @@
-"""A SQLite store is a file, and looking for a file does not make one."""
+"""Commands that only read do not create a SQLite file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from holdfast.stores.sqlite.address import parse
 
 
 def check_file(address: str) -> None:
-    """Refuse a SQLite file that is not there: a slip in its name would otherwise be answered by an empty store."""
+    """Refuse a SQLite file that does not exist: a misspelt name would otherwise show an empty store."""
     if not address.startswith("sqlite:"):
         return
     place = parse(address)

@@ -1,0 +1,46 @@
+"""`migrate`: bring the schema of the store up to date."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from holdfast.cli import tables
+from holdfast.cli.command import checked, command
+from holdfast.cli.exit_codes import Mistake
+from holdfast.cli.invocation import Invocation
+from holdfast.stores.address import open_store
+
+
+@command
+def migrate(
+    run: Invocation,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="Print the script instead, for those who run their own migrations.")
+    ] = False,
+) -> None:
+    """Bring the store's schema up to date. Safe to repeat."""
+    if sql:
+        _print_script(run)
+        return
+    with run.client(creates=True) as client:
+        with checked():
+            steps = client.store.migrate_sync()
+        name = client.store.name
+    shown = [tables.text(f"applied {step}") for step in steps] or [
+        tables.text("nothing to do: the schema is up to date")
+    ]
+    run.answer({"store": name, "applied": steps}, *shown)
+
+
+def _print_script(run: Invocation) -> None:
+    with checked():
+        store = open_store(run.address)
+    script = store.migration_script()
+    if script is None:
+        raise Mistake(f"{store.name} needs no script: it makes by itself what it needs")
+    if run.json:
+        run.answer({"store": store.name, "sql": script})
+    else:
+        run.write(script.rstrip())
