@@ -28,7 +28,7 @@ Mistakes in a program are plain TypeErrors and ValueErrors.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from holdfast.core.failure import ErrorText
@@ -239,10 +239,18 @@ class ChainCancelled(_Ended):
 
 
 class JobFailed(_Ended):
-    """A job of a named queue failed for good."""
+    """A job of a named queue failed permanently.
 
-    def __init__(self, job_id: str, error: ErrorText | None = None) -> None:
+    `payload` is the payload that the job was enqueued with; `attempts` is the number of its attempts. Both are None
+    where they are not known, and the payload also where it cannot be decoded.
+    """
+
+    def __init__(
+        self, job_id: str, error: ErrorText | None = None, *, payload: Any = None, attempts: int | None = None
+    ) -> None:
         self.job_id = job_id
+        self.payload = payload
+        self.attempts = attempts
         super().__init__(job_id, error, subject="job", verb="failed")
 
 

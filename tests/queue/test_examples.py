@@ -27,6 +27,14 @@ def run(program: Path, folder: Path) -> list[str]:
     [
         ("queue_encryption.py", ["{'patient': 'Ada', 'finding': 'healthy'}", "readable in the file: False"]),
         (
+            "queue_dead_letters.py",
+            [
+                "sent to ada@example.org",
+                "email-2 failed 3 times: ValueError: not an address",
+                "dead letter email-2: {'to': 'nowhere'}",
+            ],
+        ),
+        (
             "queue_rpc.py",
             [
                 "computing area(3, 4)",

@@ -15,6 +15,7 @@ from holdfast import (
     Completed,
     Duplicate,
     JobCancelled,
+    JobNotFound,
     MsgpackCodec,
     Queued,
     SyncQueue,
@@ -136,3 +137,25 @@ async def test_the_stream_is_there_for_blocking_code(stage: Stage) -> None:
             return reported[-1:]
 
     assert await blocking(follow) == [("a", "queued")]
+
+
+async def test_a_blocking_producer_lists_counts_pauses_and_orders_jobs(stage: Stage) -> None:
+    def produce() -> None:
+        with producer(stage) as queue:
+            queue.enqueue("a", "x")
+            queue.enqueue("b", "y", after=["a"])
+            with pytest.raises(JobNotFound, match="'unknown'"):
+                queue.enqueue("c", "z", after=["unknown"])
+            queue.pause()
+            assert (queue.counts().queued, queue.counts().paused) == (2, True)
+            page = queue.list("queued", limit=1)
+            assert [(job.id, job.payload) for job in page.items] == [("b", "y")]
+            assert [job.id for job in queue.list(cursor=page.next_cursor).items] == ["a"]
+            queue.resume()
+            assert not queue.counts().paused
+
+    await blocking(produce)
+    handler = Handler()
+    async with stage.queue(handler):
+        await handler.begun(times=2)
+    assert handler.ids == ["a", "b"]

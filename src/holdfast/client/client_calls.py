@@ -95,10 +95,8 @@ class Calls:
         return None if record is None else self.job(record)
 
     def list_chains(self, wanted: Filter, cursor: str | None, limit: int) -> Steps[Page[Chain[Any]]]:
-        _check_limit(limit)
-        records: list[ChainRecord] = yield ListChains(wanted, limit + 1, _before(cursor), may_lag=True)
-        more = str(records[limit - 1].first.seq) if len(records) > limit else None
-        return Page([self.chain(record) for record in records[:limit]], more)
+        found: Page[ChainRecord] = yield from page(wanted, cursor, limit, may_lag=True)
+        return Page([self.chain(record) for record in found.items], found.next_cursor)
 
     def list_jobs(self, wanted: Filter, cursor: str | None, limit: int) -> Steps[Page[Job]]:
         _check_limit(limit)
@@ -172,6 +170,14 @@ class Calls:
         identifier = subject.id if isinstance(subject, Chain) else job_id(subject)
         (chain,) = yield GetChains((identifier,))
         return identifier if chain is None else chain.last.id
+
+
+def page(wanted: Filter, cursor: str | None, limit: int, *, may_lag: bool = False) -> Steps[Page[ChainRecord]]:
+    """A page of the chains that a filter shows, newest first, as they are stored."""
+    _check_limit(limit)
+    records: list[ChainRecord] = yield ListChains(wanted, limit + 1, _before(cursor), may_lag=may_lag)
+    more = str(records[limit - 1].first.seq) if len(records) > limit else None
+    return Page(records[:limit], more)
 
 
 def refuse_start_options(options: Mapping[str, object]) -> None:

@@ -106,6 +106,11 @@ NOT_HELD: Final[dict[str, Any]] = {
 """The fields of a record that end with an attempt. A settled job keeps the token of its settlement besides."""
 
 
+def is_failing(job: Record) -> bool:
+    """Whether a pending job waits for another attempt after one that failed or was lost."""
+    return job.status is Status.PENDING and job.attempt > 0 and job.error is not None
+
+
 class ChainRecord(NamedTuple):
     """A chain: its first job, which names it, and its last, which gives it status and output."""
 

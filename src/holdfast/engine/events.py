@@ -12,19 +12,24 @@ Of workers: worker_started, worker_stopping, worker_stopped, woken, store_error.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Self
 
 import msgspec
 
 from holdfast.core.clock import to_datetime
 from holdfast.core.failure import ErrorText
+from holdfast.core.record import Record
 from holdfast.engine.operations import EventRow
 
 
-class Event(msgspec.Struct, frozen=True):
-    """One thing that happened, told after it was committed. Payloads are never part of it.
+class Event(msgspec.Struct, frozen=True, dict=True):
+    """One thing that happened, delivered after the commit. No field contains a payload.
 
     `duration` is in seconds: of the attempt where it ended, of the operation where a store failed.
     `waited` is how long a claimed job had been due.
+
+    `record` and `cause` are objects of the process where the event happened. They are not fields: an encoder, `repr`
+    and `==` ignore them.
     """
 
     kind: str
@@ -40,6 +45,21 @@ class Event(msgspec.Struct, frozen=True):
     detail: str | None = None
     trace: str | None = None
     key: str | None = None
+
+    def attach(self, *, record: Record | None = None, cause: BaseException | None = None) -> Self:
+        """Set the objects of this process. Returns the event."""
+        self.__dict__.update(record=record, cause=cause)
+        return self
+
+    @property
+    def record(self) -> Record | None:
+        """The job that the event is about, with its payload."""
+        return self.__dict__.get("record")
+
+    @property
+    def cause(self) -> BaseException | None:
+        """The exception that a `store_error` reports."""
+        return self.__dict__.get("cause")
 
 
 def from_row(row: EventRow) -> Event:

@@ -103,13 +103,16 @@ def level_of(kind: str) -> int:
     return _LEVELS.get(kind, logging.INFO)
 
 
-def event_about(kind: str, record: Record | None = None, **details: Any) -> Event:
-    """An event of this kind about a job, if there is one."""
+def event_about(
+    kind: str, record: Record | None = None, *, cause: BaseException | None = None, **details: Any
+) -> Event:
+    """An event of this kind, about a job or caused by an exception where they are given."""
     if record is None:
-        return Event(kind, **details)
+        return Event(kind, **details).attach(cause=cause)
     details.setdefault("worker", record.worker)
     about = (None, record.id, record.chain_id, record.type, record.attempt)
-    return Event(kind, *about, trace=record.trace, key=record.key, **details)
+    event = Event(kind, *about, trace=record.trace, key=record.key, **details)
+    return event.attach(record=record, cause=cause)
 
 
 def _write(event: Event, level: int) -> None:

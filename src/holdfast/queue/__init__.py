@@ -1,7 +1,7 @@
 """Named queues: jobs under ids of the caller's own, with deduplication, request and response, and kept results."""
 
 from holdfast.queue.after_execution import Execution
-from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, State, Updating
+from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, QueueCounts, Queued, State, Updating
 from holdfast.queue.codecs import Codec, JsonCodec, MsgpackCodec, content_id
 from holdfast.queue.event_stream import QueueEvent
 from holdfast.queue.queue import Queue
@@ -19,6 +19,7 @@ __all__ = [
     "JsonCodec",
     "MsgpackCodec",
     "Queue",
+    "QueueCounts",
     "QueueEvent",
     "QueueJob",
     "Queued",

@@ -6,7 +6,7 @@ import asyncio
 import copy
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
@@ -33,7 +33,7 @@ class Execution(Generic[P, R]):
     """
 
     id: str
-    payload: P
+    payload: P = field(repr=False)
     status: Literal["completed", "failed"]
     attempts: int
     max_attempts: int | None
@@ -43,7 +43,7 @@ class Execution(Generic[P, R]):
     worker: str | None
     result_ttl: Seconds | None
     """None is for ever."""
-    result: R | None = None
+    result: R | None = field(default=None, repr=False)
     """What callers will get, if it completed."""
     error: BaseException | None = None
     """What the last attempt raised, if it failed."""

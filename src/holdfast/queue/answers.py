@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from holdfast.core.failure import ErrorText
-from holdfast.core.record import Record, Status
+from holdfast.core.record import Record, Status, is_failing
 
+R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 State = Literal["queued", "processing", "failing", "completed", "failed"]
@@ -28,7 +29,7 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A job with this id is there already and not finished. Nothing was written."""
+    """The store has an unfinished job with this id. Nothing was written."""
 
     state: State
 
@@ -37,12 +38,16 @@ class Duplicate:
 class Completed(Generic[R_co]):
     """A job with this id completed, and its result is still kept. Nothing was written."""
 
-    result: R_co
+    result: R_co = field(repr=False)
+
+
+Answers = list[Queued | Duplicate | Completed[R]]
+"""The answers of an enqueue, one for each job. A name of its own: in a class with a method `list`, `list` is that."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobStatus(Generic[R_co]):
-    """Where a job stands. `attempts` counts every one so far, a running one and those lost in crashes included."""
+    """The state of a job. `attempts` counts every attempt, also the running one and those that were lost."""
 
     id: str
     state: State
@@ -52,13 +57,40 @@ class JobStatus(Generic[R_co]):
     created_at: datetime
     changed_at: datetime
     """When it entered this state."""
-    result: R_co | None = None
+    payload: Any = field(default=None, repr=False)
+    """None where the codec of this queue cannot decode it."""
+    result: R_co | None = field(default=None, repr=False)
     error: ErrorText | None = None
-    """Of the last attempt that failed: kept while it is failing, running again, or failed."""
+    """The error of the last attempt that failed: while the job is failing, runs again, or has failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueCounts:
+    """How many jobs of a queue are in each state. Finished jobs count until they are pruned."""
+
+    queued: int
+    processing: int
+    failing: int
+    completed: int
+    failed: int
+    scheduled: int
+    """Those of the queued and failing jobs that are due later."""
+    paused: bool
+    """Whether `pause` stopped the queue."""
+
+
+STATUSES: dict[State, tuple[Status, ...]] = {
+    "queued": (Status.BLOCKED, Status.PENDING),
+    "processing": (Status.RUNNING,),
+    "failing": (Status.PENDING,),
+    "completed": (Status.COMPLETED,),
+    "failed": (Status.FAILED,),
+}
+"""The statuses that the jobs of a state have. A pending job is failing if `is_failing` says so, else queued."""
 
 
 def state_of(job: Record) -> State | None:
-    """The queue's word for a job; None for a cancelled one, whose id is free again."""
+    """The state of a job; None for a cancelled one, whose id is free."""
     match job.status:
         case Status.RUNNING:
             return "processing"
@@ -69,4 +101,4 @@ def state_of(job: Record) -> State | None:
         case Status.CANCELLED:
             return None
         case _:
-            return "failing" if job.attempt > 0 and job.error is not None else "queued"
+            return "failing" if is_failing(job) else "queued"

@@ -76,7 +76,7 @@ class Relay:
             case "lost" if event.job_id is not None:
                 self._concluded.pop(event.job_id, None)
             case "store_error":
-                emit("error", HoldfastError(event.detail or "the store failed"))
+                emit("error", event.cause or HoldfastError(event.detail or "the store failed"))
             case _:
                 pass
 
@@ -93,9 +93,12 @@ class Relay:
 
     def _failure(self, event: Event) -> JobFailed:
         concluded = self._concluded.pop(event.job_id or "", None)
-        # Without a conclusion it was taken back from a worker, which ends a job only when its attempts are used up.
+        # Without a conclusion the reaper failed the job. It does so only when the attempts are used up.
         early = concluded is not None and concluded[1].status is Status.FAILED and _spares_attempts(*concluded)
-        return (JobFailed if early else AttemptsExhausted)(event.key or "", event.error)
+        record = event.record
+        payload = None if record is None else self._type.payload_of(record)
+        error = JobFailed if early else AttemptsExhausted
+        return error(event.key or "", event.error, payload=payload, attempts=event.attempt)
 
 
 def _spares_attempts(record: Record, settlement: Settlement) -> bool:

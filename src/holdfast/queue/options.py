@@ -1,10 +1,16 @@
-"""What an enqueue may say about its job, the same for one and for many, awaited or not."""
+"""The options of an enqueue, the same for one job and for many, async or not."""
 
 from __future__ import annotations
 
-from typing import TypedDict
+from collections.abc import Iterable
+from typing import Any, TypedDict
 
+from holdfast.core.job import Chain, Job
 from holdfast.core.retry import Seconds
+from holdfast.registry.options import OnBlockerFailure
+
+After = Iterable[Chain[Any] | Job | str]
+"""Jobs to wait for. A str is the id of a job of the same queue, or else the id of a chain."""
 
 
 class EnqueueKeywords(TypedDict, total=False):
@@ -14,6 +20,8 @@ class EnqueueKeywords(TypedDict, total=False):
     result_ttl: Seconds | None
     delay: Seconds | None
     priority: int | None
+    after: After
+    on_blocker_failure: OnBlockerFailure | None
 
 
 ENQUEUE_KEYWORDS: tuple[str, ...] = tuple(sorted(EnqueueKeywords.__optional_keys__))

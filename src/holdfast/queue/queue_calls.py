@@ -1,4 +1,4 @@
-"""What the queues' methods do, written once: steps that Queue awaits and SyncQueue blocks on."""
+"""The procedures behind the methods of `Queue` and `SyncQueue`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,32 @@ from msgspec.structs import replace
 
 from holdfast.client.new_jobs import new_chain
 from holdfast.client.waiting import Waiting, Watcher
-from holdfast.core.clock import Micros, duration, to_datetime
+from holdfast.core.clock import Micros, duration
 from holdfast.core.failure import read_error
 from holdfast.core.failure import write as write_error
 from holdfast.core.ids import new_token
+from holdfast.core.job import Page
 from holdfast.core.lifecycle import NewJob, has_attempts_left
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.core.retry import Seconds, seconds
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about
-from holdfast.engine.operations import Cancel, Filter, GetHistory, Keep, ListChains, Start, Started
+from holdfast.engine.operations import Cancel, Filter, Keep, ListChains, Pause, Resume, Start, Started
 from holdfast.engine.procedures import Steps
 from holdfast.errors import AttemptsExhausted, ChainNotFound, JobCancelled, JobFailed, JobNotFound, WaitTimeout
-from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating, state_of
+from holdfast.queue import blockers, overview
+from holdfast.queue.answers import (
+    Cancelling,
+    Completed,
+    Duplicate,
+    JobStatus,
+    QueueCounts,
+    Queued,
+    State,
+    Updating,
+    state_of,
+)
+from holdfast.queue.blockers import Blockers
 from holdfast.queue.options import ENQUEUE_KEYWORDS, EnqueueKeywords
 from holdfast.queue.queue_type import QueueType
 from holdfast.registry.job_type import Bound
@@ -46,12 +59,18 @@ class QueueCalls:
         result_ttl = options.get("result_ttl")
         check_duration("result_ttl", result_ttl)
         terms = StartOptions(
-            delay=options.get("delay"), priority=options.get("priority"), max_attempts=options.get("max_attempts")
+            delay=options.get("delay"),
+            priority=options.get("priority"),
+            max_attempts=options.get("max_attempts"),
+            on_blocker_failure=options.get("on_blocker_failure"),
         )
         keep = None if result_ttl is None else duration(seconds(result_ttl))
         return [self._new_job(id, payload, terms, keep=keep) for id, payload in items]
 
-    def enqueue(self, jobs: Sequence[NewJob]) -> Steps[list[Started]]:
+    def enqueue(self, jobs: Sequence[NewJob], after: Blockers = ()) -> Steps[list[Started]]:
+        """Start the jobs, each after these blockers."""
+        if after:
+            jobs = yield from blockers.waiting(self._type.name, jobs, after)
         started: list[Started] = yield Start(tuple(jobs))
         return started
 
@@ -59,10 +78,10 @@ class QueueCalls:
         """What a queue answers for jobs that were started or found."""
         return [self._answer(each) for each in started]
 
-    def enqueue_and_wait(self, job: NewJob, watcher: Watcher, timeout: float | None) -> Waiting:
-        """Enqueue under the watcher's eyes and wait for the end: the result, or the error that tells of it."""
+    def enqueue_and_wait(self, job: NewJob, watcher: Watcher, timeout: float | None, after: Blockers = ()) -> Waiting:
+        """Enqueue, and wait until the job is finished. Returns the result, or raises the error of the job."""
         begun = monotonic()
-        ((chain, found),) = started = yield Start((job,))
+        ((chain, found),) = started = yield from self.enqueue([job], after)
         self._observers.deliver(created(self._observers, started))
         if not chain.last.status.finished:
             if found:
@@ -101,24 +120,25 @@ class QueueCalls:
 
     def result(self, id: str) -> Steps[Any]:
         chain = yield from self._newest(id)
-        return None if chain is None else self._result(chain.last)
+        return None if chain is None else overview.result(self._type, chain.last)
 
     def status(self, id: str) -> Steps[JobStatus[Any] | None]:
         chain = yield from self._newest(id)
-        if chain is None or (state := state_of(chain.last)) is None:
+        if chain is None:
             return None
-        job = chain.last
-        changed = yield from self._changed(job)
-        return JobStatus(
-            id,
-            state,
-            attempts=job.attempt,
-            max_attempts=job.max_attempts or None,
-            created_at=to_datetime(job.created_at),
-            changed_at=to_datetime(changed),
-            result=self._result(job),
-            error=read_error(job.error),
-        )
+        return (yield from overview.status(self._type, chain.last))
+
+    def list_jobs(self, state: State | None, cursor: str | None, limit: int) -> Steps[Page[JobStatus[Any]]]:
+        return overview.list_jobs(self._type, state, cursor, limit)
+
+    def counts(self) -> Steps[QueueCounts]:
+        return overview.counts(self._type)
+
+    def pause(self) -> Steps[None]:
+        yield Pause((self._type.name,))
+
+    def resume(self) -> Steps[None]:
+        yield Resume((self._type.name,))
 
     def update_result_ttl(self, id: str, result_ttl: Seconds) -> Steps[Updating]:
         if result_ttl is None:  # pyright: ignore[reportUnnecessaryComparison]
@@ -145,39 +165,25 @@ class QueueCalls:
         chains: list[ChainRecord] = yield ListChains(Filter(types=(self._type.name,), key=id, kept=True), 1)
         return chains[0] if chains else None
 
-    def _changed(self, job: Record) -> Steps[Micros]:
-        """When the job entered its state. One that waits again after an attempt has it in its history only."""
-        if job.finished_at is not None:
-            return job.finished_at
-        if job.started_at is None:
-            return job.created_at
-        if job.status is Status.RUNNING:
-            return job.started_at
-        history = yield GetHistory(job.id)
-        return history[1][-1].ended_at if history and history[1] else job.started_at
-
-    def _result(self, job: Record) -> Any:
-        if job.status is not Status.COMPLETED or job.output is None:
-            return None
-        return self._type.decode_output(job.output)
-
     def _answer(self, started: Started) -> Answer:
         job = started.chain.last
         if not started.deduplicated:
             return Queued()
         if job.status is Status.COMPLETED:
-            return Completed(self._result(job))
+            return Completed(overview.result(self._type, job))
         return Duplicate(state_of(job) or "queued")
 
     def _outcome(self, job: Record) -> Any:
         id = job.key or job.id
         match job.status:
             case Status.COMPLETED:
-                return self._result(job)
+                return overview.result(self._type, job)
             case Status.CANCELLED:
                 raise JobCancelled(id, read_error(job.error))
             case _:
-                raise failure(job)
+                error = JobFailed if has_attempts_left(job) else AttemptsExhausted
+                payload = self._type.payload_of(job)
+                raise error(id, read_error(job.error), payload=payload, attempts=job.attempt)
 
 
 def created(observers: Observers, started: Sequence[Started]) -> list[Event]:
@@ -185,12 +191,6 @@ def created(observers: Observers, started: Sequence[Started]) -> list[Event]:
     if not observers.wants("created"):
         return []
     return [event_about("created", chain.first) for chain, found in started if not found]
-
-
-def failure(job: Record) -> JobFailed:
-    """The error that tells of a job which failed for good."""
-    kind = JobFailed if has_attempts_left(job) else AttemptsExhausted
-    return kind(job.key or job.id, read_error(job.error))
 
 
 def _check_id(id: str) -> None:

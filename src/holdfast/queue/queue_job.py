@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, TypeVar
 
@@ -13,11 +13,11 @@ P_co = TypeVar("P_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class QueueJob(Generic[P_co]):
-    """One attempt at a job. A handler may see the same job again after a crash, so it must bear being run twice."""
+    """One attempt of a job. After a crash the same job runs again, so a handler must tolerate a repetition."""
 
     id: str
-    """As it was enqueued: a key for whoever is called from the handler to know a repetition by."""
-    payload: P_co
+    """The id that it was enqueued under. Other services can use it to detect a repeated call."""
+    payload: P_co = field(repr=False)
     attempts: int
     """This attempt's number, from 1."""
     max_attempts: int | None

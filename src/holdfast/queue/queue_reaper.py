@@ -115,7 +115,7 @@ class Reaper:
                 try:
                     await self._look()
                 except HoldfastError as error:
-                    self._observers.emit("store_error", worker=self.id, detail=f"reaping: {error}")
+                    self._observers.emit("store_error", worker=self.id, detail=f"reaping: {error}", cause=error)
                     self._listeners.emit("error", error)
                 self._lead(self._leadership.held)
                 await self._alarm.wait(self._interval if self._leads else min(self._lease / 3, self._interval * 5))

@@ -10,6 +10,7 @@ from typing import Any
 from holdfast.codec.payload import HARD_LIMIT
 from holdfast.core.clock import to_datetime
 from holdfast.core.defaults import QUEUE_RETRY_INITIAL, QUEUE_RETRY_MAXIMUM
+from holdfast.core.record import Record
 from holdfast.core.retry import Retry, Seconds
 from holdfast.errors import PayloadRefused
 from holdfast.queue.codecs import Codec, JsonCodec
@@ -77,6 +78,7 @@ class QueueType(JobType[..., ..., Any]):
         """Run jobs with this handler: on the event loop if it is async, else in a thread."""
         if not callable(handler):
             raise TypeError(f"a handler is a function that takes a job, not {type(handler).__name__}")
+        _check_parameters(handler)
         self.is_async = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
             getattr(handler, "__call__", None)  # noqa: B004 - an object whose call is async
         )
@@ -90,6 +92,13 @@ class QueueType(JobType[..., ..., Any]):
     def decode_payload(self, stored: bytes) -> Any:
         """A stored payload. Raises whatever the codec raises."""
         return self._payloads.decode(stored)
+
+    def payload_of(self, record: Record) -> Any:
+        """The payload of a stored job, or None if this codec cannot decode it."""
+        try:
+            return self.decode_payload(record.input)
+        except Exception:
+            return None
 
     def arguments(self, stored: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
         try:
@@ -134,6 +143,19 @@ class QueueType(JobType[..., ..., Any]):
 
 def _contract(payload: Any) -> Any:
     """What every queue takes and gives, as far as the registry is concerned."""
+
+
+def _check_parameters(handler: Handler) -> None:
+    """TypeError unless the handler can be called with the job as its only argument."""
+    try:
+        signature = inspect.signature(handler)
+    except (TypeError, ValueError):  # some functions written in C have none
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        name = getattr(handler, "__name__", type(handler).__name__)
+        raise TypeError(f"a handler takes exactly one argument, the job; {name}{signature} does not") from None
 
 
 def _run_async(handler: Callable[[QueueJob[Any]], Any]) -> Callable[..., Any]:

@@ -11,12 +11,24 @@ from holdfast.client.client_calls import no_trace
 from holdfast.client.sync_client import SyncClient
 from holdfast.client.waiting import Watcher
 from holdfast.core import defaults
+from holdfast.core.job import Page
 from holdfast.core.retry import Seconds, seconds
 from holdfast.engine import procedures
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer
 from holdfast.engine.store import Store
-from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, Queued, Updating
+from holdfast.queue import blockers
+from holdfast.queue.answers import (
+    Answers,
+    Cancelling,
+    Completed,
+    Duplicate,
+    JobStatus,
+    QueueCounts,
+    Queued,
+    State,
+    Updating,
+)
 from holdfast.queue.codecs import Codec
 from holdfast.queue.event_relay import EVENTS, Relay
 from holdfast.queue.event_stream import QueueEvent, stream_sync
@@ -103,18 +115,20 @@ class SyncQueue(Generic[P, R]):
         """Store a job under this id, unless one is there that is unfinished, or completed with its result still kept.
 
         Of any number of callers with one id exactly one gets Queued. An id that failed or was cancelled is free.
-        `max_attempts`, `result_ttl`, `delay` and `priority` are this job's own.
+        `max_attempts`, `result_ttl`, `delay` and `priority` apply to this job. `after` lists jobs that must complete
+        first: ids of this queue, or chains. An id that the store does not have raises JobNotFound.
         """
         (answer,) = self.enqueue_many([(id, payload)], tx=tx, **options)
         return answer
 
     def enqueue_many(
         self, items: Iterable[tuple[str, P]], *, tx: Any = None, **options: Unpack[EnqueueKeywords]
-    ) -> list[Queued | Duplicate | Completed[R]]:
+    ) -> Answers[R]:
         """Enqueue many (id, payload) in one step. Answers are in the same order."""
         self._open_store()
+        after = blockers.listed(options.get("after", ()))
         jobs = self._calls.new_jobs(items, options)
-        return self._calls.answers(self._client.tx_events.run(self._calls.enqueue(jobs), tx, created))
+        return self._calls.answers(self._client.tx_events.run(self._calls.enqueue(jobs, after), tx, created))
 
     def enqueue_and_wait(
         self, id: str, payload: P, *, timeout: Seconds | None = 30, **options: Unpack[EnqueueKeywords]
@@ -125,10 +139,11 @@ class SyncQueue(Generic[P, R]):
         goes on.
         """
         store = self._open_store()
+        after = blockers.listed(options.get("after", ()))
         (job,) = self._calls.new_jobs([(id, payload)], options)
         watcher = Watcher(store.wakeups, job.id)
         try:
-            wait = self._calls.enqueue_and_wait(job, watcher, None if timeout is None else seconds(timeout))
+            wait = self._calls.enqueue_and_wait(job, watcher, None if timeout is None else seconds(timeout), after)
             result: R = waiting.run_sync(store, watcher.alarm, wait)
         finally:
             watcher.close()
@@ -152,6 +167,27 @@ class SyncQueue(Generic[P, R]):
     def update_result_ttl(self, id: str, result_ttl: Seconds) -> Updating:
         """Keep the result or error of a finished job, and its id, for this long from now on."""
         return self._perform(self._calls.update_result_ttl(id, result_ttl))
+
+    def list(self, state: State | None = None, *, cursor: str | None = None, limit: int = 50) -> Page[JobStatus[R]]:
+        """A page of the jobs in a state, or of all but the cancelled ones, newest first.
+
+        `cursor` is the `next_cursor` of the page before. Jobs past their time to live are left out.
+        """
+        return self._perform(self._calls.list_jobs(state, cursor, limit))
+
+    def counts(self) -> QueueCounts:
+        """How many jobs are in each state, for the whole queue."""
+        return self._perform(self._calls.counts())
+
+    # Operating
+
+    def pause(self) -> None:
+        """Stop every consumer from taking jobs of this queue, until `resume`. Running jobs go on."""
+        self._perform(self._calls.pause())
+
+    def resume(self) -> None:
+        """Let consumers take jobs of this queue again."""
+        self._perform(self._calls.resume())
 
     def events(self) -> Iterator[QueueEvent]:
         """What happens to the queue's jobs from now on, in any process."""

@@ -87,7 +87,7 @@ class Backlog:
             if known or not self.readings:
                 why = str(error) or "no answer"
                 detail = f"the backlog cannot be read, so the fleet stays as it is: {why}"
-                self._observers.emit("store_error", detail=detail)
+                self._observers.emit("store_error", detail=detail, cause=error)
         self.readings += 1
         took = monotonic() - asked
         self._modest_until = asked + took * MODESTY if took > SLOW else 0.0

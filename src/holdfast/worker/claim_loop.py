@@ -90,7 +90,7 @@ class Feeder:
                         "worker %s met an error that its store should have named, and goes on", self._worker_id
                     )
                 failures += 1
-                self._observers.emit("store_error", worker=self._worker_id, detail=str(error))
+                self._observers.emit("store_error", worker=self._worker_id, detail=str(error), cause=error)
                 await self._alarm.wait(self._recovery.delay(failures))
 
     async def _turn(self, slots: Slots) -> None:

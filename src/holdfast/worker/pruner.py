@@ -36,4 +36,4 @@ class Pruner:
                     log.exception(
                         "worker %s could not prune, for a reason its store should have named", self._worker_id
                     )
-                self._observers.emit("store_error", worker=self._worker_id, detail=f"pruning: {error}")
+                self._observers.emit("store_error", worker=self._worker_id, detail=f"pruning: {error}", cause=error)

@@ -91,8 +91,8 @@ class Renewer:
         try:
             step()
         except HoldfastError as error:
-            detail = f"renewing: {error}"
-            self._observers.emit("store_error", worker=self._worker_id, detail=detail, duration=ticks() - begun)
+            detail, took = f"renewing: {error}", ticks() - begun
+            self._observers.emit("store_error", worker=self._worker_id, detail=detail, duration=took, cause=error)
         except Exception:
             log.exception("the renewer of worker %s met an error and goes on", self._worker_id)
 

@@ -182,7 +182,8 @@ class Runner:
             except BaseException as error:  # the transaction ends with its connection
                 if ends_task(error, run.task):
                     raise
-                self._observers.emit("store_error", holding.record, detail=f"rolling back: {message_of(error)}")
+                detail = f"rolling back: {message_of(error)}"
+                self._observers.emit("store_error", holding.record, detail=detail, cause=error)
             self.write(holding, run)
             return
         started = call.work.started

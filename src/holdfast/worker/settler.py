@@ -123,7 +123,7 @@ class Settler:
                 return [Settled(refused=error) for _ in batch]
             except (StoreUnavailable, NotPermitted) as error:
                 failures += 1
-                self._observers.emit("store_error", worker=self._worker_id, detail=f"settling: {error}")
+                self._observers.emit("store_error", worker=self._worker_id, detail=f"settling: {error}", cause=error)
             except Exception as error:
                 # Something about what was sent: each goes by itself, so that one does not spoil the others.
                 if len(batch) > 1:

@@ -68,6 +68,8 @@ class Filter(msgspec.Struct, frozen=True):
     """Created at or after `since`, before `until`."""
     kept: bool = False
     """True, for chains only: none that is past its keep time, pruned or not."""
+    failing: bool | None = None
+    """True: only pending jobs that wait for another attempt after one that failed or was lost. False: only others."""
 
 
 class ListChains(Operation[list[ChainRecord]], frozen=True):

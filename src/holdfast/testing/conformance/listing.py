@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.clock import SECOND
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import Cancel, Delete, Filter, ListChains, ListJobs
-from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
+from holdfast.testing.builders import completed, continued, failed, new_job, next_job, rescheduled, retrying
 from holdfast.testing.conformance.harness import Harness
 
 
@@ -167,6 +167,24 @@ async def chains_past_their_keep_time_are_left_out_where_asked(harness: Harness)
     assert await _chains(harness, kept) == [unfinished.id]
     assert await _chains(harness, Filter(kept=True)) == [unfinished.id]
     assert await _chains(harness, Filter(key="k")) == [unfinished.id, lost.id, brief.id]
+
+
+async def jobs_that_wait_after_a_failed_attempt_are_told_from_other_pending_ones(harness: Harness) -> None:
+    new = await harness.started(new_job("b"))
+    failing = await harness.claimed(new_job("a"))
+    await harness.settled(retrying(failing))
+    later = await harness.claimed(new_job("c"))
+    await harness.settled(rescheduled(later))
+    done = await harness.completed(new_job("d"))
+    others = [done.id, later.id, new.id]
+
+    for read in (_jobs, _chains):
+        assert await read(harness, Filter(failing=True)) == [failing.id]
+        assert await read(harness, Filter(failing=False)) == others
+        assert await read(harness, Filter(failing=True, types=("b",))) == []
+        assert await read(harness, Filter(failing=True, statuses=(Status.COMPLETED,))) == []
+        assert await read(harness, Filter(failing=False, statuses=(Status.PENDING,))) == [later.id, new.id]
+        assert await read(harness, Filter(failing=False, statuses=(Status.PENDING, Status.COMPLETED))) == others
 
 
 async def _one_of_each(harness: Harness) -> dict[Status, str]:

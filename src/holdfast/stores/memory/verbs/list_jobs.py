@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.core.record import ChainRecord, Record, Status
+from holdfast.core.record import ChainRecord, Record, Status, is_failing
 from holdfast.engine.operations import Filter, ListChains, ListJobs
 from holdfast.stores.memory.state import State
 
@@ -31,6 +31,7 @@ def _shown(state: State, wanted: Filter, *, first: Record, last: Record) -> bool
     return (
         (not wanted.statuses or last.status in wanted.statuses)
         and (not wanted.scheduled or (last.status is Status.PENDING and last.scheduled_at > state.now()))
+        and (wanted.failing is None or is_failing(last) is wanted.failing)
         and (not wanted.types or first.type in wanted.types)
         and (wanted.chain_id is None or first.chain_id == wanted.chain_id)
         and (wanted.key is None or first.key == wanted.key)

@@ -12,6 +12,7 @@ from holdfast.engine.operations import Filter, ListChains, ListJobs
 from holdfast.stores.postgres.execution import Turn
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.verbs import chains
+from holdfast.stores.sql.failing import failing, narrowed_statuses
 from holdfast.stores.sql.plan import Plan, Statement
 
 _JOBS = SQL["list_jobs"]
@@ -35,6 +36,7 @@ def list_jobs(turn: Turn, op: ListJobs) -> Plan[list[Record]]:
         where, parameters = _narrowed(turn, op.filter, op.before, scheduled="job")
         if status is not None:
             where += f" and job.status = '{status.value}'"
+        where += failing(op.filter, status, "job")
         if op.filter.chain_id is not None:
             where += f" and {_OF_CHAIN}"
         jobs += map(record, (yield Statement(_with(_JOBS, where), parameters | {"limit": op.limit})))
@@ -48,6 +50,7 @@ def list_chains(turn: Turn, op: ListChains) -> Plan[list[ChainRecord]]:
         where, parameters = _narrowed(turn, op.filter, op.before, scheduled="last")
         if op.filter.chain_id is not None:
             where += " and job.id = :chain_id::text"
+        where += failing(op.filter, status, "last")
         if op.filter.kept:
             where += f" and {_KEPT}"
             parameters["now"] = turn.clock
@@ -70,7 +73,7 @@ def _statuses(wanted: Filter) -> list[Status | None]:
     statuses: list[Status | None] = list(dict.fromkeys(wanted.statuses)) or [None]
     if wanted.scheduled:
         return [Status.PENDING] if statuses == [None] or Status.PENDING in statuses else []
-    return statuses
+    return narrowed_statuses(wanted, statuses)
 
 
 def _narrowed(turn: Turn, wanted: Filter, before: int | None, *, scheduled: str) -> tuple[str, dict[str, Any]]:

@@ -134,4 +134,5 @@ def filter_(wanted: Filter) -> tuple[Any, ...]:
         number(wanted.since),
         number(wanted.until),
         wanted.kept,
+        wanted.failing,
     )

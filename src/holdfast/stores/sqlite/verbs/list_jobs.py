@@ -9,6 +9,7 @@ from typing import Any
 
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.engine.operations import Filter, ListChains, ListJobs
+from holdfast.stores.sql.failing import failing, narrowed_statuses
 from holdfast.stores.sql.plan import Plan, Statement, Turn
 from holdfast.stores.sqlite.rows import SQL, as_json, record
 from holdfast.stores.sqlite.verbs import chains
@@ -32,6 +33,7 @@ def list_jobs(turn: Turn, op: ListJobs) -> Plan[list[Record]]:
             statement = _JOBS if status is Status.COMPLETED else _JOBS_BY_STATUS
         if op.filter.scheduled:
             where += " and job.scheduled_at > :now"
+        where += failing(op.filter, status, "job")
         if op.filter.chain_id is not None:
             where += f" and {_OF_CHAIN}"
         parameters |= {"limit": op.limit, "now": turn.now, "chain_id": op.filter.chain_id}
@@ -49,6 +51,7 @@ def list_chains(turn: Turn, op: ListChains) -> Plan[list[ChainRecord]]:
         if status is not None:
             where += f" and last.status = '{status.value}'"
             statement = _CHAINS if status is Status.COMPLETED else _CHAINS_BY_LAST
+        where += failing(op.filter, status, "last")
         if op.filter.kept:
             where += f" and {_KEPT}"
         if op.filter.scheduled:
@@ -64,7 +67,7 @@ def _statuses(wanted: Filter) -> list[Status | None]:
     statuses: list[Status | None] = list(dict.fromkeys(wanted.statuses)) or [None]
     if wanted.scheduled:
         return [Status.PENDING] if statuses == [None] or Status.PENDING in statuses else []
-    return statuses
+    return narrowed_statuses(wanted, statuses)
 
 
 def _narrowed(wanted: Filter, before: int | None) -> tuple[str, dict[str, Any]]:

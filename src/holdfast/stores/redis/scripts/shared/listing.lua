@@ -2,7 +2,7 @@
 -- include: keyed
 -- listing: a window of the rows, newest first, and those of it that a filter shows.
 -- op: { filter, limit, before or nil, how many rows to look at, which ones or nil }
--- filter: { statuses, scheduled, types, chain, key, since, until, only what is kept }
+-- filter: { statuses, scheduled, types, chain, key, since, until, only what is kept, failing }
 local wanted, limit = op[1], op[2]
 
 local function set(list)
@@ -15,11 +15,17 @@ end
 
 local statuses, types = set(wanted[1]), set(wanted[3])
 local scheduled, chain_wanted, key, since, until_ = wanted[2], wanted[4], wanted[5], wanted[6], wanted[7]
-local kept = wanted[8]
+local kept, failing = wanted[8], wanted[9]
+
+-- is_failing: whether a job waits for another attempt after one that failed or was lost.
+local function is_failing(job)
+  return job.status == PENDING and job.attempt > 0 and redis.call('HEXISTS', job_key(job.id), 'e') == 1
+end
 
 local function shown(first, last)
   return (not statuses or statuses[last.status])
     and (not scheduled or (last.status == PENDING and tonumber(last.scheduled_at) > now))
+    and (failing == nil or is_failing(last) == failing)
     and (not types or types[first.type])
     and (not chain_wanted or chain_of(first) == chain_wanted)
     and (not key or first.key == key)

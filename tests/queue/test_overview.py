@@ -1,0 +1,108 @@
+"""Counts and lists of a queue's jobs, and pausing."""
+
+from __future__ import annotations
+
+import pytest
+
+from holdfast.queue import QueueCounts
+from tests.queue.stage import Handler, Recorder, Stage, fail, soon
+
+
+async def one_of_each_state(stage: Stage) -> None:
+    """The jobs are called like their state; one more was cancelled, and one is past its time to live."""
+
+    def act(job: object) -> object:
+        return fail(job) if getattr(job, "payload", None) == "bad" else None  # type: ignore[arg-type]
+
+    handler = Handler(act)
+    queue = stage.queue(handler, retry=None, max_retries=0)
+    recorder = Recorder(queue)
+    async with queue:
+        await queue.enqueue("gone", "good", result_ttl=1)
+        await recorder.receive("completed", "gone")
+        stage.clock.advance(1)
+        await queue.enqueue("completed", "good")
+        await recorder.receive("completed", "completed")
+        await queue.enqueue("failed", "bad")
+        await recorder.receive("failed", "failed")
+        await queue.enqueue("failing", "bad", max_attempts=2)
+        await recorder.receive("failing", "failing")
+    async with stage.queue() as producer:
+        await producer.enqueue("processing", "good")
+        await stage.claim()
+        await producer.enqueue("queued", "good")
+        await producer.enqueue("scheduled", "good", delay=60)
+        await producer.enqueue("blocked", "good", after=["scheduled"])
+        await producer.enqueue("cancelled", "good")
+        await producer.cancel("cancelled")
+
+
+async def test_counts_are_by_state(stage: Stage) -> None:
+    await one_of_each_state(stage)
+
+    async with stage.queue() as queue, stage.queue(name="other") as other:
+        counts = await queue.counts()
+        assert await other.counts() == QueueCounts(0, 0, 0, 0, 0, scheduled=0, paused=False)
+
+    assert (counts.queued, counts.processing, counts.failing, counts.failed) == (3, 1, 1, 1)
+    assert counts.completed - 1 in (0, 1)  # one may have been pruned
+    assert counts.scheduled == 2
+    assert not counts.paused
+
+
+async def test_jobs_are_listed_by_state_newest_first(stage: Stage) -> None:
+    await one_of_each_state(stage)
+
+    async with stage.queue() as queue, stage.queue(name="other") as other:
+        everything = await queue.list()
+        assert (await other.list()).items == []
+        by_state = {
+            state: [job.id for job in (await queue.list(state)).items]
+            for state in ("queued", "processing", "failing", "completed", "failed")
+        }
+        with pytest.raises(ValueError, match="'cancelled' is no state; the states are queued, processing, failing"):
+            await queue.list("cancelled")  # type: ignore[arg-type]
+
+    assert [job.id for job in everything.items] == [
+        "blocked", "scheduled", "queued", "processing", "failing", "failed", "completed",
+    ]  # fmt: skip
+    assert everything.next_cursor is None
+    assert by_state == {
+        "queued": ["blocked", "scheduled", "queued"],
+        "processing": ["processing"],
+        "failing": ["failing"],
+        "completed": ["completed"],
+        "failed": ["failed"],
+    }
+    assert {(job.id, job.state) for job in everything.items if job.state != "queued"} == {
+        (state, state) for state in ("processing", "failing", "completed", "failed")
+    }
+    assert [job.payload for job in everything.items] == ["good"] * 4 + ["bad"] * 2 + ["good"]
+
+
+async def test_a_list_is_read_page_by_page(stage: Stage) -> None:
+    async with stage.queue() as queue:
+        await queue.enqueue_many([(str(number), number) for number in range(5)])
+
+        first = await queue.list(limit=2)
+        second = await queue.list(limit=2, cursor=first.next_cursor)
+        third = await queue.list(limit=2, cursor=second.next_cursor)
+
+    assert [job.id for page in (first, second, third) for job in page.items] == ["4", "3", "2", "1", "0"]
+    assert third.next_cursor is None
+
+
+async def test_a_paused_queue_runs_nothing_until_it_is_resumed(stage: Stage) -> None:
+    handler = Handler()
+    async with stage.queue() as operator:
+        await operator.pause()
+        assert (await operator.counts()).paused
+        async with stage.queue(handler) as queue, stage.queue(Handler(), name="other") as other:
+            await queue.enqueue("a", 1)
+            await soon(other.enqueue_and_wait("b", 1))
+            assert handler.ids == []
+
+            await operator.resume()
+
+            assert await soon(queue.enqueue_and_wait("a", 1)) == 1
+        assert not (await operator.counts()).paused
