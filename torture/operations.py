@@ -56,7 +56,7 @@ LONG = 8.0
 MANY = 7
 """Odd values that are met at once: in three minutes each of them comes up several times."""
 STEP = 100
-"""Chains that a start writes as one on a store without transactions (holdfast.stores.redis.verbs.script_call.STEP)."""
+"""Chains that a start writes as one on a store without transactions (BATCH_SIZE of the Redis store)."""
 BATCHES = {2: 25, 3: 25, 5: 25, 20: 25, 100: 6, 300: 3, 1000: 1, 2000: 1, 5000: 0.5}
 """Sizes of a batch, with their shares; those that a run has no time for are left out."""
 WIDTHS = {2: 25, 3: 20, 4: 20, 5: 15, 10: 12, 20: 6, 50: 1, 100: 1}

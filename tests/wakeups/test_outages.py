@@ -70,8 +70,8 @@ def broken(request: pytest.FixtureRequest) -> Iterator[str]:
 async def test_commits_do_not_wait_for_redis_and_workers_poll(
     broken: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.stores.redis.wakeups.subscriber.PATIENCE", 0.1)
-    monkeypatch.setattr("holdfast.stores.redis.wakeups.publisher.PATIENCE", 0.1)
+    monkeypatch.setattr("holdfast.stores.redis.wakeups.subscriber.STOP_TIMEOUT", 0.1)
+    monkeypatch.setattr("holdfast.stores.redis.wakeups.publisher.STOP_TIMEOUT", 0.1)
     caplog.set_level(logging.INFO, "holdfast")
     async with Client(f"sqlite:///{tmp_path}/jobs.db", jobs, wakeups=broken) as client:
         begun = time.monotonic()

@@ -14,8 +14,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from holdfast.stores.redis.connection.connection_pool import AT_ONCE as AT_ONCE_ASYNC
-from holdfast.stores.redis.connection.connection_pool import IDLE_KEPT
+from holdfast.stores.redis.connection.connection_pool import MAX_CONNECTIONS, MAX_IDLE
 from tests.servers.redis import RedisServer, run_redis
 from torture import lua_audit
 from torture.audit import Change
@@ -26,7 +25,7 @@ from torture.grounds.proxied import proxy_faults
 from torture.proxy import Proxy
 
 NAMESPACE = "torture"
-OF_A_PROCESS = AT_ONCE_ASYNC + IDLE_KEPT + 2
+OF_A_PROCESS = MAX_CONNECTIONS + MAX_IDLE + 2
 """As many as talk at once, those that threads keep, one that listens and one that tells."""
 
 

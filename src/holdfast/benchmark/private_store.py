@@ -68,35 +68,35 @@ def _namespace(address: str, name: str) -> Generator[str]:
     place = _with(address, namespace=name)
     addresses: Any = import_module("holdfast.stores.redis.address")
     keys: Any = import_module("holdfast.stores.redis.keys")
-    links: Any = import_module("holdfast.stores.redis.connection.connection_pool")
-    routes: Any = import_module("holdfast.stores.redis.connection.node_locator")
-    link = links.Links(routes.Route(addresses.read_address(place), keys.Keys(name).slot))
+    pools: Any = import_module("holdfast.stores.redis.connection.connection_pool")
+    locators: Any = import_module("holdfast.stores.redis.connection.node_locator")
+    pool = pools.ConnectionPool(locators.NodeLocator(addresses.read_address(place), keys.Keys(name).slot))
     try:
-        if any(_keys(link, name)):
+        if any(_keys(pool, name)):
             raise ValueError(f"there is a namespace {name} already")
         try:
             yield place
         finally:
-            for batch in _keys(link, name):
-                _talk(link, "UNLINK", *batch)
+            for batch in _keys(pool, name):
+                _send(pool, "UNLINK", *batch)
     finally:
-        link.close()
+        pool.close()
 
 
-def _keys(link: Any, name: str) -> Generator[list[Any]]:
+def _keys(pool: Any, name: str) -> Generator[list[Any]]:
     """The keys of a namespace, some at a time."""
     cursor: Any = b"0"
     while True:
-        cursor, batch = _talk(link, "SCAN", cursor, "MATCH", f"{{{name}}}*", "COUNT", "1000")
+        cursor, batch = _send(pool, "SCAN", cursor, "MATCH", f"{{{name}}}*", "COUNT", "1000")
         if batch:
             yield batch
         if int(cursor) == 0:
             return
 
 
-def _talk(link: Any, *command: Any) -> Any:
-    exchange: Any = import_module("holdfast.stores.redis.connection.conversation")
-    (reply,) = link.talk(exchange.Questions(command))
+def _send(pool: Any, *command: Any) -> Any:
+    conversation: Any = import_module("holdfast.stores.redis.connection.conversation")
+    (reply,) = pool.run(conversation.CommandConversation(command))
     return reply
 
 

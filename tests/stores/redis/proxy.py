@@ -12,7 +12,7 @@ from typing import Any
 from holdfast.engine.operations import Operation
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.script_loader import script
-from holdfast.stores.redis.verbs.plans import STEPS, VERBS
+from holdfast.stores.redis.verbs.plans import HELPER_SCRIPTS, VERBS
 from holdfast.testing.clock import ManualClock
 from tests.servers.redis import RedisServer, new_namespace
 
@@ -124,8 +124,8 @@ def by_proxy(server: RedisServer) -> Generator[tuple[Proxy, RedisStore, RedisSto
         near.open_sync()
         with server.connect() as client:
             # The server knows every script, so that the request that is cut off is one that was carried out.
-            for verb in (*VERBS, *STEPS):
-                client.script_load(script(verb, flagged=far._dialect.flagged).source)  # pyright: ignore[reportPrivateUsage]
+            for verb in (*VERBS, *HELPER_SCRIPTS):
+                client.script_load(script(verb, script_flags=far._features.script_flags).source)  # pyright: ignore[reportPrivateUsage]
         yield proxy, far, near, clock
         far.close_sync()
         near.close_sync()
@@ -143,4 +143,4 @@ def cut_off(
 
 
 def sha_of(store: RedisStore, verb: str) -> str:
-    return script(verb, flagged=store._dialect.flagged).sha  # pyright: ignore[reportPrivateUsage]
+    return script(verb, script_flags=store._features.script_flags).sha  # pyright: ignore[reportPrivateUsage]

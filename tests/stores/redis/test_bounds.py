@@ -25,7 +25,7 @@ from holdfast.engine.operations import (
 from holdfast.errors import ChainNotFound, JobNotFound
 from holdfast.stores.memory import MemoryStore
 from holdfast.stores.redis import RedisStore
-from holdfast.stores.redis.verbs import claim
+from holdfast.stores.redis.verbs import settle
 from holdfast.testing.builders import completed, failed, new_job
 from tests.servers.redis import RedisServer
 from tests.stores.redis.many import MANY, TERMS, crashing, ids, statuses, waiting
@@ -53,7 +53,7 @@ def test_what_a_dead_worker_left_to_release_the_next_reaper_releases_once(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocker = waiting(store)
-    with crashing(monkeypatch, claim, "release"):
+    with crashing(monkeypatch, settle, "release"):
         store.perform_sync(Settle((completed(blocker),)))
     assert statuses(store, *ids("child")) == {Status.PENDING: 100, Status.BLOCKED: MANY - 100}
     # It comes while the others are not told yet, and waits for something else.
@@ -72,7 +72,7 @@ def test_a_job_that_stopped_before_it_was_told_is_counted_off_all_the_same(
 ) -> None:
     blocker = waiting(store)
     last = ids("child")[-1]
-    with crashing(monkeypatch, claim, "release"):
+    with crashing(monkeypatch, settle, "release"):
         store.perform_sync(Settle((completed(blocker),)))
     store.perform_sync(Cancel((last,)))
     (again,) = store.perform_sync(RetryJobs((last,)))

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from holdfast.engine.operations import ClaimJobs, Examine, GetJobs, Settle, Start, TypeTerms
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import NotPermitted, StoreUnavailable
 from holdfast.stores.redis import RedisStore, server_checks
 from holdfast.stores.redis.address import read_address
-from holdfast.stores.redis.connection.conversation import Refused
+from holdfast.stores.redis.connection.conversation import ErrorReply
 from holdfast.stores.redis.keys import LAYOUT, Keys
 from holdfast.testing import ManualClock
 from holdfast.testing.builders import completed, new_job
@@ -110,7 +110,7 @@ def test_a_server_is_called_by_its_own_name_and_version(server: RedisServer, cap
 
 def test_a_server_that_does_not_tell_its_settings_is_not_said_to_lose_everything() -> None:
     info = b"redis_version:7.0.0\r\naof_enabled:0\r\n"
-    server = server_checks.read_server([info, Refused("NOPERM no CONFIG"), Refused("NOPERM no CONFIG")])
+    server = server_checks.read_server([info, ErrorReply("NOPERM no CONFIG"), ErrorReply("NOPERM no CONFIG")])
 
     findings = {finding.subject: finding for finding in server_checks.findings(server, read_address("redis://"))}
 
@@ -167,7 +167,7 @@ def test_the_rights_in_the_guide_are_enough(product: Product) -> None:
         store.close_sync()
 
         elsewhere = RedisStore(server.address("other").replace("redis://", "redis://holdfast:secret@"))
-        with pytest.raises(StoreUnavailable, match=r"(?i)perm|can't access"):
+        with pytest.raises(NotPermitted, match=r"(?i)perm|can't access"):
             elsewhere.perform_sync(Start((new_job(),)))
         elsewhere.close_sync()
 

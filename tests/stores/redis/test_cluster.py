@@ -180,7 +180,7 @@ async def test_wake_ups_follow_their_slot_to_another_node(cluster: RedisCluster)
 
     await asyncio.to_thread(move_slot, cluster, slot, source=source, target=target)
     # By shard, a listener is sent away and begins anew; without, every node tells all.
-    by_shard = there._dialect.publish == "SPUBLISH"  # pyright: ignore[reportPrivateUsage]
+    by_shard = there._features.publish == "SPUBLISH"  # pyright: ignore[reportPrivateUsage]
     await asyncio.to_thread(until, lambda: len(begun) == 1 + by_shard)
     await here.perform(Start((new_job(),)))
 

@@ -12,10 +12,10 @@ from holdfast.engine.operations import ClaimJobs, Settle, Start
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.address import read_address
-from holdfast.stores.redis.connection.conversation import Dialect, Refused, Scripts
+from holdfast.stores.redis.connection.conversation import ErrorReply, ScriptConversation, ServerFeatures
 from holdfast.stores.redis.keys import Keys
 from holdfast.stores.redis.server_checks import WAITAOF_SINCE
-from holdfast.stores.redis.verbs.script_call import Call
+from holdfast.stores.redis.verbs.script_call import ScriptCall
 from holdfast.testing.builders import completed, new_job
 from tests.servers.redis import Product, RedisServer, run_redis, until
 from tests.stores.redis.every_verb import TERMS
@@ -111,17 +111,20 @@ def test_a_full_server_confirms_what_was_written_before_its_answer_was_lost(
 
 
 def test_what_a_server_wrote_before_it_was_replaced_is_not_confirmed_by_the_next_one() -> None:
-    scripts = Scripts(
-        [Call("start"), Call("start")],
+    scripts = ScriptConversation(
+        [ScriptCall("start"), ScriptCall("start")],
         read_address("redis://?wait=1"),
         keys=Keys("shop"),
-        dialect=Dialect(),
+        features=ServerFeatures(),
         clock=None,
         writes=True,
     )
     assert [command[0] for command in scripts.commands()] == ["EVALSHA", "EVALSHA", "WAIT"]
 
-    refusals = (Refused("READONLY it is a replica now"), Refused("ERR WAIT cannot be used with replica instances"))
+    refusals = (
+        ErrorReply("READONLY it is a replica now"),
+        ErrorReply("ERR WAIT cannot be used with replica instances"),
+    )
     with pytest.raises(StoreUnavailable, match="written, but not confirmed"):
         scripts.accept([[b"ok"], *refusals])
 

@@ -27,8 +27,8 @@ from holdfast.engine.operations import (
 )
 from holdfast.errors import StillReferenced
 from holdfast.stores.redis import RedisStore
-from holdfast.stores.redis.verbs import claim, delete, operate
-from holdfast.stores.redis.verbs.script_call import Call
+from holdfast.stores.redis.verbs import delete, prune, settle
+from holdfast.stores.redis.verbs.script_call import ScriptCall
 from holdfast.testing.builders import completed, new_job, next_job
 from tests.stores.redis.many import MANY, TERMS, Crash, crashing, grown, ids, statuses, waiting
 
@@ -75,15 +75,15 @@ def test_a_deletion_that_was_broken_off_leaves_no_job_without_its_blocker_and_ca
     chained(store)
     removed = 0
 
-    def dying(script: str, *given: Any) -> Call:
+    def dying(script: str, *given: Any) -> ScriptCall:
         nonlocal removed
         removed += script == "remove"
         if removed > steps_done:
             raise Crash
-        return Call(script, *given)
+        return ScriptCall(script, *given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(delete, "Call", dying)
+        patched.setattr(delete, "ScriptCall", dying)
         with pytest.raises(Crash):
             store.perform_sync(Delete(("root", *ids("job"))))
     assert without_blocker(store) == []
@@ -105,7 +105,7 @@ def test_a_chain_that_somebody_begins_to_wait_for_keeps_those_that_it_waits_for(
         return []
         yield
 
-    monkeypatch.setattr(delete, "_stranded", nobody)
+    monkeypatch.setattr(delete, "_outside_dependents", nobody)
     with pytest.raises(StillReferenced) as refused:
         store.perform_sync(Delete(("root", *ids("job"))))
 
@@ -124,15 +124,15 @@ def test_chains_that_are_still_needed_do_not_hold_up_the_pruning_of_others(store
     assert store.perform_sync(Prune(10)) == ["free"]
 
 
-def recorded(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[Call]:
+def recorded(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[ScriptCall]:
     """The calls that this module will have made."""
-    calls: list[Call] = []
+    calls: list[ScriptCall] = []
 
-    def call(script: str, *given: Any) -> Call:
-        calls.append(Call(script, *given))
+    def call(script: str, *given: Any) -> ScriptCall:
+        calls.append(ScriptCall(script, *given))
         return calls[-1]
 
-    monkeypatch.setattr(module, "Call", call)
+    monkeypatch.setattr(module, "ScriptCall", call)
     return calls
 
 
@@ -156,7 +156,7 @@ def test_a_step_prunes_a_hundred_jobs_however_few_chains_they_are(
     names = [f"chain-{number}" for number in range(4)]
     for name, length in zip(names, (40, 40, 40, 150), strict=True):
         grown(store, name, length, keep=0)
-    calls = recorded(monkeypatch, operate)
+    calls = recorded(monkeypatch, prune)
 
     assert store.perform_sync(Prune(10)) == names
 
@@ -169,7 +169,7 @@ def test_a_chain_goes_only_when_all_who_wait_for_it_are_told(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     blocker = waiting(store)
-    with crashing(monkeypatch, claim, "release"):
+    with crashing(monkeypatch, settle, "release"):
         store.perform_sync(Settle((completed(blocker),)))
     store.perform_sync(Cancel(ids("child")[200:]))
     reported = store.perform_sync(ClaimJobs(TERMS, MANY, "worker", new_token()))

@@ -25,9 +25,9 @@ from holdfast.engine.operations import (
 )
 from holdfast.errors import ChainNotFound, NotPermitted
 from holdfast.stores.redis import RedisStore
-from holdfast.stores.redis.connection.conversation import Refused
+from holdfast.stores.redis.connection.conversation import ErrorReply
 from holdfast.stores.redis.script_loader import script
-from holdfast.stores.redis.verbs.plans import STEPS, VERBS
+from holdfast.stores.redis.verbs.plans import HELPER_SCRIPTS, VERBS
 from holdfast.testing.builders import completed, new_job, rescheduled
 from holdfast.testing.clock import ManualClock
 from tests.servers.redis import Product, RedisServer, run_redis
@@ -39,25 +39,25 @@ SOURCES = files("holdfast.stores.redis.scripts")
 def test_every_verb_has_a_script_and_every_script_is_a_verb_or_a_step_of_one() -> None:
     names = {each.name.removesuffix(".lua") for each in SOURCES.iterdir() if each.name.endswith(".lua")}
 
-    assert names == {*VERBS, *STEPS}
+    assert names == {*VERBS, *HELPER_SCRIPTS}
 
 
-@pytest.mark.parametrize("verb", sorted({*VERBS, *STEPS}))
+@pytest.mark.parametrize("verb", sorted({*VERBS, *HELPER_SCRIPTS}))
 def test_a_script_compiles_and_says_what_it_does(verb: str, server: RedisServer) -> None:
     own = (SOURCES / f"{verb}.lua").read_text()
 
     assert own.startswith(f"-- {verb}: ")
     with server.connect() as client:
-        plain = script(verb, flagged=False)
+        plain = script(verb, script_flags=False)
         assert client.script_load(plain.source) == plain.sha
         if int(client.info("server")["redis_version"].split(".")[0]) >= 7:
-            flagged = script(verb, flagged=True)
-            assert client.script_load(flagged.source) == flagged.sha
+            script_flags = script(verb, script_flags=True)
+            assert client.script_load(script_flags.source) == script_flags.sha
 
 
-@pytest.mark.parametrize("verb", sorted({*VERBS, *STEPS}))
+@pytest.mark.parametrize("verb", sorted({*VERBS, *HELPER_SCRIPTS}))
 def test_no_script_looks_into_payloads(verb: str) -> None:
-    assert "cjson" not in script(verb, flagged=False).source
+    assert "cjson" not in script(verb, script_flags=False).source
 
 
 def test_completed_chains_past_their_keep_time_are_passed_by_once(server: RedisServer) -> None:
@@ -145,7 +145,7 @@ def test_commands_that_a_script_may_not_use_are_not_permitted(product: Product) 
 def test_the_error_of_an_unknown_command_does_not_show_its_arguments() -> None:
     text = "ERR unknown command `EVALSHA`, with args beginning with: `sha`, `1`, `key`, `marked-payload`, "
 
-    assert str(Refused(text)) == "ERR unknown command `EVALSHA`"
+    assert str(ErrorReply(text)) == "ERR unknown command `EVALSHA`"
 
 
 def test_forgotten_scripts_are_given_again(store: RedisStore, server: RedisServer) -> None:

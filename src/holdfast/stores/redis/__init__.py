@@ -1,4 +1,4 @@
-"""The Redis store: one script per verb, on Redis from 6.2 and Valkey, alone or in a cluster."""
+"""The Redis store: one script per verb, on Redis from 6.2 and Valkey: one server, a cluster, or with Sentinel."""
 
 from holdfast.stores.redis.store import RedisStore
 

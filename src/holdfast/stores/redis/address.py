@@ -1,24 +1,27 @@
-"""A Redis address, read: where the servers are, and what of the store's own is set in it.
+"""Parses the address of a Redis store.
 
-redis://user:password@host:6379/0?namespace=shop          one server; rediss:// with TLS
-redis://?socket=/run/redis.sock                           one server, by a Unix socket
-redis+cluster://host:7000,host:7001?namespace=shop        a cluster; rediss+cluster:// with TLS
+redis://user:password@host:6379/0?namespace=shop               one server; rediss:// with TLS
+redis://?socket=/run/redis.sock                                one server, by a Unix socket
+redis+cluster://host:7000,host:7001?namespace=shop             a cluster; rediss+cluster:// with TLS
+redis+sentinel://host:26379,host:26380/SERVICE?namespace=shop  the master of a service; rediss+sentinel:// with TLS
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
 
 from holdfast.stores.password_escaping import split
 from holdfast.stores.redis.keys import Keys
 
-SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster")
+SCHEMES = ("redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel")
 DEFAULT_PORT = 6379
+DEFAULT_SENTINEL_PORT = 26379
 LAST_PORT = 65535
 DEFAULT_TIMEOUT = 5.0
 _TLS = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs")
+_SENTINEL_LOGIN = ("sentinel_username", "sentinel_password")
 
 Node = tuple[str, int]
 N = TypeVar("N", int, float)
@@ -26,33 +29,42 @@ N = TypeVar("N", int, float)
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Everything an address says. `shown` is for people: it holds no password."""
+    """A parsed address. `shown` is for logs and errors: it contains no password."""
 
     shown: str
     nodes: tuple[Node, ...]
+    """The server; or nodes of the cluster; or sentinels."""
     cluster: bool
+    service: str | None = None
+    """The service whose master is used; None without Sentinel."""
     namespace: str = "holdfast"
     socket: str | None = None
     timeout: float = DEFAULT_TIMEOUT
-    """Seconds that any call may take."""
+    """Time limit of one call, in seconds."""
     allow_eviction: bool = False
     wait: int = 0
-    """Replicas that must confirm each write."""
+    """Number of replicas that must confirm each write."""
     waitaof: int = -1
-    """Replicas whose append-only file must hold each write, beside the server's own; -1 asks for none of it."""
+    """Number of replicas whose append-only file must contain each write, besides the server's own; -1: off."""
     login: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    sentinel_login: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
     tls: dict[str, Any] | None = None
+
+    def of_sentinels(self) -> Address:
+        """The same address, for a connection to a sentinel."""
+        return replace(self, service=None, login={"db": 0, **self.sentinel_login})
 
 
 def read_address(text: str) -> Address:
-    """Read an address. ValueError says what is wrong with it, without showing a password."""
+    """Parse an address. The ValueError for a wrong address contains no password."""
     parts = split(text)
     if parts.scheme not in SCHEMES:
         raise ValueError(f"a Redis address begins with one of {', '.join(f'{each}://' for each in SCHEMES)}")
     credentials, _, hosts = parts.netloc.rpartition("@")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     namespace = options.pop("namespace", "holdfast")
-    socket = options.pop("socket", None)
+    sentinel = parts.scheme.endswith("+sentinel")
+    socket = None if sentinel else options.pop("socket", None)
     tls = {name: options.pop(name) for name in _TLS if name in options}
     if tls and not parts.scheme.startswith("rediss"):
         raise ValueError(
@@ -64,23 +76,30 @@ def read_address(text: str) -> Address:
         "waitaof": _number(options, "waitaof", -1),
         "allow_eviction": options.pop("allow_eviction", "0") in ("1", "true", "yes"),
     }
+    service, database = _service(parts.path) if sentinel else (None, parts.path)
+    sentinel_login = {
+        name.removeprefix("sentinel_"): options.pop(name) for name in _SENTINEL_LOGIN if sentinel and name in options
+    }
     if options:
         raise ValueError(f"a Redis address has no option {', '.join(sorted(options))}")
     Keys(namespace)
-    login: dict[str, Any] = {"db": _database(parts.path)}
+    login: dict[str, Any] = {"db": _database(database)}
     user, _, password = credentials.partition(":")
     if user:
         login["username"] = unquote(user)
     if password:
         login["password"] = unquote(password)
-    where = socket or hosts or "localhost"
+    server = socket or hosts or "localhost"
+    path = f"{service}/{login['db']}" if service else login["db"]
     return Address(
-        shown=f"{parts.scheme}://{where}/{login['db']}?namespace={namespace}",
-        nodes=tuple(_node(host) for host in hosts.split(",")),
+        shown=f"{parts.scheme}://{server}/{path}?namespace={namespace}",
+        nodes=tuple(_node(host, DEFAULT_SENTINEL_PORT if sentinel else DEFAULT_PORT) for host in hosts.split(",")),
         cluster=parts.scheme.endswith("+cluster"),
+        service=service,
         namespace=namespace,
         socket=socket,
         login=login,
+        sentinel_login=sentinel_login,
         tls=tls if parts.scheme.startswith("rediss") else None,
         **numbers,  # type: ignore[arg-type]
     )
@@ -93,6 +112,14 @@ def _number(options: dict[str, str], name: str, default: N) -> N:
         raise ValueError(f"{name} of a Redis address is a number, such as {default}") from None
 
 
+def _service(path: str) -> tuple[str, str]:
+    """The service and the database: `/SERVICE` or `/SERVICE/1`."""
+    service, _, database = path.strip("/").partition("/")
+    if not service:
+        raise ValueError("the path of a redis+sentinel address is the name of the service, such as /mymaster")
+    return unquote(service), database
+
+
 def _database(path: str) -> int:
     number = path.strip("/")
     if number and not number.isdecimal():
@@ -100,11 +127,11 @@ def _database(path: str) -> int:
     return int(number or 0)
 
 
-def _node(text: str) -> Node:
+def _node(text: str, default_port: int) -> Node:
     host, colon, port = text.rpartition(":")
     if not colon or port.endswith("]"):
-        return text.strip("[]") or "localhost", DEFAULT_PORT
+        return text.strip("[]") or "localhost", default_port
     if port and not (port.isdecimal() and 1 <= int(port) <= LAST_PORT):
-        # Not repeated: it may be a password whose host was left out.
-        raise ValueError(f"the port of a Redis address is a number from 1 to {LAST_PORT}, such as {DEFAULT_PORT}")
-    return host.strip("[]") or "localhost", int(port or DEFAULT_PORT)
+        # The message does not repeat the text: it may be a password in an address without a host.
+        raise ValueError(f"the port of a Redis address is a number from 1 to {LAST_PORT}, such as {default_port}")
+    return host.strip("[]") or "localhost", int(port or default_port)

@@ -1,28 +1,28 @@
-"""The keys of a namespace. All begin with its name in braces, so that a cluster keeps them in one slot.
+"""The keys of a namespace. All begin with its name in braces, so a cluster keeps them in one hash slot.
 
-{name}                  hash: `layout`, the last job's and the last event's number, until when anybody listens;
-                        `l:PRIORITY:TYPE` for each line of pending jobs that is or lately was, `p:TYPE` for each paused
-                        type
+{name}                  hash: `layout`; `seq` and `events`, the last numbers of a job and an event; `listening`, the
+                        time until which events are recorded; `l:PRIORITY:TYPE` for each set of pending jobs that exists
+                        or existed recently; `p:TYPE` for each paused type
 {name}:j:ID             hash: one job. `s` its state, `i` input, `o` output, `e` error
 {name}:all              sorted set: every job id by its number
 {name}:lj:S, {name}:lc:S   sorted sets: blocked, failed and cancelled jobs by their number, and their chains by theirs
-{name}:q:PRIORITY:TYPE  sorted set: pending jobs by when they are due
-{name}:r:TYPE           sorted set: running jobs by when their lease runs out
+{name}:q:PRIORITY:TYPE  sorted set: pending jobs by the time at which they are due
+{name}:r:TYPE           sorted set: running jobs by the end of their lease
 {name}:c:CHAIN          list: a chain's jobs after its first
-{name}:a:JOB            list: the chains a job waits for ("after")
-{name}:d:CHAIN          sorted set: the unfinished jobs that were given a chain ("dependents") by their number
-{name}:s:CHAIN          sorted set: jobs that stopped while they waited for a chain, by their number
-{name}:releasing        hash: chains that ended and have more jobs to tell of it, and how far they came
+{name}:a:JOB            list: the blockers of a job ("after")
+{name}:d:CHAIN          sorted set: the unfinished jobs that name this chain as a blocker ("dependents") by their number
+{name}:s:CHAIN          sorted set: jobs that finished while this chain still blocked them, by their number
+{name}:releasing        hash: ended chains whose dependents are not all updated yet, and the position reached
 {name}:h:JOB            list: attempts that did not complete the job ("history")
-{name}:k: o: w:         sorted sets: chains of one type and key, all of them, the unfinished, the completed ("well")
-{name}:expiring         sorted set: finished chains by when they may be pruned
-{name}:counts           hash: jobs per status and type, where no set above counts them
-{name}:listeners, {name}:events     who follows the store live, and a stream of what they are told
-{name}:answer:REQUEST, {name}:claimed:WORKER, {name}:gone:JOB   for a request sent twice, kept for as long as it may be:
-                        its answer, what a worker claimed last, jobs that were removed soon after they were made or
-                        settled
-{name}:again            a string for a moment: a write that is waited for, where all others were made before
-{name}:wake             the channel of wake-ups
+{name}:k: o: w:         sorted sets: chains of one type and key: all of them, the unfinished, the completed
+{name}:expiring         sorted set: finished chains by the time from which they may be pruned
+{name}:counts           hash: jobs per status and type, for the statuses without a sorted set per type
+{name}:listeners, {name}:events     the subscribers of live events, and the stream of these events
+{name}:answer:REQUEST, {name}:claimed:WORKER, {name}:gone:JOB   for requests that are sent twice, with an expiry time:
+                        the reply of a request, the last claim of a worker, and jobs that were removed soon after they
+                        were created or settled
+{name}:confirmation     string with an expiry of 1 ms: written so that WAIT has a write to wait for
+{name}:wake             the pub/sub channel of wake-ups
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from binascii import crc_hqx
 from collections.abc import Sequence
 
 LAYOUT = "2"
-"""Of what is written under these keys. Whoever changes what they hold so that others could not read it counts up."""
+"""The version of the data under these keys. Increase it for a change that older versions of the code cannot read."""
 SLOTS = 16384
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 
 
 class Keys:
-    """The names that Python needs; the scripts make the others themselves, from the root."""
+    """The keys that Python code needs. The scripts build the others from the root."""
 
     def __init__(self, namespace: str) -> None:
         if not _NAME.fullmatch(namespace):
             raise ValueError(f"a namespace is made of letters, digits and any of _ . : -, not {namespace!r}")
         self.root = f"{{{namespace}}}"
         self.absent = f"{self.root}:absent"
-        self.again = f"{self.root}:again"
+        self.confirmation = f"{self.root}:confirmation"
         self.channel = f"{self.root}:wake"
-        # CRC16/XMODEM of what stands between the braces: the specification of Redis Cluster.
+        # CRC16/XMODEM of the text between the braces, as the specification of Redis Cluster defines it.
         self.slot = crc_hqx(namespace.encode(), 0) % SLOTS
 
     def declared(self, job_ids: Sequence[str]) -> list[str]:
-        """The keys that a call names: see decision 0020."""
+        """The keys that a call passes as KEYS: see decision 0020."""
         if not job_ids:
             return [self.root, self.absent]
         prefix = f"{self.root}:j:"

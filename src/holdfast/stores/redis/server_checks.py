@@ -1,4 +1,4 @@
-"""What the server is and how it is set: asked when the store opens, and shown by `holdfast doctor`."""
+"""Checks of the server: its version, role and settings. Run when the store opens, and shown by `holdfast doctor`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.engine.operations import Finding
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.redis.address import Address
-from holdfast.stores.redis.connection.conversation import Command, Dialect
+from holdfast.stores.redis.connection.conversation import Command, ServerFeatures
 from holdfast.stores.redis.keys import LAYOUT
 
 OLDEST = (6, 2)
@@ -21,8 +21,8 @@ WAITAOF_SINCE = (7, 2)
 
 log = logging.getLogger("holdfast.redis")
 
-# Not every service answers CONFIG: what INFO tells as well is taken from there.
-QUESTIONS: tuple[Command, ...] = (
+# Some hosted services reject CONFIG, so everything that INFO contains is read from INFO.
+INSPECTION: tuple[Command, ...] = (
     ("INFO",),
     ("CONFIG", "GET", "appendfsync"),
     ("CONFIG", "GET", "save"),
@@ -31,12 +31,12 @@ QUESTIONS: tuple[Command, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What a server says of itself."""
+    """The properties that a server reports."""
 
     product: str
     version: tuple[int, ...]
     compatible: tuple[int, ...]
-    """The Redis version whose commands it has: Valkey says one beside its own."""
+    """The Redis version whose commands it supports: Valkey reports it besides its own version."""
     role: str
     cluster: bool
     eviction: str
@@ -49,13 +49,13 @@ class Server:
     loading: bool
 
     @property
-    def dialect(self) -> Dialect:
+    def features(self) -> ServerFeatures:
         sharded = self.cluster and self.compatible >= SHARDED_SINCE
-        return Dialect(flagged=self.compatible >= FLAGS_SINCE, publish="SPUBLISH" if sharded else "PUBLISH")
+        return ServerFeatures(script_flags=self.compatible >= FLAGS_SINCE, publish="SPUBLISH" if sharded else "PUBLISH")
 
 
 def read_server(replies: Sequence[Any]) -> Server:
-    """The answers to `QUESTIONS`."""
+    """Read the replies to `INSPECTION`."""
     info = _info(replies[0])
     valkey = info.get("valkey_version")
     return Server(
@@ -76,7 +76,7 @@ def read_server(replies: Sequence[Any]) -> Server:
 
 
 def refusal(server: Server, address: Address) -> StoreUnavailable | None:
-    """Why jobs must not be kept here; None where they may."""
+    """The reason why this server cannot be used; None if it can."""
     flaw = None
     if server.compatible < OLDEST:
         flaw = f"{_name(server)} is too old; this needs Redis {_dotted(OLDEST)} or newer, or Valkey"
@@ -98,7 +98,7 @@ def refusal(server: Server, address: Address) -> StoreUnavailable | None:
 
 
 def layout_refusal(layout: str, address: Address) -> StoreUnavailable | None:
-    """Why a namespace of this layout cannot be used; None where it can."""
+    """The reason why a namespace with this layout cannot be used; None if it can."""
     if layout == LAYOUT:
         return None
     flaw = (
@@ -109,7 +109,7 @@ def layout_refusal(layout: str, address: Address) -> StoreUnavailable | None:
 
 
 def layout_finding(reply: Any, address: Address) -> Finding:
-    """Which layout the namespace is written in, as the server answers."""
+    """The layout of the namespace, from the server's reply."""
     layout = reply.decode() if isinstance(reply, bytes) else "unknown"
     detail = f"namespace {address.namespace!r} is written in layout {layout}"
     if layout == LAYOUT:
@@ -118,18 +118,18 @@ def layout_finding(reply: Any, address: Address) -> Finding:
 
 
 def announce(server: Server, address: Address) -> None:
-    """Say in the log what jobs are trusted to; as a warning where a restart of the server would lose all of them."""
-    kept = _durability(server)
-    said = f"{_name(server)}, {server.role}{' of a cluster' if server.cluster else ''}, eviction {server.eviction}"
-    log.info("%s: %s, persistence %s", address.shown, said, kept.detail)
-    if kept.level == "error":
+    """Log the server's durability; as a warning if a restart of the server would lose every job."""
+    durability = _durability(server)
+    summary = f"{_name(server)}, {server.role}{' of a cluster' if server.cluster else ''}, eviction {server.eviction}"
+    log.info("%s: %s, persistence %s", address.shown, summary, durability.detail)
+    if durability.level == "error":
         log.warning(
             "%s keeps nothing on disk: a restart of the server loses every job. Set appendonly yes", address.shown
         )
 
 
 def findings(server: Server, address: Address) -> list[Finding]:
-    """What `holdfast doctor` says."""
+    """The findings that `holdfast doctor` shows."""
     cluster = " (cluster)" if server.cluster else ""
     found = [Finding("ok", "server", f"{_name(server)}, {server.role}{cluster}, {server.replicas} replicas")]
     if server.eviction == "noeviction":
@@ -148,12 +148,12 @@ def _durability(server: Server) -> Finding:
             "warning", "durability", "append-only file, synced every second: a power failure may lose the last second"
         )
     if server.aof:
-        return Finding("warning", "durability", "append-only file, synced when the system likes: set appendfsync")
+        return Finding("warning", "durability", "append-only file, synced by the operating system: set appendfsync")
     if server.saves:
         return Finding("warning", "durability", "snapshots only: a crash loses all since the last. Set appendonly yes")
     if server.saves is None:
         return Finding(
-            "warning", "durability", "no append-only file; the server does not tell whether it takes snapshots"
+            "warning", "durability", "no append-only file; the server does not report whether it takes snapshots"
         )
     return Finding("error", "durability", "none: a restart loses every job. Set appendonly yes")
 

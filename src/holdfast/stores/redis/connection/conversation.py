@@ -1,6 +1,6 @@
-"""One conversation with a server: what to send, and what its answers mean. No I/O: two drivers carry it out.
+"""One conversation with a server: the commands to send, and what their replies mean. No I/O: the pools do that.
 
-Every script may be sent again when its answer was lost, so a cut connection is no more than a delay here.
+Every script may be sent again if its reply was lost, so a lost connection only causes a delay here.
 """
 
 from __future__ import annotations
@@ -14,64 +14,61 @@ from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
 from holdfast.stores.redis.address import Address, Node
 from holdfast.stores.redis.keys import Keys
 from holdfast.stores.redis.script_loader import script
-from holdfast.stores.redis.verbs.decode import encode
-from holdfast.stores.redis.verbs.script_call import Call
+from holdfast.stores.redis.verbs.encode import pack
+from holdfast.stores.redis.verbs.script_call import ScriptCall
 
 Command = tuple[str | bytes, ...]
-"""Text and bytes only: to write a number, hiredis calls `repr`, which runs signal handlers, and does not look whether
-one of them raised."""
+"""Text and bytes only. For a number, hiredis calls `repr`; that runs signal handlers, and hiredis ignores an exception
+that such a handler raises."""
 
-REMEMBERED = 60.0
-"""Seconds that an answer is kept beyond the time in which its request may be sent again: it may arrive late."""
-PAUSE = 0.05
-"""Seconds before a server that is loading, or a slot that is moving, is asked again."""
-MOST_CUTS = 3
+SAVED_REPLY_SECONDS = 60.0
+"""How much longer a reply is saved than its request may be sent again: a request can arrive late."""
 
 TRANSIENT = {"TRYAGAIN", "ASK", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "LOADING", "BUSY"}
-"""The server is there but cannot serve this just now: a slot moves, a primary is being replaced, data is loading."""
-
+"""Codes of errors that pass: a slot is moving, a master is being replaced, the server is loading its data."""
 
 NEEDED = "an ACL as the Redis guide describes it: the commands, the keys and the channels of the namespace"
-"""What a user of the server has to be permitted."""
+"""The permissions that a user of the server needs."""
 _DENIED = ("NOPERM", "ACL failure", "can't run this command or subcommand", "can't access at least one of the keys")
-"""Before 7.0 a script that lacks a permission says so in the middle of an error of its own."""
+"""Before 7.0 the error of a script that lacks a permission has the code ERR and one of these texts."""
 
 _WRITE = "redis.call('DEL', KEYS[1]) return redis.call('SET', KEYS[1], '', 'PX', 1)"
 
 
-class Refused(Exception):
-    """An error as an answer. Its first word says which."""
+class ErrorReply(Exception):
+    """An error that the server replied to a command. `code` is its first part, such as NOSCRIPT."""
 
     def __init__(self, text: str) -> None:
-        # An unknown command is answered with its arguments, which contain payloads.
+        # The reply to an unknown command repeats the arguments, which contain payloads.
         text = text.partition(", with args beginning with:")[0]
-        self.word, _, self.rest = text.partition(" ")
-        # Before 7.0 a script that may not write here says so in the middle of an error of its own.
-        if self.word == "ERR" and "-READONLY " in text:
-            self.word = "READONLY"
-        if self.word == "ERR" and any(words in text for words in _DENIED):
-            self.word = "NOPERM"
+        self.code, _, self.detail = text.partition(" ")
+        # Before 7.0 the error of a script that cannot write has the code ERR and contains READONLY.
+        if self.code == "ERR" and "-READONLY " in text:
+            self.code = "READONLY"
+        if self.code == "ERR" and any(denial in text for denial in _DENIED):
+            self.code = "NOPERM"
         super().__init__(text)
 
 
-class Cut(Exception):
-    """The connection is of no more use; whether the request was heard is unknown."""
+class ConnectionLost(Exception):
+    """The connection failed. It is unknown whether the server received the request."""
 
 
-CUT = (Cut, OSError)
-"""What a connection raises: ours, and the system's, timeouts among them."""
+CONNECTION_ERRORS = (ConnectionLost, OSError)
+"""What a connection raises: its own error, and the errors of sockets, timeouts included."""
 
 
 @dataclass(slots=True)
-class Dialect:
-    """What the server on the other end understands."""
+class ServerFeatures:
+    """What the server's version supports."""
 
-    flagged: bool = False
+    script_flags: bool = False
     """Scripts may begin with a line of flags: from 7.0."""
     publish: str = "PUBLISH"
+    """The command that publishes a wake-up: SPUBLISH in a cluster from 7.0."""
 
 
-class Moved(Exception):
+class SlotMoved(Exception):
     """Another node serves the slot now."""
 
     def __init__(self, node: Node) -> None:
@@ -80,25 +77,32 @@ class Moved(Exception):
 
 
 class Conversation(Protocol):
-    """Commands that go out together, until the answers are what was wanted."""
+    """Commands that are sent together, repeated until the replies are complete."""
 
     def commands(self) -> Iterable[Command]:
-        """What to send, each made when the one before is on its way: the server need not wait for all of them."""
+        """The commands to send. Each is built after the one before was sent, so the server can start early."""
         ...
 
     def accept(self, replies: Sequence[Any]) -> bool:
-        """Take the answers; tells whether that was all. False: pause, then send `commands` again.
+        """Take the replies. True: complete. False: pause, then send `commands` again.
 
-        Raises Moved, or StoreUnavailable for what will not get better by asking again.
+        Raises SlotMoved, or StoreUnavailable for an error that sending again cannot solve.
         """
         ...
 
     @property
     def replies(self) -> list[Any]: ...
 
+    @property
+    def retry_at_once(self) -> bool:
+        """Whether the next round needs no pause."""
+        ...
 
-class Questions:
-    """Plain commands, asked once. An error is an answer like any other."""
+
+class CommandConversation:
+    """Plain commands, sent once. An error reply is a reply like any other."""
+
+    retry_at_once = False
 
     def __init__(self, *commands: Command) -> None:
         self._commands = list(commands)
@@ -109,42 +113,42 @@ class Questions:
 
     def accept(self, replies: Sequence[Any]) -> bool:
         self.replies = list(replies)
-        return not any(isinstance(reply, Refused) and reply.word == "LOADING" for reply in replies)
+        return not any(isinstance(reply, ErrorReply) and reply.code == "LOADING" for reply in replies)
 
 
-class Scripts:
-    """Scripts by name; those the server does not know are given to it, and asked for again."""
+class ScriptConversation:
+    """Scripts, called by their digest. Scripts that the server does not know are loaded and called again."""
 
     def __init__(
         self,
-        calls: Iterable[Call],
+        calls: Iterable[ScriptCall],
         address: Address,
         *,
         keys: Keys,
-        dialect: Dialect,
+        features: ServerFeatures,
         clock: Clock | None,
         writes: bool,
     ) -> None:
         self.replies: list[Any] = []
         self._unsent = iter(calls)
-        self._calls: dict[int, Call] = {}
+        self._calls: dict[int, ScriptCall] = {}
         self._address = address
         self._keys = keys
-        self._dialect = dialect
+        self._features = features
         self._clock = clock
         self._confirmed = writes and (address.wait > 0 or address.waitaof >= 0)
-        self._remembered = str(int((address.timeout + REMEMBERED) * 1000))
-        self._unknown: set[str] = set()
-        self._unanswered = self._resent = False
+        self._save_milliseconds = str(int((address.timeout + SAVED_REPLY_SECONDS) * 1000))
+        self._missing: set[str] = set()
+        self._in_flight = self._resent = False
 
     def commands(self) -> Iterator[Command]:
-        # Asked for again before there was an answer: whether the scripts ran the first time is unknown.
-        self._resent = self._resent or self._unanswered
-        self._unanswered = True
+        # Sent again without a reply to the first time: the scripts may have run already.
+        self._resent = self._resent or self._in_flight
+        self._in_flight = True
         now = "" if self._clock is None else str(self._clock())
-        flagged = self._dialect.flagged
-        for verb in sorted(self._unknown):
-            yield "SCRIPT", "LOAD", script(verb, flagged=flagged).source
+        script_flags = self._features.script_flags
+        for verb in sorted(self._missing):
+            yield "SCRIPT", "LOAD", script(verb, script_flags=script_flags).source
         for call in list(self._calls.values()):
             yield self._evalsha(call, now)
         for call in self._unsent:
@@ -155,55 +159,55 @@ class Scripts:
             yield from self._confirmations()
 
     def accept(self, replies: Sequence[Any]) -> bool:
-        self._unanswered = False
-        if not (self._unknown or self._confirmed or Refused in map(type, replies)):
-            # Everything asked is answered, as nearly always: no need to look at each.
-            for place, reply in zip(self._calls, replies, strict=True):
-                self.replies[place] = reply
+        self._in_flight = False
+        if not (self._missing or self._confirmed or ErrorReply in map(type, replies)):
+            # The usual case: every call has its reply, so no reply needs a closer look.
+            for position, reply in zip(self._calls, replies, strict=True):
+                self.replies[position] = reply
             self._calls.clear()
             return True
-        given, own = replies[: len(self._unknown)], replies[len(self._unknown) :]
+        given, own = replies[: len(self._missing)], replies[len(self._missing) :]
         for reply in given:
-            if isinstance(reply, Refused) and reply.word not in TRANSIENT:
+            if isinstance(reply, ErrorReply) and reply.code not in TRANSIENT:
                 raise self._refusal(reply, f"it takes no scripts: {reply}") from reply
-        self._unknown = set()
+        self._missing = set()
         sent = len(self._calls)
-        moved: Moved | None = None
-        for (place, call), reply in zip(list(self._calls.items()), own, strict=False):
-            if not isinstance(reply, Refused):
-                self.replies[place] = reply
-                del self._calls[place]
-            elif reply.word == "NOSCRIPT":
-                self._unknown.add(call.script)
-            elif reply.word == "MOVED":
-                moved = Moved(_node(reply.rest))
-            elif reply.word not in TRANSIENT:
+        moved: SlotMoved | None = None
+        for (position, call), reply in zip(list(self._calls.items()), own, strict=False):
+            if not isinstance(reply, ErrorReply):
+                self.replies[position] = reply
+                del self._calls[position]
+            elif reply.code == "NOSCRIPT":
+                self._missing.add(call.script)
+            elif reply.code == "MOVED":
+                moved = SlotMoved(_node(reply.detail))
+            elif reply.code not in TRANSIENT:
                 raise self._refusal(reply, str(reply)) from reply
-        # Also where others are still to be sent: that may be to another server, which cannot answer for this one.
+        # Also if other calls must be sent again: those may go to another server, which cannot confirm these writes.
         if len(self._calls) < sent and (confirmations := self._confirmations()):
             self._check(confirmations, replies[-len(confirmations) :])
         if moved is not None:
             raise moved
         return not self._calls
 
-    def _refusal(self, reply: Refused, detail: str) -> HoldfastError:
-        """What an error that will not pass by itself means for the caller."""
-        if reply.word == "NOPERM":
+    def _refusal(self, reply: ErrorReply, detail: str) -> HoldfastError:
+        """The exception for an error that sending again cannot solve."""
+        if reply.code == "NOPERM":
             return NotPermitted(self._address.shown, detail, NEEDED)
         return StoreUnavailable(self._address.shown, detail)
 
     @property
-    def hurried(self) -> bool:
-        """Whether the next round needs no pause: the server only has to be told the scripts."""
-        return bool(self._unknown)
+    def retry_at_once(self) -> bool:
+        """True if the next round only has to load missing scripts."""
+        return bool(self._missing)
 
-    def _evalsha(self, call: Call, now: str) -> Command:
+    def _evalsha(self, call: ScriptCall, now: str) -> Command:
         keys = self._keys.declared(call.jobs)
-        sha = script(call.script, flagged=self._dialect.flagged).sha
-        self._resent = self._resent or call.again
+        sha = script(call.script, script_flags=self._features.script_flags).sha
+        self._resent = self._resent or call.resent
         request = f"{'+' if self._resent else ''}{call.request}"
-        frame = (now, self._dialect.publish, request, self._remembered, encode(call.body))
-        return ("EVALSHA", sha, str(len(keys)), *keys, *frame, *call.payloads)
+        arguments = (now, self._features.publish, request, self._save_milliseconds, pack(call.body))
+        return ("EVALSHA", sha, str(len(keys)), *keys, *arguments, *call.payloads)
 
     def _confirmations(self) -> list[Command]:
         if not self._confirmed:
@@ -211,10 +215,11 @@ class Scripts:
         milliseconds = str(int(self._address.timeout * 1000 / 3))
         commands: list[Command] = []
         if self._resent:
-            # Since 7.2 a connection waits for its own writes alone, and scripts that ran before write nothing now.
-            # A script, since a full server refuses a plain one; what is deleted first makes an older one take it too.
-            flags = "#!lua flags=allow-oom\n" if self._dialect.flagged else ""
-            commands.append(("EVAL", f"{flags}{_WRITE}", "1", self._keys.again))
+            # From 7.2 on, WAIT covers only writes of its own connection, and a script that ran before writes nothing
+            # now. So write a key. A script, because a server at maxmemory rejects a plain SET. The DEL comes first,
+            # because before 7.0 a script that has written may write more.
+            flags = "#!lua flags=allow-oom\n" if self._features.script_flags else ""
+            commands.append(("EVAL", f"{flags}{_WRITE}", "1", self._keys.confirmation))
         if self._address.wait > 0:
             commands.append(("WAIT", str(self._address.wait), milliseconds))
         if self._address.waitaof >= 0:
@@ -223,11 +228,11 @@ class Scripts:
 
     def _check(self, confirmations: Sequence[Command], replies: Sequence[Any]) -> None:
         for (name, *counts, _), reply in zip(confirmations, replies, strict=True):
-            if isinstance(reply, Refused):
+            if isinstance(reply, ErrorReply):
                 raise StoreUnavailable(self._address.shown, f"written, but not confirmed: {reply}") from reply
             if name == "EVAL":
                 continue
-            # WAIT answers a number, WAITAOF one for the server's own file and one for its replicas'.
+            # WAIT replies a number, WAITAOF two: one for the server's own file, one for the replicas.
             confirmed: list[int] = [reply] if isinstance(reply, int) else reply
             if any(got < int(least) for got, least in zip(confirmed, counts, strict=True)):
                 detail = f"written, but confirmed by {confirmed} where {counts} were asked for"
@@ -235,6 +240,6 @@ class Scripts:
 
 
 def _node(moved: str) -> Node:
-    """From `3999 127.0.0.1:6381`."""
+    """The node in the detail of a MOVED error, such as `3999 127.0.0.1:6381`."""
     host, _, port = moved.split(" ")[1].rpartition(":")
     return host, int(port)

@@ -1,1 +1,1 @@
-"""One module per verb: the statements that perform it, and how their rows are read."""
+"""One module per verb: the script calls that perform it, and how their replies are read."""

@@ -1,4 +1,4 @@
-"""Complete a chain's current job from outside."""
+"""Complete the current job of a chain from outside a worker."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from holdfast.engine.operations import Settled
 from holdfast.stores.redis.verbs import encode
 from holdfast.stores.redis.verbs.encode import Payloads
 from holdfast.stores.redis.verbs.release_dependents import release
-from holdfast.stores.redis.verbs.script_call import Asking, Call
+from holdfast.stores.redis.verbs.script_call import ScriptCall, ScriptPlan
 from holdfast.stores.redis.verbs.script_errors import accepted, existing, pairs
 
 
-def lock(op: ops.LockChain) -> Asking[Record]:
-    (reply,) = yield [Call("lock", op.chain_id, [op.chain_id])]
+def lock(op: ops.LockChain) -> ScriptPlan[Record]:
+    (reply,) = yield [ScriptCall("lock", op.chain_id, [op.chain_id])]
     (record,) = existing(accepted(reply))
     return record
 
 
-def complete(op: ops.Complete) -> Asking[Settled]:
+def complete(op: ops.Complete) -> ScriptPlan[Settled]:
     payloads = Payloads()
     done = [
         (payloads.add(completion.output), completion.continuation and encode.new_job(completion.continuation, payloads))
@@ -26,10 +26,10 @@ def complete(op: ops.Complete) -> Asking[Settled]:
     ]
     starts = [encode.new_job(job, payloads) for job in op.starts]
     body = (op.chain_id, op.job_id, done, starts, op.expected)
-    (reply,) = yield [Call("complete", body, [op.chain_id, op.job_id], payloads)]
-    answer = accepted(reply)
-    more = answer.next() == b"more"
-    unblocked = pairs(list(answer))
+    (reply,) = yield [ScriptCall("complete", body, [op.chain_id, op.job_id], payloads)]
+    reader = accepted(reply)
+    more = reader.next() == b"more"
+    unblocked = pairs(list(reader))
     if more:
         unblocked += yield from release()
     return Settled(unblocked=unblocked)

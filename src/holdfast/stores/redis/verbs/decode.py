@@ -1,4 +1,4 @@
-"""How records come back from the scripts: msgpack arrays, payloads as they are. `requests` is the way there."""
+"""Decodes the replies of the scripts: msgpack arrays for records, payloads as plain bytes. `encode` is the reverse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.engine.operations import EventRow, PastAttempt
 
 Number = int | str
 
-LETTERS: dict[Status, str] = {
+STATUS_LETTERS: dict[Status, str] = {
     Status.BLOCKED: "b",
     Status.PENDING: "p",
     Status.RUNNING: "r",
@@ -20,13 +20,11 @@ LETTERS: dict[Status, str] = {
     Status.FAILED: "f",
     Status.CANCELLED: "x",
 }
-STATUSES = {letter: status for status, letter in LETTERS.items()}
-
-encode = msgspec.msgpack.Encoder().encode
+STATUSES = {letter: status for status, letter in STATUS_LETTERS.items()}
 
 
 class State(msgspec.Struct, array_like=True, frozen=True):
-    """A job's row without its payloads, in the order of `scripts/shared/job.lua`."""
+    """The state of a job without its payloads, in the order of `scripts/shared/job.lua`."""
 
     seq: int
     created_at: int
@@ -58,8 +56,8 @@ class State(msgspec.Struct, array_like=True, frozen=True):
     mismatched_at: int | None = None
 
 
-class Hinted(msgspec.Struct):
-    """A wake-up as it is published."""
+class HintMessage(msgspec.Struct):
+    """A published wake-up."""
 
     due: list[str] = []
     finished: list[str] = []
@@ -67,7 +65,7 @@ class Hinted(msgspec.Struct):
     recorded: bool = False
     anything: bool = False
     source: str = ""
-    """Who published it, if not a script."""
+    """Id of the publisher; empty if a script published it."""
 
 
 class _Past(NamedTuple):
@@ -94,21 +92,21 @@ class _Event(NamedTuple):
 _state = msgspec.msgpack.Decoder(State).decode
 _past = msgspec.msgpack.Decoder(_Past).decode
 _event = msgspec.msgpack.Decoder(_Event).decode
-hinted = msgspec.msgpack.Decoder(Hinted).decode
+decode_hints = msgspec.msgpack.Decoder(HintMessage).decode
 
 
-_HEAD = b"\xdc\x00\x1a"
-"""Makes an array of the values that a state is: twenty-six, one after another."""
-_HEAD_MISMATCHED = b"\xdc\x00\x1c"
-"""The same for the state of a job whose last attempt mismatched: two values more."""
+_STATE_HEADER = b"\xdc\x00\x1a"
+"""The msgpack header of an array of 26: a state is stored as 26 values without a header."""
+_MISMATCHED_HEADER = b"\xdc\x00\x1c"
+"""The same for the state of a job whose last attempt mismatched: 28 values."""
 
 
 def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None, error: bytes | None = None) -> Record:
-    """A job from its row."""
+    """A job from its stored fields."""
     try:
-        row = _state(_HEAD + state)
-    except msgspec.DecodeError:  # two values are left over
-        row = _state(_HEAD_MISMATCHED + state)
+        row = _state(_STATE_HEADER + state)
+    except msgspec.DecodeError:  # two more values than 26
+        row = _state(_MISMATCHED_HEADER + state)
     return Record(
         row.seq,
         job_id,
@@ -144,8 +142,8 @@ def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None,
     )
 
 
-class Answer:
-    """Reads a script's flat list of values from front to back."""
+class ReplyReader:
+    """Reads the flat list of values that a script replied, from front to back."""
 
     def __init__(self, values: list[Any]) -> None:
         self._values = iter(values)
@@ -157,16 +155,16 @@ class Answer:
         return next(self._values)
 
     def job(self) -> Record | None:
-        """The next five values as a job; None where there is none."""
+        """The next five values as a job; None if the job does not exist."""
         return self._read(self.next())
 
     def jobs(self) -> Iterator[Record | None]:
-        """All that is left."""
+        """The remaining values as jobs."""
         for job_id in self._values:
             yield self._read(job_id)
 
     def chain(self) -> ChainRecord:
-        """The next values as a chain: its first job, then its last or nothing where that is the same."""
+        """The next values as a chain: its first job, then its last job, or None if both are the same job."""
         first = self.job()
         assert first is not None, "a script shows only chains that exist"
         last_id = self.next()
@@ -181,7 +179,7 @@ class Answer:
 
 
 def past_attempts(values: Iterator[Any]) -> list[PastAttempt]:
-    """A job's history: each attempt is its facts and its error."""
+    """A job's history: two values per attempt, its facts and its error."""
     attempts: list[PastAttempt] = []
     for facts, error in zip(values, values, strict=True):
         past = _past(facts)
@@ -200,7 +198,7 @@ def past_attempts(values: Iterator[Any]) -> list[PastAttempt]:
 
 
 def event_row(entry: bytes, facts: bytes) -> EventRow:
-    """An event of the stream."""
+    """An event from an entry of the stream."""
     return EventRow(int(entry.partition(b"-")[0]), *_event(facts))
 
 

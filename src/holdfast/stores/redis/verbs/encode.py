@@ -1,28 +1,32 @@
-"""How operations travel to the scripts: msgpack arrays, with the payloads beside them as they are."""
+"""Encodes operations for the scripts: msgpack arrays, with the payloads as separate arguments."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.engine.operations import Filter
-from holdfast.stores.redis.verbs.decode import LETTERS, Number, encode
+from holdfast.stores.redis.verbs.decode import STATUS_LETTERS, Number
+
+pack = msgspec.msgpack.Encoder().encode
 
 EXACT = 2**53
-"""Lua's numbers hold whole numbers up to here. Greater ones travel as text."""
+"""Lua numbers are exact for integers up to here. Greater ones are sent as text."""
 
 
 def number(value: int | None) -> Number | None:
-    """A whole number for Lua."""
+    """An integer for Lua."""
     return value if value is None or -EXACT < value < EXACT else str(value)
 
 
 class Payloads(list[bytes]):
-    """Bytes that travel beside an operation: the msgpack of the scripts knows only text."""
+    """Bytes that are sent as separate arguments: the msgpack library of the scripts supports only text."""
 
     def add(self, payload: bytes | None) -> int | None:
-        """Have a payload travel; answers its number."""
+        """Add a payload. Returns its number, by which the script finds it."""
         if payload is None:
             return None
         self.append(payload)
@@ -30,10 +34,10 @@ class Payloads(list[bytes]):
 
 
 def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[Any, ...]:
-    """A job to be created, in the order of `scripts/shared/create.lua`; `by` is the request that starts it."""
+    """A job to create, in the order of `scripts/shared/create.lua`; `by` is the request that starts it."""
     first = len(payloads) + 1
     rest = _rest(job)
-    payloads.append(rest if by is None or not job.chosen else rest[:-1] + encode(by[:_TOLD_APART]))
+    payloads.append(rest if by is None or not job.chosen else rest[:-1] + pack(by[:_REQUEST_CHARACTERS]))
     payloads.append(job.input)
     if job.index == 0 and job.key is None and not (job.after or job.priority or job.delay) and job.at is None:
         return job.id, job.type, first
@@ -55,8 +59,8 @@ def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[
 
 
 def _rest(job: NewJob) -> bytes:
-    """What of a new job's row is known before it is made: all of `State` from `type` on, one value after another."""
-    return _written_rest(
+    """The part of a new job's state that the caller knows: the values of `State` from `type` on, without a header."""
+    return _packed_rest(
         job.type,
         None if job.chain_id == job.id else job.chain_id,
         job.index,
@@ -71,9 +75,9 @@ def _rest(job: NewJob) -> bytes:
     )
 
 
-# Jobs that are started together mostly differ in their inputs alone.
+# Cached: jobs that are started together usually differ only in their inputs.
 @lru_cache(maxsize=256)
-def _written_rest(
+def _packed_rest(
     type: str,
     chain: str | None,
     index: int,
@@ -86,19 +90,19 @@ def _written_rest(
     blockers: int,
     on_blocker_failure: str,
 ) -> bytes:
-    held = (0, number(max_attempts), key, *_NOBODY)
+    held = (0, number(max_attempts), key, *_UNCLAIMED)
     kept = (number(timeout), number(keep), trace, blockers)
-    # The last is who started it: nobody in particular, unless `new_job` says otherwise.
+    # The last value is `by`; `new_job` replaces it for an id that the application chose.
     values = (type, chain, index, number(priority), *held, *kept, _unless_waiting(on_blocker_failure), None)
-    return encode(values)[_HEADED:]
+    return pack(values)[_HEADER_BYTES:]
 
 
-_NOBODY = (None,) * 8
-"""From `worker` to `finished_at`: nobody has held it."""
-_TOLD_APART = 12
-"""Characters that tell the requests of one id apart within a minute; rows are better short."""
-_HEADED = 3
-"""Bytes that say how many values follow, where they are more than fifteen."""
+_UNCLAIMED = (None,) * 8
+"""The values from `worker` to `finished_at` of a job that was never claimed."""
+_REQUEST_CHARACTERS = 12
+"""Length of `by`: enough to distinguish the requests with one id within a minute, and short, to keep rows small."""
+_HEADER_BYTES = 3
+"""Length of the msgpack header of an array of more than fifteen values."""
 
 
 def _unless_waiting(on_blocker_failure: str) -> str | None:
@@ -108,7 +112,7 @@ def _unless_waiting(on_blocker_failure: str) -> str | None:
 def settlement(each: Settlement, payloads: Payloads) -> tuple[Any, ...]:
     """A settlement, in the order of `scripts/settle.lua`."""
     output, error = payloads.add(each.output), payloads.add(each.error)
-    begun = (*each.claim, LETTERS[each.status], each.outcome, output, error)
+    begun = (*each.claim, STATUS_LETTERS[each.status], each.outcome, output, error)
     plain = not (each.delay or each.starts) and each.at is None and each.keep is None and each.continuation is None
     if plain:
         return begun
@@ -126,7 +130,7 @@ def settlement(each: Settlement, payloads: Payloads) -> tuple[Any, ...]:
 def filter_(wanted: Filter) -> tuple[Any, ...]:
     """A filter, in the order of `scripts/shared/listing.lua`."""
     return (
-        [LETTERS[status] for status in wanted.statuses],
+        [STATUS_LETTERS[status] for status in wanted.statuses],
         bool(wanted.scheduled),
         wanted.types,
         wanted.chain_id,

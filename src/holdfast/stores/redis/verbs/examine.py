@@ -1,4 +1,4 @@
-"""Jobs that nobody takes, or takes back, asked of the store by its own verbs."""
+"""Finds late jobs for `holdfast doctor`: expired leases and the oldest due job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PAGE = 1000
 
 
 def late_jobs(now: Micros) -> Generator[Operation[Any], Any, list[Finding]]:
-    """Yields the operations whose answers it wants, and answers what they tell."""
+    """A procedure: yields the operations whose results it needs, and returns the findings."""
     stats: Sequence[TypeStats] = yield GetStats()
     ended: list[Micros] = []
     before: int | None = None

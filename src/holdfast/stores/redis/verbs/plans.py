@@ -1,45 +1,55 @@
-"""The verbs by name: how each operation is asked of the server. No I/O: the store sends the calls."""
+"""The plan of each verb: the script calls that perform its operation. No I/O: the store sends the calls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
-from holdfast.stores.redis.verbs import claim, complete, delete, operate, read, start
-from holdfast.stores.redis.verbs.script_call import Asking
+from holdfast.stores.redis.verbs import (
+    cancel,
+    claim,
+    complete,
+    delete,
+    events,
+    get,
+    get_stats,
+    keep,
+    listing,
+    pause,
+    prune,
+    reap,
+    renew,
+    retry,
+    run_now,
+    settle,
+    start,
+)
+from holdfast.stores.redis.verbs.script_call import ScriptPlan
 
-VERBS: dict[str, Callable[[Any], Asking[Any]]] = {
-    "start": start.start,
-    "preview": start.preview,
-    "claim": claim.claim,
-    "renew": claim.renew,
-    "settle": claim.settle,
-    "guard": claim.guard,
-    "progress": claim.progress,
-    "reap": claim.reap,
-    "lock": complete.lock,
-    "complete": complete.complete,
-    "cancel": operate.cancel,
-    "retry": operate.retry,
-    "run_now": operate.run_now,
-    "delete": delete.delete,
-    "pause": operate.pause,
-    "resume": operate.resume,
-    "keep": operate.keep,
-    "prune": operate.prune,
-    "get_chains": read.get_chains,
-    "get_jobs": read.get_jobs,
-    "get_blockers": read.get_blockers,
-    "get_history": read.get_history,
-    "list_jobs": read.list_jobs,
-    "list_chains": read.list_chains,
-    "get_stats": read.get_stats,
-    "get_waiting": read.get_waiting,
-    "next_due": read.next_due,
-    "listen": read.listen,
-    "unlisten": read.unlisten,
-    "read_events": read.read_events,
+_MODULES: dict[ModuleType, tuple[str, ...]] = {
+    start: ("start", "preview"),
+    claim: ("claim",),
+    renew: ("renew", "guard", "progress"),
+    settle: ("settle",),
+    reap: ("reap",),
+    complete: ("lock", "complete"),
+    cancel: ("cancel",),
+    retry: ("retry",),
+    run_now: ("run_now",),
+    delete: ("delete",),
+    pause: ("pause", "resume"),
+    keep: ("keep",),
+    prune: ("prune",),
+    get: ("get_chains", "get_jobs", "get_blockers", "get_history"),
+    listing: ("list_jobs", "list_chains"),
+    get_stats: ("get_stats", "get_waiting", "next_due"),
+    events: ("listen", "unlisten", "read_events"),
 }
 
-STEPS = ("layout", "release", "blockers", "dependents", "remove", "running")
-"""Scripts that are no verb, but a step of one, or of opening the store."""
+VERBS: dict[str, Callable[[Any], ScriptPlan[Any]]] = {
+    verb: getattr(module, verb) for module, verbs in _MODULES.items() for verb in verbs
+}
+
+HELPER_SCRIPTS = ("layout", "release", "blockers", "dependents", "remove", "running")
+"""Scripts that are not a verb: each is part of a verb, or of opening the store."""

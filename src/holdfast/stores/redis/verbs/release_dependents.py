@@ -1,24 +1,24 @@
-"""Tell the jobs that wait for a chain that it ended, a hundred in a step.
+"""Update the dependents of ended chains, a hundred per call.
 
-Whoever ends a chain that more of them wait for goes on until all are told. If it dies before that, the next to reap
-goes on.
+The process that ends a chain with more dependents than that continues until all are updated. If it dies before that,
+the next reap continues.
 """
 
 from __future__ import annotations
 
-from holdfast.stores.redis.verbs.script_call import Asking, Call
+from holdfast.stores.redis.verbs.script_call import ScriptCall, ScriptPlan
 from holdfast.stores.redis.verbs.script_errors import pairs
 
 
-def release() -> Asking[tuple[tuple[str, str], ...]]:
-    """Until there are no more; answers (id, type) of those that stopped being blocked.
+def release() -> ScriptPlan[tuple[tuple[str, str], ...]]:
+    """Continue until no dependent is left. Returns (id, type) of the jobs that became pending.
 
-    Two that do this at once share the work: a step tells each job once, and the next begins where it ended.
+    Two processes may do this at once: each call updates the next dependents, and each dependent is updated once.
     """
     unblocked: tuple[tuple[str, str], ...] = ()
     more = True
     while more:
-        ((word, *reported),) = yield [Call("release")]
-        unblocked += pairs(reported)
-        more = word == b"more"
+        ((unfinished, *released),) = yield [ScriptCall("release")]
+        unblocked += pairs(released)
+        more = unfinished == b"more"
     return unblocked

@@ -1,6 +1,6 @@
-"""What a verb asks the server: scripts to run, a bounded number of items in each.
+"""The script calls of a verb, each with a bounded number of items.
 
-A verb is a generator: it yields calls that may be sent together, is given their answers, and returns the operation's.
+A verb is a plan: a generator that yields calls to send together, receives their replies, and returns the result.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from holdfast.core.ids import new_token
 
 T = TypeVar("T")
 
-STEP = 100
-"""Items in one call: a script holds up everybody else, so it is kept short."""
+BATCH_SIZE = 100
+"""Items per call. The server runs one script at a time, so a long script would delay all other clients."""
 PIPELINED = 50
-"""Calls that are on their way together."""
+"""Calls that are sent without waiting for a reply in between."""
 
 
 @dataclass(slots=True)
-class Call:
-    """A script to run. `jobs` are the ids it is known to be about; `request` stays the same when it is sent again."""
+class ScriptCall:
+    """A script to run. `jobs` are the ids of the jobs that it uses; `request` stays the same if it is sent again."""
 
     script: str
     body: Any = field(default=None, repr=False)
     jobs: Sequence[str] = ()
     payloads: Sequence[bytes] = field(default=(), repr=False)
     request: str = field(default_factory=new_token)
-    again: bool = False
-    """Whether it was sent before, by somebody who got no answer and asks as if anew."""
+    resent: bool = False
+    """True if the caller sent it before, as another request, and got no reply."""
 
 
-Asking = Generator[Iterable[Call], list[Any], T]
+ScriptPlan = Generator[Iterable[ScriptCall], list[Any], T]
 
 
-def steps(items: Sequence[T], size: int = STEP) -> Iterator[Sequence[T]]:
-    """The items in pieces, each small enough for one call."""
+def batches(items: Sequence[T], size: int = BATCH_SIZE) -> Iterator[Sequence[T]]:
+    """The items in parts that are small enough for one call."""
     if len(items) <= size:
         return iter([items] if items else [])
     return (items[at : at + size] for at in range(0, len(items), size))
 
 
-def bursts(items: Sequence[T]) -> Iterator[Sequence[Sequence[T]]]:
-    """The pieces, as many at a time as may travel together."""
-    return steps(list(steps(items)), PIPELINED)
+def pipelines(items: Sequence[T]) -> Iterator[Sequence[Sequence[T]]]:
+    """The batches, in groups that may be sent together."""
+    return batches(list(batches(items)), PIPELINED)

@@ -1,4 +1,4 @@
-"""How answers are read: a word first where a script may refuse."""
+"""Turns the error replies of the scripts into exceptions. The first value of a reply is `ok` or an error code."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from holdfast.errors import (
     StillReferenced,
 )
 from holdfast.stores.redis.verbs import decode
-from holdfast.stores.redis.verbs.decode import Answer
+from holdfast.stores.redis.verbs.decode import ReplyReader
 
 
-def accepted(reply: list[Any], *, wanted: str = "") -> Answer:
-    """An answer whose first value is `ok`, after that; anything else is raised."""
+def accepted(reply: list[Any], *, wanted: str = "") -> ReplyReader:
+    """A reader of the values after `ok`. Any other code is raised as an exception."""
     if reply[0] != b"ok":
         raise refusal(reply, wanted=wanted)
-    answer = Answer(reply)
-    answer.next()
-    return answer
+    reader = ReplyReader(reply)
+    reader.next()
+    return reader
 
 
 def refusal(reply: list[Any], *, wanted: str = "") -> HoldfastError:
-    """The error that a script's word stands for."""
-    word, *values = [value.decode() for value in reply]
-    match word:
+    """The exception for the error code that a script replied."""
+    code, *values = [value.decode() for value in reply]
+    match code:
         case "ChainNotFound":
             return ChainNotFound(values[0])
         case "JobNotFound":
@@ -54,12 +54,12 @@ def refusal(reply: list[Any], *, wanted: str = "") -> HoldfastError:
             return Conflict(f"key {key!r} of {type!r} was started or finished by another at the same time")
 
 
-def existing(answer: Answer) -> Iterator[Record]:
-    """The jobs that are left in an answer, without those that do not exist."""
-    return (job for job in answer.jobs() if job is not None)
+def existing(reader: ReplyReader) -> Iterator[Record]:
+    """The remaining jobs of a reply, without those that do not exist."""
+    return (job for job in reader.jobs() if job is not None)
 
 
 def pairs(values: list[bytes]) -> tuple[tuple[str, str], ...]:
-    """A flat list, two by two."""
+    """A flat list as pairs."""
     names = [value.decode() for value in values]
     return tuple(zip(names[::2], names[1::2], strict=True))

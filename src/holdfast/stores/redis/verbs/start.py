@@ -1,4 +1,4 @@
-"""Start chains, and see beforehand what a start would find."""
+"""Start chains, and preview which existing chains a start would find."""
 
 from __future__ import annotations
 
@@ -13,41 +13,43 @@ from holdfast.engine import operations as ops
 from holdfast.engine.operations import Started
 from holdfast.errors import HoldfastError
 from holdfast.stores.redis.verbs import encode
-from holdfast.stores.redis.verbs.decode import Answer
+from holdfast.stores.redis.verbs.decode import ReplyReader
 from holdfast.stores.redis.verbs.encode import Payloads
 from holdfast.stores.redis.verbs.release_dependents import release
-from holdfast.stores.redis.verbs.script_call import PIPELINED, STEP, Asking, Call, steps
+from holdfast.stores.redis.verbs.script_call import BATCH_SIZE, PIPELINED, ScriptCall, ScriptPlan, batches
 from holdfast.stores.redis.verbs.script_errors import accepted, refusal
 
 _PLAIN = 4
-"""Values in the answer to a start that made all of its jobs, and none of them waits."""
+"""Number of values in the reply to a start that created all of its jobs, none of them blocked."""
 
 
-def start(op: ops.Start) -> Asking[list[Started]]:
-    """In steps of a hundred. Steps that cannot be refused travel together."""
-    if len(op.jobs) > STEP:
-        return (yield from _start_in_steps(op.jobs))
+def start(op: ops.Start) -> ScriptPlan[list[Started]]:
+    """Calls of a hundred jobs. Calls that cannot be refused are sent together."""
+    if len(op.jobs) > BATCH_SIZE:
+        return (yield from _start_in_batches(op.jobs))
     if not op.jobs:
         return []
-    (reply,) = yield (_creating("start", op.jobs),)
+    (reply,) = yield (_create_call("start", op.jobs),)
     started, more = _started(op.jobs, reply)
     if more:
         yield from release()
     return started
 
 
-def _start_in_steps(jobs: Sequence[NewJob]) -> Asking[list[Started]]:
+def _start_in_batches(jobs: Sequence[NewJob]) -> ScriptPlan[list[Started]]:
     started: list[Started] = []
     together = 1 if any(job.after for job in jobs) else PIPELINED
-    for burst in steps(list(steps(jobs)), together):
+    for pipeline in batches(list(batches(jobs)), together):
         any_more = False
         try:
-            for step, reply in zip(burst, (yield (_creating("start", step) for step in burst)), strict=True):
-                made, more = _started(step, reply)
+            for batch, reply in zip(
+                pipeline, (yield (_create_call("start", batch) for batch in pipeline)), strict=True
+            ):
+                chains, more = _started(batch, reply)
                 any_more = more or any_more
-                started += made
+                started += chains
         except HoldfastError as error:
-            # Of a burst that went unanswered some may be made as well.
+            # "At least": calls without a reply may have started chains too.
             done = f"at least {len(started)} of {len(jobs)} chains were started before this"
             error.add_note(f"{done}; where each was given an id, starting all of them again makes none twice")
             raise
@@ -56,18 +58,18 @@ def _start_in_steps(jobs: Sequence[NewJob]) -> Asking[list[Started]]:
     return started
 
 
-def preview(op: ops.Preview) -> Asking[list[ChainRecord | None]]:
-    """In steps; each is told of those earlier ones that would be made and may be what it finds."""
+def preview(op: ops.Preview) -> ScriptPlan[list[ChainRecord | None]]:
+    """In batches. Each call repeats the earlier jobs that would be created and that its own jobs may find."""
     found: list[ChainRecord | None] = []
     planned: dict[object, dict[str, NewJob]] = defaultdict(dict)
-    for jobs in steps(op.jobs, STEP // 2):
+    for jobs in batches(op.jobs, BATCH_SIZE // 2):
         earlier: dict[str, NewJob] = {}
         for job in jobs:
             for name in _names(job):
                 earlier |= planned[name]
-        asked = [*earlier.values(), *jobs]
-        (reply,) = yield [_creating("preview", asked)]
-        chains = _previewed(asked, accepted(reply))[len(earlier) :]
+        sent = [*earlier.values(), *jobs]
+        (reply,) = yield [_create_call("preview", sent)]
+        chains = _previewed(sent, accepted(reply))[len(earlier) :]
         for job, chain in zip(jobs, chains, strict=True):
             for name in _names(job) if chain is None else ():
                 planned[name][job.id] = job
@@ -76,56 +78,56 @@ def preview(op: ops.Preview) -> Asking[list[ChainRecord | None]]:
 
 
 def _names(job: NewJob) -> Iterator[object]:
-    """What a job may be found by."""
+    """The names under which a job can be found: its id, and its type and key."""
     yield job.id
     if job.key is not None:
         yield job.type, job.key
 
 
-def _creating(script: str, jobs: Sequence[NewJob]) -> Call:
+def _create_call(script: str, jobs: Sequence[NewJob]) -> ScriptCall:
     payloads, request = Payloads(), new_token()
     body = [encode.new_job(job, payloads, by=request) for job in jobs]
-    return Call(script, body, [job.id for job in jobs], payloads, request)
+    return ScriptCall(script, body, [job.id for job in jobs], payloads, request)
 
 
 def _started(jobs: Sequence[NewJob], reply: list[Any]) -> tuple[list[Started], bool]:
-    """What became of the jobs, and whether there is more to release."""
+    """The started chains, and whether more dependents have to be released."""
     if reply[0] != b"ok":
         raise refusal(reply)
     more, now, seq = reply[1] == b"more", int(reply[2]), int(reply[3])
     if len(reply) == _PLAIN:
-        return [_made(job, now, number) for number, job in enumerate(jobs, start=seq)], more
-    answer = Answer(reply[_PLAIN:])
+        return [_created(job, now, number) for number, job in enumerate(jobs, start=seq)], more
+    reader = ReplyReader(reply[_PLAIN:])
     started: list[Started] = []
     for job in jobs:
-        match answer.next():
+        match reader.next():
             case b"made":
-                started.append(_made(job, now, seq, int(answer.next())))
+                started.append(_created(job, now, seq, int(reader.next())))
                 seq += 1
             case b"failed":
-                started.append(Started(answer.chain(), deduplicated=False))
+                started.append(Started(reader.chain(), deduplicated=False))
                 seq += 1
             case b"gone":
-                made_at, number = int(answer.next()), int(answer.next())
-                started.append(_made(job, made_at, number))
-            case word:
-                started.append(Started(answer.chain(), deduplicated=word == b"found"))
+                made_at, number = int(reader.next()), int(reader.next())
+                started.append(_created(job, made_at, number))
+            case result:
+                started.append(Started(reader.chain(), deduplicated=result == b"found"))
     return started, more
 
 
-def _made(job: NewJob, now: int, seq: int, open_blockers: int = 0) -> Started:
+def _created(job: NewJob, now: int, seq: int, open_blockers: int = 0) -> Started:
     status = Status.BLOCKED if open_blockers else Status.PENDING
     record = create(job, now, seq, status=status, open_blockers=open_blockers)
     return Started(ChainRecord(record, record), False)
 
 
-def _previewed(jobs: Sequence[NewJob], answer: Answer) -> list[ChainRecord | None]:
+def _previewed(jobs: Sequence[NewJob], reader: ReplyReader) -> list[ChainRecord | None]:
     found: list[ChainRecord | None] = []
-    for word in answer:
-        if word == b"found":
-            found.append(answer.chain())
-        elif word == b"planned":
-            record = create(jobs[int(answer.next()) - 1])
+    for result in reader:
+        if result == b"found":
+            found.append(reader.chain())
+        elif result == b"planned":
+            record = create(jobs[int(reader.next()) - 1])
             found.append(ChainRecord(record, record))
         else:
             found.append(None)

@@ -1,4 +1,4 @@
-"""Who publishes wake-ups: a thread, so that whoever committed never waits for Redis."""
+"""Publishes wake-ups from a thread, so that a commit never waits for Redis."""
 
 from __future__ import annotations
 
@@ -7,43 +7,45 @@ import threading
 
 from holdfast.engine.hint_buffer import Gap, Gathered
 from holdfast.engine.wakeups import Bell, Hints
-from holdfast.stores.redis.connection.connection_pool import Links
-from holdfast.stores.redis.connection.conversation import Dialect, Questions, Refused
-from holdfast.stores.redis.connection.node_locator import Route
-from holdfast.stores.redis.verbs.decode import encode
+from holdfast.stores.redis.connection.connection_pool import ConnectionPool
+from holdfast.stores.redis.connection.conversation import CommandConversation, ErrorReply, ServerFeatures
+from holdfast.stores.redis.connection.node_locator import NodeLocator
+from holdfast.stores.redis.verbs.encode import pack
 
-AGAIN = (0.1, 0.5, 1.0, 2.0)
-"""Seconds before each further try to say what could not be said; the last for all that follow."""
+RETRY_DELAYS = (0.1, 0.5, 1.0, 2.0)
+"""Seconds before each retry of a failed publish; the last value for all further retries."""
 
-PATIENCE = 2.0
+STOP_TIMEOUT = 2.0
 
 log = logging.getLogger("holdfast.redis.wakeups")
 
 
-class Mouth(threading.Thread):
-    """Says what is gathered. What cannot be said is kept, joined by what comes meanwhile, and said when it can be."""
+class Publisher(threading.Thread):
+    """Publishes the gathered hints. After a failure it keeps them, adds newer ones, and retries."""
 
-    def __init__(self, route: Route, channel: str, *, dialect: Dialect, source: str, waiting: Gathered) -> None:
+    def __init__(
+        self, locator: NodeLocator, channel: str, *, features: ServerFeatures, source: str, waiting: Gathered
+    ) -> None:
         super().__init__(name="holdfast-redis-hints", daemon=True)
-        self._name = route.address.shown
+        self._store_name = locator.address.shown
         self._channel = channel
-        self._dialect = dialect
+        self._features = features
         self._source = source
         self._waiting = waiting
-        self._links = Links(route)
+        self._pool = ConnectionPool(locator)
         self._changed = Bell()
         self._stopping = threading.Event()
 
     def ring(self) -> None:
-        """There is something to say."""
+        """Hints are waiting to be published."""
         self._changed.ring()
 
     def stop(self) -> None:
-        """Say what is left, unless the last try failed, and end; that is waited for only for a moment."""
+        """Publish what is left, unless the last publish failed, and end. Waits for that at most STOP_TIMEOUT."""
         self._stopping.set()
         self._changed.ring()
         if threading.current_thread() is not self:
-            self.join(PATIENCE)
+            self.join(STOP_TIMEOUT)
 
     def run(self) -> None:
         gap, failures = Gap(), 0
@@ -51,26 +53,27 @@ class Mouth(threading.Thread):
             self._changed.wait()
             if self._waiting and not (failures and self._stopping.is_set()):
                 self._stopping.wait(gap.wait())
-                failures = 0 if self._say(self._waiting.take()) else failures + 1
+                failures = 0 if self._publish(self._waiting.take()) else failures + 1
                 gap.sent()
             if self._stopping.is_set():
-                self._links.close()
+                self._pool.close()
                 return
             if self._waiting:
                 self._changed.ring()
                 if failures:
-                    self._stopping.wait(AGAIN[min(failures, len(AGAIN)) - 1])
+                    self._stopping.wait(RETRY_DELAYS[min(failures, len(RETRY_DELAYS)) - 1])
 
-    def _say(self, hints: Hints) -> bool:
+    def _publish(self, hints: Hints) -> bool:
         message = {"due": list(hints.due), "finished": list(hints.finished), "lost": list(hints.lost)}
         flags = {"recorded": hints.recorded, "anything": hints.anything, "source": self._source}
+        command = (self._features.publish, self._channel, pack(message | flags))
         try:
-            (answer,) = self._links.talk(Questions((self._dialect.publish, self._channel, encode(message | flags))))
-        except Exception as error:  # whatever is on the other end: it is said when it can be
+            (reply,) = self._pool.run(CommandConversation(command))
+        except Exception as error:  # any error: keep the hints and retry
             self._waiting.add(hints)
             log.debug("a wake-up waits: %s", error)
             return False
-        if isinstance(answer, Refused):
-            # Asking again would not help, and everybody else polls or is told by others.
-            log.warning("wake-ups of %s cannot be sent: %s", self._name, answer)
+        if isinstance(reply, ErrorReply):
+            # A retry would get the same error. Listeners poll, or get hints from other processes.
+            log.warning("wake-ups of %s cannot be sent: %s", self._store_name, reply)
         return True

@@ -1,4 +1,4 @@
-"""Who listens to the channel of wake-ups: a thread, over one connection after another."""
+"""Receives wake-ups in a thread that subscribes to the channel and reconnects after every failure."""
 
 from __future__ import annotations
 
@@ -7,88 +7,90 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from holdfast.stores.redis.connection.conversation import Cut, Dialect, Refused
-from holdfast.stores.redis.connection.node_locator import Route
-from holdfast.stores.redis.connection.sync_connection import Line
+from holdfast.stores.redis.connection.conversation import ConnectionLost, ErrorReply, ServerFeatures
+from holdfast.stores.redis.connection.node_locator import NodeLocator
+from holdfast.stores.redis.connection.sync_connection import SyncConnection
 
-QUIET = 5.0
-"""Seconds of silence after which the connection is asked whether it still stands."""
-PATIENCE = 2.0
-RECONNECT = (0.05, 0.1, 0.25, 0.5, 1.0)
-"""Seconds before each further try to connect; the last for all that follow."""
+PING_AFTER = 5.0
+"""Seconds without a message after which a PING checks the connection. A second such period without a reply ends it."""
+STOP_TIMEOUT = 2.0
+RECONNECT_DELAYS = (0.05, 0.1, 0.25, 0.5, 1.0)
+"""Seconds before each attempt to reconnect; the last value for all further attempts."""
 
 log = logging.getLogger("holdfast.redis.wakeups")
 
 
-class Recorder(threading.Thread):
-    """Calls `tell` with each message, and with None once it listens: what was said before that is lost."""
+class Subscriber(threading.Thread):
+    """Calls `emit` with each message, and with None after each subscription: earlier messages are lost."""
 
-    def __init__(self, route: Route, channel: str, *, dialect: Dialect, emit: Callable[[bytes | None], None]) -> None:
+    def __init__(
+        self, locator: NodeLocator, channel: str, *, features: ServerFeatures, emit: Callable[[bytes | None], None]
+    ) -> None:
         super().__init__(name="holdfast-redis-wakeups", daemon=True)
         self.receives = False
-        self.trouble = "nothing was heard so far"
+        self.trouble = "not subscribed yet"
         self.known = threading.Event()
-        """Whether it listened, or could not, at least once."""
-        self._route = route
+        """Set after the first subscription, or the first failure."""
+        self._locator = locator
         self._channel = channel
-        self._dialect = dialect
+        self._features = features
         self._emit = emit
         self._stopping = threading.Event()
-        self._line: Line | None = None
+        self._connection: SyncConnection | None = None
 
     def stop(self) -> None:
-        """End it, and wait for that for a moment: one that is about to connect ends by itself when it has."""
+        """End the thread, and wait for that at most STOP_TIMEOUT. A thread that is connecting ends afterwards."""
         self._stopping.set()
-        line = self._line
-        if line is not None:
-            line.cut()
+        connection = self._connection
+        if connection is not None:
+            connection.shut_down()
         if threading.current_thread() is not self:
-            self.join(PATIENCE)
+            self.join(STOP_TIMEOUT)
 
     def run(self) -> None:
         failures, reported = 0, False
         while not self._stopping.is_set():
             try:
-                self._listen()
-            except Exception as error:  # whatever is on the other end: listening goes on
+                self._subscribe()
+            except Exception as error:  # any error: reconnect
                 self.trouble = str(error) or type(error).__name__
                 if self.receives:
                     failures, reported = 0, False
                 if not reported and not self._stopping.is_set():
                     reported = True
                     log.warning(
-                        "wake-ups of %s are down, polling meanwhile: %s", self._route.address.shown, self.trouble
+                        "wake-ups of %s are down, polling meanwhile: %s", self._locator.address.shown, self.trouble
                     )
-                self._route.lose()
+                self._locator.forget()
             finally:
                 self.receives = False
-                self.known.set()  # after the word in the log
-                if self._line is not None:
-                    self._line.close()
-                    self._line = None
-            self._stopping.wait(RECONNECT[min(failures, len(RECONNECT) - 1)])
+                self.known.set()  # after the log record, so that a test that waits for `known` finds it
+                if self._connection is not None:
+                    self._connection.close()
+                    self._connection = None
+            self._stopping.wait(RECONNECT_DELAYS[min(failures, len(RECONNECT_DELAYS) - 1)])
             failures += 1
 
-    def _listen(self) -> None:
-        line = self._line = self._route.connect(self._route.address.timeout)
-        sharded = self._dialect.publish == "SPUBLISH"
-        line.send(("SSUBSCRIBE" if sharded else "SUBSCRIBE", self._channel))
-        asked = False
+    def _subscribe(self) -> None:
+        connection = self._connection = self._locator.connect(self._locator.address.timeout)
+        sharded = self._features.publish == "SPUBLISH"
+        connection.send(("SSUBSCRIBE" if sharded else "SUBSCRIBE", self._channel))
+        pinged = False
         while not self._stopping.is_set():
             try:
-                message = line.read(QUIET)
+                message = connection.read(PING_AFTER)
             except TimeoutError:
-                if asked:
+                if pinged:
                     raise
-                asked = True
-                line.send(("PING",))
+                pinged = True
+                connection.send(("PING",))
                 continue
-            asked = False
+            pinged = False
             self._receive(message)
 
     def _receive(self, message: Any) -> None:
-        if isinstance(message, Refused):
-            raise Cut(str(message))
+        if isinstance(message, ErrorReply):
+            raise ConnectionLost(str(message))
         if not isinstance(message, list):
             return
         values: list[Any] = message  # pyright: ignore[reportUnknownVariableType]
@@ -100,6 +102,6 @@ class Recorder(threading.Thread):
                 self.known.set()
                 self._emit(None)
             case b"sunsubscribe":
-                raise Cut("the channel's slot moved to another node")
+                raise ConnectionLost("the channel's slot moved to another node")
             case _:
                 pass

@@ -1,4 +1,8 @@
-"""Wake-ups by pub/sub: the store's scripts publish, or a thread for a store of another kind; a thread listens."""
+"""Wake-ups by Redis pub/sub.
+
+The scripts of the Redis store publish them; for another kind of store a publisher thread does. A subscriber thread
+receives them.
+"""
 
 from __future__ import annotations
 
@@ -14,65 +18,65 @@ from holdfast.engine.hint_buffer import Gathered
 from holdfast.engine.uninterrupted import uninterrupted
 from holdfast.engine.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 from holdfast.stores.redis.address import read_address
-from holdfast.stores.redis.connection.conversation import Dialect
-from holdfast.stores.redis.connection.node_locator import Route
+from holdfast.stores.redis.connection.conversation import ServerFeatures
+from holdfast.stores.redis.connection.node_locator import NodeLocator
 from holdfast.stores.redis.keys import Keys
-from holdfast.stores.redis.verbs.decode import hinted
-from holdfast.stores.redis.wakeups.publisher import Mouth
-from holdfast.stores.redis.wakeups.subscriber import Recorder
+from holdfast.stores.redis.verbs.decode import decode_hints
+from holdfast.stores.redis.wakeups.publisher import Publisher
+from holdfast.stores.redis.wakeups.subscriber import Subscriber
 
 
 class RedisWakeups:
-    """Hints between everyone who uses a namespace.
+    """Hints between all processes that use a namespace.
 
-    Opening it, or the first subscriber, starts a thread that listens on a connection of its own; the first hint sent
-    starts one that publishes. Whenever the first has connected, all are told to look for themselves, since hints may
-    have passed meanwhile. Sending gathers, and never waits: a server that is slow or away only costs the hints.
+    `open`, or the first subscription, starts the subscriber thread on its own connection. The first hint that is sent
+    starts the publisher thread. After each connect, the listeners get `anything`, because hints may have been lost
+    meanwhile. `send` only adds to a buffer and never waits: if the server is slow or down, only hints are lost.
     """
 
-    _ear: Recorder | None
-    _mouth: Mouth | None
+    _subscriber: Subscriber | None
+    _publisher: Publisher | None
 
-    def __init__(self, route: Route, channel: str, dialect: Dialect) -> None:
-        self.name = route.address.shown
-        self._route = route
+    def __init__(self, locator: NodeLocator, channel: str, features: ServerFeatures) -> None:
+        self.name = locator.address.shown
+        self._locator = locator
         self._channel = channel
-        self._dialect = dialect
+        self._features = features
         self._local = LocalWakeups()
         self._source = new_token()
-        """Who we are in what we publish: it comes back, and was heard here already."""
-        self._begin()
+        """Sender id in published messages, so that a process ignores its own."""
+        self._reset()
 
     @classmethod
     def at(cls, address: str) -> Self:
-        """The wake-ups of another kind of store, by way of the Redis at this address."""
+        """Wake-ups of another kind of store, sent through the Redis at this address."""
         read = read_address(address)
         keys = Keys(read.namespace)
-        # The plain commands, also in a cluster: every server there is knows them.
-        return cls(Route(read, keys.slot), keys.channel, Dialect())
+        # PUBLISH also in a cluster: every version supports it.
+        return cls(NodeLocator(read, keys.slot), keys.channel, ServerFeatures())
 
     @property
     def healthy(self) -> bool:
-        recorder = self._ear
-        return recorder is not None and recorder.receives and recorder.is_alive()
+        subscriber = self._subscriber
+        return subscriber is not None and subscriber.receives and subscriber.is_alive()
 
     @property
     def trouble(self) -> str | None:
-        recorder = self._ear
-        return None if recorder is None or recorder.receives else recorder.trouble
+        subscriber = self._subscriber
+        return None if subscriber is None or subscriber.receives else subscriber.trouble
 
     def send(self, hints: Hints) -> None:
         self._local.send(hints)
         if self._pid != os.getpid():
-            self._begin()
+            self._reset()
         if self._waiting.add(hints):
             with self._lock:
-                if (self._mouth is None or not self._mouth.is_alive()) and not self._closed:
-                    mouth = self._make_mouth()
-                    uninterrupted(mouth.start)
-                    self._mouth = mouth
-                if self._mouth is not None:
-                    self._mouth.ring()
+                if (self._publisher is None or not self._publisher.is_alive()) and not self._closed:
+                    publisher = self._new_publisher()
+                    uninterrupted(publisher.start)
+                    self._publisher = publisher
+                if self._publisher is not None:
+                    self._publisher.ring()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         uninterrupted(self._listen)
@@ -82,40 +86,40 @@ class RedisWakeups:
         uninterrupted(lambda: self._listen().known.wait(patience))
 
     def close(self) -> None:
-        """End the threads. Subscribers stay, and hear again after the next subscription, or when it is opened."""
+        """End the threads. Listeners stay registered, and receive hints again after the next `subscribe` or `open`."""
         if self._pid != os.getpid():
-            self._begin()
+            self._reset()
         with self._lock:
             self._closed = True
-            recorder, self._ear = self._ear, None
-            mouth, self._mouth = self._mouth, None
-        if mouth is not None:
-            mouth.stop()
-        if recorder is not None:
-            recorder.stop()
+            subscriber, self._subscriber = self._subscriber, None
+            publisher, self._publisher = self._publisher, None
+        if publisher is not None:
+            publisher.stop()
+        if subscriber is not None:
+            subscriber.stop()
 
-    def _begin(self) -> None:
-        """Nothing runs yet, or nothing any more: a forked child has none of its parent's threads."""
+    def _reset(self) -> None:
+        """Reset to no threads: at the start, and in a forked child, which has none of its parent's threads."""
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._waiting = Gathered()
-        self._ear = self._mouth = None
+        self._subscriber = self._publisher = None
         self._closed = False
 
-    def _listen(self) -> Recorder:
+    def _listen(self) -> Subscriber:
         if self._pid != os.getpid():
-            self._begin()
+            self._reset()
         with self._lock:
             self._closed = False
-            if self._ear is None or not self._ear.is_alive():
-                recorder = Recorder(self._route, self._channel, dialect=self._dialect, emit=self._receive)
-                uninterrupted(recorder.start)
-                self._ear = recorder
-            return self._ear
+            if self._subscriber is None or not self._subscriber.is_alive():
+                subscriber = Subscriber(self._locator, self._channel, features=self._features, emit=self._receive)
+                uninterrupted(subscriber.start)
+                self._subscriber = subscriber
+            return self._subscriber
 
-    def _make_mouth(self) -> Mouth:
-        return Mouth(
-            self._route, self._channel, dialect=self._dialect, source=self._source, waiting=self._waiting
+    def _new_publisher(self) -> Publisher:
+        return Publisher(
+            self._locator, self._channel, features=self._features, source=self._source, waiting=self._waiting
         )  # fmt: skip
 
     def _receive(self, message: bytes | None) -> None:
@@ -123,7 +127,7 @@ class RedisWakeups:
             self._local.send(ANYTHING)
             return
         try:
-            reported = hinted(message)
+            reported = decode_hints(message)
         except msgspec.MsgspecError:
             self._local.send(ANYTHING)
             return

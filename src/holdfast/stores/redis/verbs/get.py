@@ -1,0 +1,54 @@
+"""Get jobs, chains, blockers and history by id."""
+
+from __future__ import annotations
+
+import itertools
+
+from holdfast.core.record import ChainRecord, Record
+from holdfast.engine import operations as ops
+from holdfast.stores.redis.verbs import decode
+from holdfast.stores.redis.verbs.decode import ReplyReader
+from holdfast.stores.redis.verbs.script_call import BATCH_SIZE, ScriptCall, ScriptPlan, pipelines
+
+
+def get_chains(op: ops.GetChains) -> ScriptPlan[list[ChainRecord | None]]:
+    chains: list[ChainRecord | None] = []
+    for pipeline in pipelines(op.ids):
+        for reply in (yield [ScriptCall("get_chains", ids, ids) for ids in pipeline]):
+            reader = ReplyReader(reply)
+            chains += [reader.chain() if found == b"found" else None for found in reader]
+    return chains
+
+
+def get_jobs(op: ops.GetJobs) -> ScriptPlan[list[Record | None]]:
+    jobs: list[Record | None] = []
+    for pipeline in pipelines(op.ids):
+        for reply in (yield [ScriptCall("get_jobs", ids, ids) for ids in pipeline]):
+            jobs += ReplyReader(reply).jobs()
+    return jobs
+
+
+def get_blockers(op: ops.GetBlockers) -> ScriptPlan[list[ChainRecord]]:
+    chains: list[ChainRecord] = []
+    for skipped in itertools.count(0, BATCH_SIZE):
+        (reply,) = yield [ScriptCall("get_blockers", (op.job_id, skipped, BATCH_SIZE), [op.job_id])]
+        reader = ReplyReader(reply)
+        more = reader.next()
+        chains += [reader.chain() for _ in reader]
+        if not more:
+            break
+    return chains
+
+
+def get_history(op: ops.GetHistory) -> ScriptPlan[tuple[Record, list[ops.PastAttempt]] | None]:
+    past: list[ops.PastAttempt] = []
+    while True:
+        (reply,) = yield [ScriptCall("get_history", (op.job_id, len(past), BATCH_SIZE), [op.job_id])]
+        reader = ReplyReader(reply)
+        job = reader.job()
+        if job is None:
+            return None
+        attempts = decode.past_attempts(iter(reader))
+        past += attempts
+        if len(attempts) < BATCH_SIZE:
+            return job, past

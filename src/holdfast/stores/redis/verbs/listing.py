@@ -1,0 +1,85 @@
+"""List jobs and chains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from holdfast.core.record import ChainRecord, Record, Status
+from holdfast.engine import operations as ops
+from holdfast.stores.redis.verbs import encode
+from holdfast.stores.redis.verbs.decode import ReplyReader
+from holdfast.stores.redis.verbs.get_stats import get_stats
+from holdfast.stores.redis.verbs.script_call import BATCH_SIZE, PIPELINED, ScriptCall, ScriptPlan, batches
+from holdfast.stores.redis.verbs.script_errors import existing, pairs
+
+T = TypeVar("T")
+
+
+def list_jobs(op: ops.ListJobs) -> ScriptPlan[list[Record]]:
+    rows: list[Record] = []
+    yield from _list("list_jobs", op, rows, existing)
+    return rows
+
+
+def list_chains(op: ops.ListChains) -> ScriptPlan[list[ChainRecord]]:
+    rows: list[ChainRecord] = []
+    yield from _list("list_chains", op, rows, lambda reader: (reader.chain() for _ in reader))
+    return rows
+
+
+def _list(
+    verb: str, op: ops.ListJobs | ops.ListChains, rows: list[T], read: Callable[[ReplyReader], Iterator[T]]
+) -> ScriptPlan[None]:
+    if op.filter.statuses == (Status.RUNNING,) and op.filter.chain_id is None:
+        yield from _list_running(verb, op, rows, read)
+    else:
+        yield from _list_windows(verb, op, rows, read)
+
+
+def _list_running(
+    verb: str, op: ops.ListJobs | ops.ListChains, rows: list[T], read: Callable[[ReplyReader], Iterator[T]]
+) -> ScriptPlan[None]:
+    """Running jobs are few, however many others exist: read all of their ids, by type, and filter them in order."""
+    wanted = encode.filter_(op.filter)
+    for ids in batches((yield from _running(chains=verb == "list_chains", before=op.before))):
+        if len(rows) >= op.limit:
+            return
+        (reply,) = yield [ScriptCall(verb, (wanted, op.limit - len(rows), None, BATCH_SIZE, ids), ids)]
+        reader = ReplyReader(reply)
+        reader.next()
+        rows += read(reader)
+
+
+def _running(*, chains: bool, before: int | None) -> ScriptPlan[list[str]]:
+    """The ids of the running jobs, or of their chains, newest first."""
+    numbers: dict[str, int] = {}
+    stats = yield from get_stats(ops.GetStats())
+    cursors = {each.type: "0" for each in stats if each.counts.get(Status.RUNNING)}
+    while cursors:
+        types = list(cursors)[:PIPELINED]
+        replies = yield [ScriptCall("running", (type, cursors[type], chains)) for type in types]
+        for type, (cursor, *found) in zip(types, replies, strict=True):
+            numbers |= {id: int(number) for number, id in pairs(found)}
+            cursors[type] = cursor.decode()
+            if cursors[type] == "0":
+                del cursors[type]
+    below = [id for id, number in numbers.items() if before is None or number < before]
+    return sorted(below, key=numbers.__getitem__, reverse=True)
+
+
+def _list_windows(
+    verb: str, op: ops.ListJobs | ops.ListChains, rows: list[T], read: Callable[[ReplyReader], Iterator[T]]
+) -> ScriptPlan[None]:
+    """Read one window of rows after another, until there are enough rows or no more."""
+    before = op.before
+    wanted = encode.filter_(op.filter)
+    while len(rows) < op.limit:
+        size = min(BATCH_SIZE, op.limit - len(rows))
+        (reply,) = yield [ScriptCall(verb, (wanted, size, before, BATCH_SIZE))]
+        reader = ReplyReader(reply)
+        next_before = reader.next()
+        rows += read(reader)
+        if not next_before:
+            return
+        before = int(next_before)
