@@ -79,8 +79,14 @@ class RedisWakeups:
                     self._publisher.ring()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        uninterrupted(self._listen)
-        return self._local.subscribe(listener)
+        # In this order, so that the listener gets the `anything` of the first connect.
+        unsubscribe = self._local.subscribe(listener)
+        try:
+            uninterrupted(self._listen)
+        except BaseException:
+            unsubscribe()
+            raise
+        return unsubscribe
 
     def open(self, patience: float = 2.0) -> None:
         uninterrupted(lambda: self._listen().known.wait(patience))
