@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.process.fleet import Fleet
-from tests.process.gate import Gate
-from tests.process.harness import GROUNDS, Harness
+from tests.process.harness import HARNESSES, Harness
+from tests.process.latch import Latch
 
 
-@pytest.fixture(params=GROUNDS)
+@pytest.fixture(params=HARNESSES)
 def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Harness]:
-    with GROUNDS[request.param](tmp_path) as harness:
+    with HARNESSES[request.param](tmp_path) as harness:
         yield harness
 
 
@@ -26,7 +26,7 @@ def fleet(harness: Harness) -> Generator[Fleet]:
 
 
 @pytest.fixture
-def gate(tmp_path: Path) -> Generator[Gate]:
-    gate = Gate(tmp_path)
-    yield gate
-    gate.close()
+def latch(tmp_path: Path) -> Generator[Latch]:
+    latch = Latch(tmp_path)
+    yield latch
+    latch.close()

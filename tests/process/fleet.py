@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0
+TIMEOUT = 30.0
 
 
 class WorkerProcess:
@@ -33,12 +33,12 @@ class WorkerProcess:
 
     def wait_for(self, kind: str, **wanted: Any) -> dict[str, Any]:
         """The next event of this kind, with these fields."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while True:
             try:
                 event = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
-                raise AssertionError(f"no {kind} {wanted} within {PATIENCE:g} s; there were {self.events}") from None
+                raise AssertionError(f"no {kind} {wanted} within {TIMEOUT:g} s; there were {self.events}") from None
             if event is None:
                 raise AssertionError(f"the worker ended without {kind} {wanted}; there were {self.events}")
             if event["kind"] == kind and all(event[name] == value for name, value in wanted.items()):
@@ -47,24 +47,24 @@ class WorkerProcess:
     def kill(self) -> None:
         """End it as the kernel would: no farewell."""
         self.process.kill()
-        self.process.wait(PATIENCE)
+        self.process.wait(TIMEOUT)
 
     def pause(self) -> None:
         self.process.send_signal(signal.SIGSTOP)
 
-    def thaw(self) -> None:
+    def resume(self) -> None:
         self.process.send_signal(signal.SIGCONT)
 
     def terminate(self) -> int:
         """Ask it to stop; answers its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIMEOUT)
 
     def close(self) -> None:
         if self.process.poll() is None:
-            self.thaw()
+            self.resume()
             self.kill()
-        self._reader.join(PATIENCE)
+        self._reader.join(TIMEOUT)
         assert self.process.stdout is not None
         self.process.stdout.close()
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast import SyncClient
-from tests.process.work import jobs
+from tests.process.handlers import jobs
 from tests.servers.postgres import fresh_address, shared_postgres
 from tests.servers.redis import shared_redis
 
@@ -77,4 +77,4 @@ def postgres_harness(folder: Path) -> Generator[Harness]:
         yield Harness(url, client, ledger, lambda: False)
 
 
-GROUNDS = {"sqlite": sqlite_harness, "postgres": postgres_harness, "redis": redis_harness}
+HARNESSES = {"sqlite": sqlite_harness, "postgres": postgres_harness, "redis": redis_harness}

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from holdfast import ChainFailed, Status
-from tests.process.fleet import PATIENCE, Fleet, WorkerProcess
-from tests.process.gate import Gate
+from tests.process.fleet import TIMEOUT, Fleet, WorkerProcess
+from tests.process.handlers import hold, note, poison
 from tests.process.harness import Harness
-from tests.process.work import hold, note, poison
+from tests.process.latch import Latch
 
 
-def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(harness: Harness, fleet: Fleet, gate: Gate) -> None:
+def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(harness: Harness, fleet: Fleet, latch: Latch) -> None:
     victim = fleet.start()
-    chains = harness.client.start_many([hold.bind(number, gate.path) for number in range(4)])
+    chains = harness.client.start_many([hold.bind(number, latch.path) for number in range(4)])
     for _ in chains:
         victim.wait_for("started")
 
@@ -30,16 +30,16 @@ def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(harness: Harness,
         assert [(attempt.number, attempt.outcome) for attempt in report.attempts] == [(1, "lost"), (2, "completed")]
 
 
-def test_a_frozen_worker_that_thaws_can_write_nothing(harness: Harness, fleet: Fleet, gate: Gate) -> None:
+def test_a_frozen_worker_that_thaws_can_write_nothing(harness: Harness, fleet: Fleet, latch: Latch) -> None:
     zombie = fleet.start()
-    chain = harness.client.start(hold.bind(1, gate.path))
+    chain = harness.client.start(hold.bind(1, latch.path))
     zombie.wait_for("started")
     freeze_at_rest(zombie, harness)
 
     rescuer = fleet.start()
     token = harness.client.wait(chain, timeout=30)
-    gate.open()
-    zombie.thaw()
+    latch.open()
+    zombie.resume()
 
     zombie.wait_for("lost", attempt=1)
     rescuer.wait_for("completed", attempt=2)
@@ -53,20 +53,20 @@ def freeze_at_rest(worker: WorkerProcess, harness: Harness) -> None:
     """Stop the process while it holds none of the store's locks: one that does stops everybody."""
     worker.pause()
     while harness.is_locked():
-        worker.thaw()
+        worker.resume()
         worker.pause()
 
 
-def test_sigterm_finishes_what_runs_and_starts_nothing_more(harness: Harness, fleet: Fleet, gate: Gate) -> None:
+def test_sigterm_finishes_what_runs_and_starts_nothing_more(harness: Harness, fleet: Fleet, latch: Latch) -> None:
     worker = fleet.start(concurrency=1, types=["hold"])
-    first = harness.client.start(hold.bind(1, gate.path))
-    second = harness.client.start(hold.bind(2, gate.path))
+    first = harness.client.start(hold.bind(1, latch.path))
+    second = harness.client.start(hold.bind(2, latch.path))
     worker.wait_for("started")
 
     worker.process.terminate()
     worker.wait_for("worker_stopping")
-    gate.open()
-    assert worker.process.wait(PATIENCE) == 0
+    latch.open()
+    assert worker.process.wait(TIMEOUT) == 0
 
     finished, waiting = harness.client.get(first), harness.client.get(second)
     assert finished is not None
@@ -76,10 +76,10 @@ def test_sigterm_finishes_what_runs_and_starts_nothing_more(harness: Harness, fl
 
 
 def test_a_job_that_outlives_the_grace_period_is_released_and_its_attempt_does_not_count(
-    harness: Harness, fleet: Fleet, gate: Gate
+    harness: Harness, fleet: Fleet, latch: Latch
 ) -> None:
     worker = fleet.start(grace=0.2)
-    chain = harness.client.start(hold.bind(1, gate.path))
+    chain = harness.client.start(hold.bind(1, latch.path))
     worker.wait_for("started")
 
     assert worker.terminate() == 0

@@ -7,16 +7,18 @@ import signal
 import pytest
 
 from holdfast import ChainFailed, Status
-from tests.process.fleet import PATIENCE, Fleet
-from tests.process.gate import Gate
+from tests.process.fleet import TIMEOUT, Fleet
+from tests.process.handlers import ERRORS, hold, interrupt, interrupt_in_child, interrupt_in_thread, note
 from tests.process.harness import Harness
-from tests.process.work import ERRORS, hold, interrupt, interrupt_in_child, interrupt_in_thread, note
+from tests.process.latch import Latch
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_only_a_real_signal_stops_a_worker(harness: Harness, fleet: Fleet, gate: Gate, number: signal.Signals) -> None:
+def test_only_a_real_signal_stops_a_worker(
+    harness: Harness, fleet: Fleet, latch: Latch, number: signal.Signals
+) -> None:
     worker = fleet.start(grace=0.2, lease=30)
-    beside = harness.client.start(hold.bind(1, gate.path))
+    beside = harness.client.start(hold.bind(1, latch.path))
     worker.wait_for("started", job_id=beside.id)
     chains = [
         harness.client.start(job_type.bind(2, error))
@@ -26,11 +28,11 @@ def test_only_a_real_signal_stops_a_worker(harness: Harness, fleet: Fleet, gate:
 
     for chain in chains:
         with pytest.raises(ChainFailed):
-            harness.client.wait(chain, timeout=PATIENCE)
+            harness.client.wait(chain, timeout=TIMEOUT)
     assert not harness.is_locked()
-    harness.client.wait(harness.client.start(note.bind(3)), timeout=PATIENCE)
+    harness.client.wait(harness.client.start(note.bind(3)), timeout=TIMEOUT)
     worker.process.send_signal(number)
-    assert worker.process.wait(PATIENCE) == 0
+    assert worker.process.wait(TIMEOUT) == 0
 
     assert [number for number, _ in harness.ledger()] == [3]
     for chain in chains:

@@ -13,10 +13,10 @@ from holdfast.core.clock import duration
 from holdfast.core.ids import new_token
 from holdfast.engine.operations import ClaimJobs, Reap, TypeTerms
 from holdfast.registry.jobs import AnyJobType
-from tests.process.fleet import PATIENCE, Fleet
+from tests.process.fleet import TIMEOUT, Fleet
+from tests.process.handlers import wait_for_abort, wait_for_abort_in_child, wait_for_abort_in_thread
 from tests.process.harness import Harness
 from tests.process.test_crashes import freeze_at_rest
-from tests.process.work import wait_for_abort, wait_for_abort_in_child, wait_for_abort_in_thread
 
 HANDLERS = [wait_for_abort, wait_for_abort_in_thread, wait_for_abort_in_child]
 
@@ -37,7 +37,7 @@ def test_a_worker_that_thaws_says_why_its_attempts_are_over(
     match reason:
         case "already_completed":
             rescuer = fleet.start(lease=2.0)
-            assert harness.client.wait(chain, timeout=PATIENCE) == "done"
+            assert harness.client.wait(chain, timeout=TIMEOUT) == "done"
             rescuer.wait_for("completed", attempt=2)
         case "taken_by_another_worker":
             store = harness.client.store
@@ -48,7 +48,7 @@ def test_a_worker_that_thaws_says_why_its_attempts_are_over(
             harness.client.cancel(chain.id)
             if reason == "not_found":
                 assert harness.client.delete([chain.id]) == [chain.id]
-    frozen.thaw()
+    frozen.resume()
 
     wait_until(reasons.exists)
     assert reasons.read_text() == reason
@@ -64,7 +64,7 @@ def is_expired(harness: Harness, job_id: str) -> bool:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)

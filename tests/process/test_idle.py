@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.process.fleet import Fleet, WorkerProcess
+from tests.process.handlers import note
 from tests.process.harness import Harness
-from tests.process.work import note
 
 
 def cpu_seconds(worker: WorkerProcess) -> float:

@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.process.fleet import Fleet
+from tests.process.handlers import note
 from tests.process.harness import sqlite_harness
-from tests.process.work import note
 
 
 def test_a_job_committed_on_an_sqlite3_connection_begins_without_a_poll(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from holdfast import Chain, StoreUnavailable, SyncClient
 from tests.process.fleet import Fleet
-from tests.process.work import jobs, note
+from tests.process.handlers import jobs, note
 from tests.servers.postgres import running_postgres
 from tests.servers.redis import run_redis
 

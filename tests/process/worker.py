@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from holdfast import Client, Event, Worker
-from tests.process.work import jobs
+from tests.process.handlers import jobs
 
 
 def show(event: Event) -> None:

@@ -136,7 +136,7 @@ async def test_a_leader_that_cannot_renew_steps_down_before_another_can_be_elect
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("holdfast.queue.leadership.ticks", lambda: now)
+    monkeypatch.setattr("holdfast.queue.leadership.lease_clock", lambda: now)
     leader = Leadership("office", "one", lease=30)
     assert await procedures.run(stage.store.perform, leader.campaign())
     now = 26.9

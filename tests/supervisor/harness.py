@@ -16,7 +16,7 @@ from holdfast.supervisor import Group, Supervisor
 from tests.servers.postgres import fresh_address
 from tests.servers.redis import shared_redis
 from tests.supervisor.work import jobs
-from tests.worker.stage import Recorder
+from tests.worker.harness import Recorder
 
 T = TypeVar("T")
 

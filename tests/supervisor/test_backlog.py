@@ -10,7 +10,7 @@ from holdfast.engine.wakeups import NoWakeups
 from holdfast.stores.memory import MemoryStore
 from holdfast.supervisor.backlog import Backlog
 from holdfast.testing.clock import ManualClock
-from tests.worker.faulty import FaultyStore
+from tests.worker.faulty_store import FaultyStore
 
 jobs = Jobs()
 

@@ -12,7 +12,7 @@ import pytest
 from tests.supervisor.harness import PATIENCE, QUICK, Harness, lift
 from tests.supervisor.servers import SERVERS, Server
 from tests.supervisor.work import note, queue_up
-from tests.worker.stage import Recorder
+from tests.worker.harness import Recorder
 
 WINDOW = 2.0
 

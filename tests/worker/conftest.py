@@ -12,14 +12,14 @@ from holdfast.stores.memory import MemoryStore
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.clock import ManualClock
 from tests.servers.postgres import fresh_address, shared_postgres
-from tests.worker.stage import Stage
+from tests.worker.harness import WorkerHarness
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """Look for lost jobs, for a blocked loop and for idle connections more often than otherwise."""
     monkeypatch.setattr("holdfast.worker.reaper.REAP_EVERY", 0.1)
-    monkeypatch.setattr("holdfast.worker.watchdog.BEAT", 0.05)
+    monkeypatch.setattr("holdfast.worker.watchdog.CHECK_INTERVAL", 0.05)
     monkeypatch.setattr("holdfast.stores.postgres.connection.deadlines.TICK", 0.02)
 
 
@@ -61,5 +61,5 @@ def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Store]
 
 
 @pytest.fixture
-async def stage(store: Store, clock: ManualClock) -> Stage:
-    return Stage(store, clock)
+async def harness(store: Store, clock: ManualClock) -> WorkerHarness:
+    return WorkerHarness(store, clock)

@@ -1,4 +1,4 @@
-"""Middlewares around an attempt's prepare and complete blocks: an onion too."""
+"""Middlewares block_manager an attempt's prepare and complete blocks: an wrap_handler too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import Attempt, SyncAttempt
-from tests.worker.stage import Stage
+from tests.worker.harness import WorkerHarness
 
 Next = Callable[[], Awaitable[Any]]
 
@@ -56,7 +56,7 @@ async def plain_one(attempt: Any, call_next: Next) -> Any:
     return await call_next()
 
 
-def _declare_phases(stage: Stage, notes: list[str], *, plain: bool, fail: bool = False) -> Any:
+def _declare_phases(harness: WorkerHarness, notes: list[str], *, plain: bool, fail: bool = False) -> Any:
     def phase(name: str) -> None:
         notes.append(f"{name} as {who.get()}")
         if fail and name == "completing":
@@ -64,7 +64,7 @@ def _declare_phases(stage: Stage, notes: list[str], *, plain: bool, fail: bool =
 
     if plain:
 
-        @stage.jobs.job(name="phases")
+        @harness.jobs.job(name="phases")
         def phases(attempt: SyncAttempt) -> str:
             with attempt.prepare():
                 phase("preparing")
@@ -76,7 +76,7 @@ def _declare_phases(stage: Stage, notes: list[str], *, plain: bool, fail: bool =
 
     else:
 
-        @stage.jobs.job(name="phases")
+        @harness.jobs.job(name="phases")
         async def phases_async(attempt: Attempt) -> str:
             async with attempt.prepare():
                 phase("preparing")
@@ -86,16 +86,16 @@ def _declare_phases(stage: Stage, notes: list[str], *, plain: bool, fail: bool =
                 phase("completing")
             return value
 
-    return stage.jobs["phases"]
+    return harness.jobs["phases"]
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_prepare_and_complete_are_wrapped_as_an_onion_too(stage: Stage, plain: bool) -> None:
+async def test_prepare_and_complete_are_wrapped_as_an_onion_too(harness: WorkerHarness, plain: bool) -> None:
     notes: list[str] = []
 
-    chain = await stage.start(_declare_phases(stage, notes, plain=plain).bind())
-    async with stage.worker(middlewares=[Wrapping("a", notes), plain_one, Wrapping("b", notes)]):
-        assert (await stage.ended(chain)).kind == "completed"
+    chain = await harness.start(_declare_phases(harness, notes, plain=plain).bind())
+    async with harness.worker(middlewares=[Wrapping("a", notes), plain_one, Wrapping("b", notes)]):
+        assert (await harness.ended(chain)).kind == "completed"
 
     assert notes == [
         "a prepare in",
@@ -113,19 +113,21 @@ async def test_prepare_and_complete_are_wrapped_as_an_onion_too(stage: Stage, pl
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_what_wraps_a_block_sees_its_error(stage: Stage, plain: bool) -> None:
+async def test_what_wraps_a_block_sees_its_error(harness: WorkerHarness, plain: bool) -> None:
     notes: list[str] = []
 
-    chain = await stage.start(_declare_phases(stage, notes, plain=plain, fail=True).bind())
-    async with stage.worker(middlewares=[Wrapping("a", notes)]):
-        assert (await stage.ended(chain)).kind == "retrying"
+    chain = await harness.start(_declare_phases(harness, notes, plain=plain, fail=True).bind())
+    async with harness.worker(middlewares=[Wrapping("a", notes)]):
+        assert (await harness.ended(chain)).kind == "retrying"
 
     assert notes[-2:] == ["a saw the error", "a complete out"]
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 @pytest.mark.parametrize("refused", ["prepare", "complete"])
-async def test_an_error_on_the_way_into_a_block_is_a_failed_attempt(stage: Stage, refused: str, plain: bool) -> None:
+async def test_an_error_on_the_way_into_a_block_is_a_failed_attempt(
+    harness: WorkerHarness, refused: str, plain: bool
+) -> None:
     class Broken(Wrapping):
         @asynccontextmanager
         async def _note(self, block: str) -> AsyncGenerator[None]:
@@ -133,15 +135,17 @@ async def test_an_error_on_the_way_into_a_block_is_a_failed_attempt(stage: Stage
                 raise ValueError(f"no {block}")
             yield
 
-    chain = await stage.start(_declare_phases(stage, [], plain=plain).bind())
-    async with stage.worker(middlewares=[Broken("a", [])]):
-        event = await stage.ended(chain)
+    chain = await harness.start(_declare_phases(harness, [], plain=plain).bind())
+    async with harness.worker(middlewares=[Broken("a", [])]):
+        event = await harness.ended(chain)
 
     assert (event.kind, str(event.error)) == ("retrying", f"ValueError: no {refused}")
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_a_block_that_swallows_the_bodys_error_does_not_save_the_completion(stage: Stage, plain: bool) -> None:
+async def test_a_block_that_swallows_the_bodys_error_does_not_save_the_completion(
+    harness: WorkerHarness, plain: bool
+) -> None:
     """The error left the body: whatever wraps the block, its transaction is not to be trusted any more."""
 
     class Swallowing(Wrapping):
@@ -150,8 +154,8 @@ async def test_a_block_that_swallows_the_bodys_error_does_not_save_the_completio
             with suppress(ZeroDivisionError):
                 yield
 
-    chain = await stage.start(_declare_phases(stage, [], plain=plain, fail=True).bind())
-    async with stage.worker(middlewares=[Swallowing("a", [])]):
-        event = await stage.ended(chain)
+    chain = await harness.start(_declare_phases(harness, [], plain=plain, fail=True).bind())
+    async with harness.worker(middlewares=[Swallowing("a", [])]):
+        event = await harness.ended(chain)
 
     assert event.kind == "retrying"

@@ -8,7 +8,7 @@ from holdfast import Store, StoreUnavailable
 from holdfast.engine.operations import Start, TypeTerms
 from holdfast.testing.builders import new_job
 from holdfast.worker.claimer import Claimer
-from tests.worker.faulty import FaultyStore
+from tests.worker.faulty_store import FaultyStore
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 

@@ -7,38 +7,38 @@ from typing import Any
 import pytest
 
 from holdfast import Attempt, Bound
-from tests.worker.stage import Stage
+from tests.worker.harness import WorkerHarness
 
 
 @pytest.fixture
-def stage_with_steps(stage: Stage) -> Stage:
-    @stage.jobs.job
+def stage_with_steps(harness: WorkerHarness) -> WorkerHarness:
+    @harness.jobs.job
     async def text() -> str:
         return "text"
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def number() -> bool:
         return True
 
-    @stage.jobs.declare
+    @harness.jobs.declare
     async def later() -> int | None:
         raise NotImplementedError
 
     # Handlers lie about what they return, as nobody with a type checker could.
-    @stage.jobs.job
+    @harness.jobs.job
     async def to_text() -> int | Bound[int]:
         return text.bind()  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def done_to_text(attempt: Attempt) -> int | Bound[int]:
         async with attempt.complete() as done:
             return done.continue_with(text.bind())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportReturnType]
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def never() -> str:
         return text.bind()  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def to_number() -> int | Bound[int]:
         return number.bind()
 
@@ -48,7 +48,7 @@ def stage_with_steps(stage: Stage) -> Stage:
     unsaid.__annotations__.clear()
     later.handler(unsaid)
 
-    return stage
+    return harness
 
 
 @pytest.mark.parametrize(
@@ -65,20 +65,20 @@ def stage_with_steps(stage: Stage) -> Stage:
     ],
 )
 async def test_a_continuation_of_another_type_fails_the_attempt(
-    stage_with_steps: Stage, name: str, reason: str
+    stage_with_steps: WorkerHarness, name: str, reason: str
 ) -> None:
-    stage = stage_with_steps
-    chain = await stage.start(stage.jobs[name].bind(), max_attempts=1)
+    harness = stage_with_steps
+    chain = await harness.start(harness.jobs[name].bind(), max_attempts=1)
 
-    async with stage.worker():
-        await stage.ended(chain)
+    async with harness.worker():
+        await harness.ended(chain)
 
-    assert str((await stage.job(chain)).error) == reason
+    assert str((await harness.job(chain)).error) == reason
 
 
-async def test_a_continuation_of_a_narrower_type_is_taken(stage_with_steps: Stage) -> None:
-    stage = stage_with_steps
-    chain = await stage.start(stage.jobs["to_number"].bind())
+async def test_a_continuation_of_a_narrower_type_is_taken(stage_with_steps: WorkerHarness) -> None:
+    harness = stage_with_steps
+    chain = await harness.start(harness.jobs["to_number"].bind())
 
-    async with stage.worker():
-        assert await stage.client.wait(chain, timeout=30) is True
+    async with harness.worker():
+        assert await harness.client.wait(chain, timeout=30) is True

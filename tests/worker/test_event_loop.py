@@ -11,7 +11,7 @@ import pytest
 from holdfast import ChainFailed, Client, Jobs, Worker
 from holdfast.stores.memory import MemoryStore
 from holdfast.worker import event_loop
-from tests.worker.stage import soon
+from tests.worker.harness import in_time
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
@@ -36,7 +36,7 @@ def test_a_task_that_raises_costs_an_attempt_and_a_signal_still_stops_the_worker
                 with pytest.raises(ChainFailed, match=error.__name__):
                     await client.run(with_tasks.bind().options(max_attempts=1), timeout=10)
             os.kill(os.getpid(), number)
-            await soon(working)
+            await in_time(working)
         return "stopped"
 
     assert event_loop.run(main()) == "stopped"

@@ -9,27 +9,27 @@ from typing import Any
 import pytest
 
 from holdfast import Attempt, Bound, SyncAttempt
-from tests.worker.stage import Stage
+from tests.worker.harness import WorkerHarness
 
 
 @pytest.fixture
-def ship(stage: Stage) -> Any:
-    @stage.jobs.job
+def ship(harness: WorkerHarness) -> Any:
+    @harness.jobs.job
     async def ship(order: int) -> str:
         return f"shipped {order}"
 
     return ship
 
 
-async def error_of(stage: Stage, handler: Any) -> str:
+async def error_of(harness: WorkerHarness, handler: Any) -> str:
     """What the one attempt of a handler ended with."""
-    chain = await stage.start(stage.jobs.job(handler).bind(), max_attempts=1)
-    async with stage.worker():
-        await stage.ended(chain)
-    return str((await stage.job(chain)).error)
+    chain = await harness.start(harness.jobs.job(handler).bind(), max_attempts=1)
+    async with harness.worker():
+        await harness.ended(chain)
+    return str((await harness.job(chain)).error)
 
 
-async def test_a_handler_that_forgot_to_bind_is_told_so(stage: Stage, ship: Any) -> None:
+async def test_a_handler_that_forgot_to_bind_is_told_so(harness: WorkerHarness, ship: Any) -> None:
     async def continues(attempt: Attempt) -> str | Bound[str]:
         async with attempt.complete() as done:
             result: Bound[str] = done.continue_with(ship, delay=1)
@@ -49,61 +49,63 @@ async def test_a_handler_that_forgot_to_bind_is_told_so(stage: Stage, ship: Any)
         result: Bound[str] = ship
         return result
 
-    assert await error_of(stage, continues) == "TypeError: ship is a job type; continue with ship.bind(...)"
-    assert await error_of(stage, starts) == "TypeError: ship is a job type; start ship.bind(...)"
-    assert await error_of(stage, starts_in_a_thread) == "TypeError: ship is a job type; start ship.bind(...)"
-    assert (await error_of(stage, gives)).endswith("; to continue with ship, return ship.bind(...)")
+    assert await error_of(harness, continues) == "TypeError: ship is a job type; continue with ship.bind(...)"
+    assert await error_of(harness, starts) == "TypeError: ship is a job type; start ship.bind(...)"
+    assert await error_of(harness, starts_in_a_thread) == "TypeError: ship is a job type; start ship.bind(...)"
+    assert (await error_of(harness, gives)).endswith("; to continue with ship, return ship.bind(...)")
 
 
-async def test_a_completion_from_outside_that_forgot_to_bind_is_told_so(stage: Stage, ship: Any) -> None:
-    chain = await stage.start(ship.bind(1))
+async def test_a_completion_from_outside_that_forgot_to_bind_is_told_so(harness: WorkerHarness, ship: Any) -> None:
+    chain = await harness.start(ship.bind(1))
 
-    async with stage.client.completing(chain) as current:
+    async with harness.client.completing(chain) as current:
         with pytest.raises(TypeError, match=r"ship is a job type; continue with ship.bind\(...\)"):
             await current.continue_with(ship)
         with pytest.raises(TypeError, match=r"ship is a job type; start ship.bind\(...\)"):
             await current.start(ship)
 
 
-async def test_a_side_chain_that_was_not_awaited_undoes_the_completion(stage: Stage, ship: Any) -> None:
+async def test_a_side_chain_that_was_not_awaited_undoes_the_completion(harness: WorkerHarness, ship: Any) -> None:
     async def forgets(attempt: Attempt) -> str:
         async with attempt.complete() as done:
             await done.start(ship.bind(1))
             done.start(ship.bind(2))  # type: ignore[unused-coroutine]  # pyright: ignore[reportUnusedCoroutine]
             return done.output("done")
 
-    error = await error_of(stage, forgets)
+    error = await error_of(harness, forgets)
 
     assert error.startswith("RuntimeError: done.start(...) was not awaited")
     assert error.endswith("write `await done.start(...)`")
-    assert not (await stage.client.list_chains(type="ship")).items
+    assert not (await harness.client.list_chains(type="ship")).items
 
 
-async def test_side_chains_may_be_started_together(stage: Stage, ship: Any) -> None:
+async def test_side_chains_may_be_started_together(harness: WorkerHarness, ship: Any) -> None:
     async def gathers(attempt: Attempt) -> str:
         async with attempt.complete() as done:
             one, two = await asyncio.gather(done.start(ship.bind(1)), asyncio.create_task(done.start(ship.bind(2))))
             return done.output(f"{one.type} {two.type}")
 
-    chain = await stage.start(stage.jobs.job(gathers).bind())
-    async with stage.worker(types=["gathers"]):
-        await stage.ended(chain)
+    chain = await harness.start(harness.jobs.job(gathers).bind())
+    async with harness.worker(types=["gathers"]):
+        await harness.ended(chain)
 
-    assert (await stage.chain(chain)).output == "ship ship"
-    assert len((await stage.client.list_chains(type="ship")).items) == 2
+    assert (await harness.chain(chain)).output == "ship ship"
+    assert len((await harness.client.list_chains(type="ship")).items) == 2
 
 
 @pytest.mark.parametrize("call", ["output", "continue_with", "start"])
-async def test_a_completion_from_outside_that_was_not_awaited_is_undone(stage: Stage, ship: Any, call: str) -> None:
-    chain = await stage.start(ship.bind(1))
+async def test_a_completion_from_outside_that_was_not_awaited_is_undone(
+    harness: WorkerHarness, ship: Any, call: str
+) -> None:
+    chain = await harness.start(ship.bind(1))
 
     async def forget() -> None:
-        async with stage.client.completing(chain) as current:
+        async with harness.client.completing(chain) as current:
             getattr(current, call)("shipped" if call == "output" else ship.bind(2))
             await current.output("shipped by hand")
 
     with pytest.raises(RuntimeError, match=re.escape(f"write `await current.{call}(...)`")):
         await forget()
 
-    assert (await stage.chain(chain)).status == "pending"
-    assert len((await stage.client.list_jobs()).items) == 1
+    assert (await harness.chain(chain)).status == "pending"
+    assert len((await harness.client.list_jobs()).items) == 1

@@ -20,7 +20,7 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.clock import ManualClock
 from tests.servers.postgres import shared_postgres
-from tests.worker.stage import PATIENCE, Stage
+from tests.worker.harness import TIMEOUT, WorkerHarness
 
 LONG = 60.0
 """A lease that does not run out while a test waits."""
@@ -34,9 +34,9 @@ def held(sweep: Callable[[], str], clock: ManualClock) -> Iterator[Store]:
 
 
 @pytest.fixture
-async def stage(held: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    monkeypatch.setattr("holdfast.worker.settler.PROMPT", 0.1)
-    return Stage(held, clock)
+async def harness(held: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> WorkerHarness:
+    monkeypatch.setattr("holdfast.worker.settler.BATCH_TIMEOUT", 0.1)
+    return WorkerHarness(held, clock)
 
 
 def unrelated() -> psycopg.Connection:
@@ -46,74 +46,74 @@ def unrelated() -> psycopg.Connection:
     return connection
 
 
-async def test_other_outcomes_are_written_while_a_job_is_held(stage: Stage) -> None:
+async def test_other_outcomes_are_written_while_a_job_is_held(harness: WorkerHarness) -> None:
     go_on = asyncio.Event()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def waits(attempt: Attempt) -> int:
         await go_on.wait()
         return attempt.job.attempt
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def quick() -> None: ...
 
-    chains = await stage.client.start_many([waits.bind() for _ in range(6)])
+    chains = await harness.client.start_many([waits.bind() for _ in range(6)])
     with unrelated() as somebody:
-        async with stage.worker(concurrency=6, lease=LONG):
-            await stage.recorder.receive("started", times=6)
-            SyncClient(stage.store, stage.jobs).cancel(chains[2], tx=somebody)
+        async with harness.worker(concurrency=6, lease=LONG):
+            await harness.recorder.receive("started", times=6)
+            SyncClient(harness.store, harness.jobs).cancel(chains[2], tx=somebody)
             go_on.set()
-            await stage.client.start_many([quick.bind() for _ in range(30)])
-            await stage.recorder.receive("completed", times=30 + 5)
-            assert not stage.recorder.find("completed", "lost", job_id=chains[2].id)
+            await harness.client.start_many([quick.bind() for _ in range(30)])
+            await harness.recorder.receive("completed", times=30 + 5)
+            assert not harness.recorder.find("completed", "lost", job_id=chains[2].id)
 
             somebody.rollback()
-            await stage.recorder.receive("completed", job_id=chains[2].id)
+            await harness.recorder.receive("completed", job_id=chains[2].id)
 
-    assert [(await stage.job(chain)).output for chain in chains] == [1] * 6
+    assert [(await harness.job(chain)).output for chain in chains] == [1] * 6
 
 
-async def test_a_held_job_that_is_cancelled_in_the_end_is_lost(stage: Stage) -> None:
+async def test_a_held_job_that_is_cancelled_in_the_end_is_lost(harness: WorkerHarness) -> None:
     go_on = asyncio.Event()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def waits() -> None:
         await go_on.wait()
 
-    chain = await stage.start(waits.bind())
+    chain = await harness.start(waits.bind())
     with unrelated() as somebody:
-        async with stage.worker(lease=LONG):
-            await stage.recorder.receive("started")
-            SyncClient(stage.store, stage.jobs).cancel(chain, tx=somebody)
+        async with harness.worker(lease=LONG):
+            await harness.recorder.receive("started")
+            SyncClient(harness.store, harness.jobs).cancel(chain, tx=somebody)
             go_on.set()
-            await stage.recorder.receive("store_error")
+            await harness.recorder.receive("store_error")
             somebody.commit()
 
-            assert (await stage.ended(chain)).detail == "cancelled"
+            assert (await harness.ended(chain)).detail == "cancelled"
 
 
-async def test_a_worker_that_stops_waits_for_what_moved_aside(stage: Stage) -> None:
+async def test_a_worker_that_stops_waits_for_what_moved_aside(harness: WorkerHarness) -> None:
     go_on = asyncio.Event()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def waits() -> str:
         await go_on.wait()
         return "done"
 
-    chain = await stage.start(waits.bind())
+    chain = await harness.start(waits.bind())
     with unrelated() as somebody:
-        async with stage.worker(lease=LONG) as worker:
-            await stage.recorder.receive("started")
-            SyncClient(stage.store, stage.jobs).cancel(chain, tx=somebody)
+        async with harness.worker(lease=LONG) as worker:
+            await harness.recorder.receive("started")
+            SyncClient(harness.store, harness.jobs).cancel(chain, tx=somebody)
             go_on.set()
-            await stage.recorder.receive("store_error")
+            await harness.recorder.receive("store_error")
             worker.stop()
-            await stage.recorder.receive("worker_stopping")
-            assert not stage.recorder.find("worker_stopped")
+            await harness.recorder.receive("worker_stopping")
+            assert not harness.recorder.find("worker_stopped")
             somebody.rollback()
 
-    assert (await stage.job(chain)).output == "done"
-    assert [event.kind for event in stage.recorder.find("completed", "worker_stopped")] == [
+    assert (await harness.job(chain)).output == "done"
+    assert [event.kind for event in harness.recorder.find("completed", "worker_stopped")] == [
         "completed",
         "worker_stopped",
     ]
@@ -134,16 +134,16 @@ def locking(request: pytest.FixtureRequest, clock: ManualClock, tmp_path: Path) 
 async def test_a_plain_handler_that_hangs_in_its_transaction_holds_its_job_no_longer_than_its_timeout(
     locking: Store, clock: ManualClock
 ) -> None:
-    stage = Stage(locking, clock)
+    harness = WorkerHarness(locking, clock)
     go_on, over = threading.Event(), threading.Event()
     errors: list[BaseException] = []
 
-    @stage.jobs.job(timeout=0.5, retry=Retry(initial=0, jitter=0))
+    @harness.jobs.job(timeout=0.5, retry=Retry(initial=0, jitter=0))
     def hangs(attempt: SyncAttempt) -> int:
         try:
             with attempt.complete() as done:
                 if attempt.job.attempt == 1:
-                    go_on.wait(PATIENCE)
+                    go_on.wait(TIMEOUT)
                     with suppress(Exception):
                         done.tx.execute("create table left_behind (number integer)")
                         errors.append(AssertionError("it could still write"))
@@ -152,40 +152,40 @@ async def test_a_plain_handler_that_hangs_in_its_transaction_holds_its_job_no_lo
             if attempt.job.attempt == 1:
                 over.set()
 
-    chain = await stage.start(hangs.bind())
-    async with stage.worker(lease=LONG):
+    chain = await harness.start(hangs.bind())
+    async with harness.worker(lease=LONG):
         try:
-            assert (await stage.ended(chain)).kind == "retrying"
-            assert (await stage.ended(chain, times=2)).kind == "completed"
+            assert (await harness.ended(chain)).kind == "retrying"
+            assert (await harness.ended(chain, times=2)).kind == "completed"
             assert not over.is_set()
         finally:
             go_on.set()
-        await asyncio.to_thread(over.wait, PATIENCE)
+        await asyncio.to_thread(over.wait, TIMEOUT)
 
     assert not errors
-    assert (await stage.job(chain)).output == 2
+    assert (await harness.job(chain)).output == 2
 
 
 async def test_a_plain_handler_that_is_aborted_while_its_transaction_begins_gets_none(
     locking: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage = Stage(locking, clock)
+    harness = WorkerHarness(locking, clock)
     begin, go_on, over = locking.begin_sync, threading.Event(), threading.Event()
     attempts: list[SyncAttempt] = []
     said: list[str] = []
 
     def begin_for_long() -> SyncTransaction:
         tx = begin()
-        attempts[0].signal.wait_sync(PATIENCE)
+        attempts[0].signal.wait_sync(TIMEOUT)
         return tx
 
-    @stage.jobs.job(timeout=0.5, retry=Retry(max_attempts=1))
+    @harness.jobs.job(timeout=0.5, retry=Retry(max_attempts=1))
     def late(attempt: SyncAttempt) -> None:
         attempts.append(attempt)
         try:
             with attempt.complete() as done:
                 said.append("began")
-                go_on.wait(PATIENCE)
+                go_on.wait(TIMEOUT)
                 done.output(None)
         except ClaimLost as lost:
             said.append(lost.reason)
@@ -193,13 +193,13 @@ async def test_a_plain_handler_that_is_aborted_while_its_transaction_begins_gets
             over.set()
 
     monkeypatch.setattr(locking, "begin_sync", begin_for_long)
-    chain = await stage.start(late.bind())
-    async with stage.worker(lease=LONG):
+    chain = await harness.start(late.bind())
+    async with harness.worker(lease=LONG):
         try:
-            assert (await stage.ended(chain)).kind == "failed"
+            assert (await harness.ended(chain)).kind == "failed"
         finally:
             go_on.set()
-        await asyncio.to_thread(over.wait, PATIENCE)
+        await asyncio.to_thread(over.wait, TIMEOUT)
 
     assert said == ["timeout"]
 
@@ -207,11 +207,11 @@ async def test_a_plain_handler_that_is_aborted_while_its_transaction_begins_gets
 async def test_an_async_handler_that_goes_on_after_its_attempt_is_over_gets_no_transaction(
     locking: Store, clock: ManualClock
 ) -> None:
-    stage = Stage(locking, clock)
+    harness = WorkerHarness(locking, clock)
     go_on = asyncio.Event()
     said: list[str] = []
 
-    @stage.jobs.job(timeout=0.2, retry=Retry(max_attempts=1))
+    @harness.jobs.job(timeout=0.2, retry=Retry(max_attempts=1))
     async def stubborn(attempt: Attempt) -> None:
         with suppress(asyncio.CancelledError):
             await go_on.wait()
@@ -220,21 +220,21 @@ async def test_an_async_handler_that_goes_on_after_its_attempt_is_over_gets_no_t
             said.append("began")
             await go_on.wait()
 
-    chain = await stage.start(stubborn.bind())
-    async with stage.worker(lease=LONG):
+    chain = await harness.start(stubborn.bind())
+    async with harness.worker(lease=LONG):
         try:
-            assert (await stage.ended(chain)).kind == "failed"
+            assert (await harness.ended(chain)).kind == "failed"
         finally:
             go_on.set()
 
     assert said == ["timeout"]
-    assert "longer than 0.2 s" in str((await stage.job(chain)).error)
+    assert "longer than 0.2 s" in str((await harness.job(chain)).error)
 
 
 async def test_a_transaction_that_is_cut_off_as_it_begins_says_why(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin, cut_off, over = stage.store.begin_sync, threading.Event(), threading.Event()
+    begin, cut_off, over = harness.store.begin_sync, threading.Event(), threading.Event()
     said: list[str] = []
 
     def begin_slowly() -> SyncTransaction:
@@ -242,7 +242,7 @@ async def test_a_transaction_that_is_cut_off_as_it_begins_says_why(
         perform, abandon = tx.perform, tx.abandon
 
         def perform_late(operation: Operation[Any]) -> Any:
-            cut_off.wait(PATIENCE)
+            cut_off.wait(TIMEOUT)
             return perform(operation)
 
         def cut() -> None:
@@ -253,7 +253,7 @@ async def test_a_transaction_that_is_cut_off_as_it_begins_says_why(
         monkeypatch.setattr(tx, "abandon", cut)
         return tx
 
-    @stage.jobs.job(timeout=0.2, retry=Retry(max_attempts=1))
+    @harness.jobs.job(timeout=0.2, retry=Retry(max_attempts=1))
     def late(attempt: SyncAttempt) -> None:
         try:
             with attempt.prepare():
@@ -263,9 +263,9 @@ async def test_a_transaction_that_is_cut_off_as_it_begins_says_why(
         finally:
             over.set()
 
-    monkeypatch.setattr(stage.store, "begin_sync", begin_slowly)
-    await stage.start(late.bind())
-    async with stage.worker(lease=LONG):
-        await asyncio.to_thread(over.wait, PATIENCE)
+    monkeypatch.setattr(harness.store, "begin_sync", begin_slowly)
+    await harness.start(late.bind())
+    async with harness.worker(lease=LONG):
+        await asyncio.to_thread(over.wait, TIMEOUT)
 
     assert said == ["timeout"]

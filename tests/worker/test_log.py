@@ -8,23 +8,23 @@ import pytest
 
 from holdfast import Fail
 from holdfast.engine.observers import AGAIN, Observers
-from tests.worker.stage import Stage
+from tests.worker.harness import WorkerHarness
 
 
-async def test_the_log_has_fields_and_no_payloads(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_log_has_fields_and_no_payloads(harness: WorkerHarness, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="holdfast")
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def secretive(password: str) -> str:
         if password == "hunter2":
             return "the secret output"
         raise Fail("with its own words")
 
-    chains = [await stage.start(secretive.bind(password)) for password in ("hunter2", "hunter3")]
-    async with stage.worker(worker_id="me"):
+    chains = [await harness.start(secretive.bind(password)) for password in ("hunter2", "hunter3")]
+    async with harness.worker(worker_id="me"):
         for chain in chains:
-            await stage.ended(chain)
-    await stage.client.cancel(chains[0])
+            await harness.ended(chain)
+    await harness.client.cancel(chains[0])
 
     records = [record for record in caplog.records if record.name == "holdfast"]
     completed = next(record for record in records if record.__dict__.get("holdfast_event") == "completed")
@@ -41,7 +41,7 @@ async def test_the_log_has_fields_and_no_payloads(stage: Stage, caplog: pytest.L
     assert "hunter" not in everything
     assert "secret output" not in everything
     assert repr(secretive.bind("hunter2")) == "<Bound secretive>"
-    assert "hunter" not in repr(chains[0]) + repr(await stage.job(chains[0]))
+    assert "hunter" not in repr(chains[0]) + repr(await harness.job(chains[0]))
 
 
 @pytest.mark.parametrize(

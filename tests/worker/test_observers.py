@@ -10,11 +10,11 @@ import pytest
 from holdfast import Attempt, Bound, Cancel, Client, Event, Fail, Reschedule, Store, SyncAttempt, SyncClient
 from holdfast.engine.observers import Observers
 from holdfast.engine.operations import GetJobs
-from tests.worker.stage import LEASE, Recorder, Stage, soon
+from tests.worker.harness import LEASE, Recorder, WorkerHarness, in_time
 
 
-async def test_every_kind_is_told_once(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_every_kind_is_told_once(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def end(how: str) -> Bound[str] | str:
         match how:
             case "continued":
@@ -31,63 +31,63 @@ async def test_every_kind_is_told_once(stage: Stage) -> None:
                 return how
 
     kinds = ["completed", "continued", "retrying", "rescheduled", "failed", "cancelled"]
-    chains = {kind: await stage.start(end.bind(kind)) for kind in kinds}
-    async with stage.worker():
+    chains = {kind: await harness.start(end.bind(kind)) for kind in kinds}
+    async with harness.worker():
         for chain in chains.values():
-            await stage.ended(chain)
-        await stage.recorder.receive("completed", times=2)
+            await harness.ended(chain)
+        await harness.recorder.receive("completed", times=2)
 
     for kind, chain in chains.items():
-        assert stage.recorder.kinds(chain.id) == ["created", "claimed", "started", kind]
-    assert Counter(event.kind for event in stage.recorder.events) == Counter(
+        assert harness.recorder.kinds(chain.id) == ["created", "claimed", "started", kind]
+    assert Counter(event.kind for event in harness.recorder.events) == Counter(
         {"created": 6, "claimed": 7, "started": 7, "completed": 2, "worker_started": 1, "worker_stopping": 1}
-        | {"worker_stopped": 1, "woken": len(stage.recorder.find("woken"))}
+        | {"worker_stopped": 1, "woken": len(harness.recorder.find("woken"))}
         | dict.fromkeys(kinds[1:], 1)
     )
 
 
-async def test_an_event_tells_what_it_is_about(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_an_event_tells_what_it_is_about(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def fail() -> None:
         raise Fail("on purpose")
 
-    client = Client(stage.store, stage.jobs, observers=[stage.recorder], trace=lambda: "00-trace")
+    client = Client(harness.store, harness.jobs, observers=[harness.recorder], trace=lambda: "00-trace")
     chain = await client.start(fail.bind(), delay=5)
-    stage.clock.advance(8)
-    async with stage.worker(worker_id="me"):
-        failed = await stage.ended(chain)
+    harness.clock.advance(8)
+    async with harness.worker(worker_id="me"):
+        failed = await harness.ended(chain)
 
     assert (failed.job_id, failed.chain_id, failed.type) == (chain.id, chain.id, "fail")
     assert (failed.attempt, failed.worker, failed.trace) == (1, "me", "00-trace")
     assert str(failed.error) == "Fail: on purpose"
     assert failed.duration is not None
     assert 0 <= failed.duration < 10
-    assert stage.recorder.find("claimed")[0].waited == 3
+    assert harness.recorder.find("claimed")[0].waited == 3
 
 
-async def test_observers_hear_of_a_thing_after_it_was_committed(stage: Stage) -> None:
+async def test_observers_hear_of_a_thing_after_it_was_committed(harness: WorkerHarness) -> None:
     seen: list[tuple[str, str]] = []
 
     def look(event: Event) -> None:
         if event.job_id is not None:
-            (record,) = stage.store.perform_sync(GetJobs((event.job_id,)))
+            (record,) = harness.store.perform_sync(GetJobs((event.job_id,)))
             seen.append((event.kind, "nothing" if record is None else str(record.status)))
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def side() -> None: ...
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def work(attempt: Attempt) -> str:
         async with attempt.complete() as done:
             await done.start(side.bind(), delay=1000)
             return done.output("done")
 
-    client = Client(stage.store, stage.jobs, observers=[look, stage.recorder])
-    stage.client = client
+    client = Client(harness.store, harness.jobs, observers=[look, harness.recorder])
+    harness.client = client
     chain = await client.start(work.bind())
-    async with stage.worker():
-        await stage.ended(chain)
-        await stage.recorder.receive("created", type="side")
+    async with harness.worker():
+        await harness.ended(chain)
+        await harness.recorder.receive("created", type="side")
     await client.cancel((await client.list_chains(type="side")).items[0])
 
     assert seen == [
@@ -100,38 +100,38 @@ async def test_observers_hear_of_a_thing_after_it_was_committed(stage: Stage) ->
     ]
 
 
-async def test_nothing_is_told_of_what_was_undone(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_nothing_is_told_of_what_was_undone(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def side() -> None: ...
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def work(attempt: Attempt) -> str:
         async with attempt.complete() as done:
             await done.start(side.bind(), delay=1000)
             done.output("done")
         raise ValueError
 
-    chain = await stage.start(work.bind())
-    async with stage.worker():
-        await stage.ended(chain)
+    chain = await harness.start(work.bind())
+    async with harness.worker():
+        await harness.ended(chain)
 
-    assert not stage.recorder.find("created", type="side")
-    assert not stage.recorder.find("completed")
+    assert not harness.recorder.find("created", type="side")
+    assert not harness.recorder.find("completed")
 
 
-async def test_unblocking_is_told(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_unblocking_is_told(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def first() -> None: ...
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def second() -> None: ...
 
-    blocker = await stage.start(first.bind())
-    blocked = await stage.start(second.bind(), after=[blocker])
-    async with stage.worker():
-        await stage.ended(blocked)
+    blocker = await harness.start(first.bind())
+    blocked = await harness.start(second.bind(), after=[blocker])
+    async with harness.worker():
+        await harness.ended(blocked)
 
-    assert stage.recorder.kinds(blocked.id) == ["created", "unblocked", "claimed", "started", "completed"]
+    assert harness.recorder.kinds(blocked.id) == ["created", "unblocked", "claimed", "started", "completed"]
 
 
 @pytest.mark.parametrize(
@@ -140,31 +140,31 @@ async def test_unblocking_is_told(stage: Stage) -> None:
     ids=lambda error: type(error).__name__,
 )
 async def test_an_observer_that_raises_harms_nothing(
-    stage: Stage, error: BaseException, caplog: pytest.LogCaptureFixture
+    harness: WorkerHarness, error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(event: Event) -> None:
         raise error
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def hello() -> str:
         return "hello"
 
-    @stage.jobs.job
+    @harness.jobs.job
     def hello_plain(attempt: SyncAttempt) -> str:
         attempt.progress(0.5)
         return "hello"
 
-    stage.client = Client(stage.store, stage.jobs, observers=[broken, stage.recorder])
-    chains = [await stage.start(job_type.bind()) for job_type in (hello, hello_plain)]
-    async with stage.worker():
+    harness.client = Client(harness.store, harness.jobs, observers=[broken, harness.recorder])
+    chains = [await harness.start(job_type.bind()) for job_type in (hello, hello_plain)]
+    async with harness.worker():
         for chain in chains:
-            await stage.ended(chain)
+            await harness.ended(chain)
 
-    assert [(await stage.job(chain)).output for chain in chains] == ["hello", "hello"]
+    assert [(await harness.job(chain)).output for chain in chains] == ["hello", "hello"]
     assert "an observer raised" in caplog.text
 
 
-async def test_an_observer_is_a_callable_or_has_a_method(stage: Stage) -> None:
+async def test_an_observer_is_a_callable_or_has_a_method(harness: WorkerHarness) -> None:
     class Metrics:
         def __init__(self) -> None:
             self.kinds: list[str] = []
@@ -181,38 +181,38 @@ async def test_an_observer_is_a_callable_or_has_a_method(stage: Stage) -> None:
     assert [event.worker for event in recorder.events] == ["me"]
 
 
-async def test_a_workers_own_observers_hear_only_it(stage: Stage) -> None:
+async def test_a_workers_own_observers_hear_only_it(harness: WorkerHarness) -> None:
     mine, others = Recorder(), Recorder()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def hello() -> None: ...
 
-    chain = await stage.start(hello.bind())
-    async with stage.worker(worker_id="one", observers=[mine]):
-        await stage.ended(chain)
-    async with stage.worker(worker_id="two", observers=[others]):
-        await stage.ended(await stage.start(hello.bind()))
+    chain = await harness.start(hello.bind())
+    async with harness.worker(worker_id="one", observers=[mine]):
+        await harness.ended(chain)
+    async with harness.worker(worker_id="two", observers=[others]):
+        await harness.ended(await harness.start(hello.bind()))
 
     assert {event.worker for event in mine.events if event.worker} == {"one"}
     assert {event.worker for event in others.events if event.worker} == {"two"}
 
 
-async def test_reaping_is_told_with_the_worker_that_lost_the_job(stage: Stage) -> None:
+async def test_reaping_is_told_with_the_worker_that_lost_the_job(harness: WorkerHarness) -> None:
     over = asyncio.Event()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def long(attempt: Attempt) -> int:
         if attempt.job.attempt == 1:
             await over.wait()
         return attempt.job.attempt
 
-    chain = await stage.start(long.bind())
-    async with stage.worker(worker_id="loser", lease=1000):
-        await stage.recorder.receive("started", job_id=chain.id)
-        stage.clock.advance(1001)
-        async with stage.worker(worker_id="finder", lease=LEASE):
-            reaped = await stage.recorder.receive("reaped", job_id=chain.id)
-            await stage.recorder.receive("completed", job_id=chain.id)
+    chain = await harness.start(long.bind())
+    async with harness.worker(worker_id="loser", lease=1000):
+        await harness.recorder.receive("started", job_id=chain.id)
+        harness.clock.advance(1001)
+        async with harness.worker(worker_id="finder", lease=LEASE):
+            reaped = await harness.recorder.receive("reaped", job_id=chain.id)
+            await harness.recorder.receive("completed", job_id=chain.id)
         over.set()
 
     assert (reaped.worker, reaped.detail, reaped.attempt) == ("finder", "from worker loser", 1)
@@ -220,10 +220,10 @@ async def test_reaping_is_told_with_the_worker_that_lost_the_job(stage: Stage) -
 
 async def test_a_client_tells_what_it_did_itself_once(store: Store) -> None:
     recorder = Recorder()
-    stage = Stage(store, store.clock)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    client = Client(store, stage.jobs, observers=[recorder])
+    harness = WorkerHarness(store, store.clock)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    client = Client(store, harness.jobs, observers=[recorder])
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def hello() -> None: ...
 
     chain = await client.start(hello.bind(), key="one", delay=10)
@@ -247,35 +247,35 @@ async def test_a_client_tells_what_it_did_itself_once(store: Store) -> None:
 
 
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
-async def test_a_side_chain_started_from_outside_carries_the_trace_on(stage: Stage, sync: bool) -> None:
-    @stage.jobs.job
+async def test_a_side_chain_started_from_outside_carries_the_trace_on(harness: WorkerHarness, sync: bool) -> None:
+    @harness.jobs.job
     async def hello() -> None: ...
 
-    chain = await Client(stage.store, stage.jobs, trace=lambda: "00-trace").start(hello.bind())
+    chain = await Client(harness.store, harness.jobs, trace=lambda: "00-trace").start(hello.bind())
     if sync:
-        with SyncClient(stage.store, stage.jobs).completing(chain) as blocking:
+        with SyncClient(harness.store, harness.jobs).completing(chain) as blocking:
             side = blocking.start(hello.bind())
             blocking.output(None)
     else:
-        async with stage.client.completing(chain) as current:
+        async with harness.client.completing(chain) as current:
             side = await current.start(hello.bind())
             await current.output(None)
 
-    assert (await stage.job(side)).record.trace == "00-trace"
+    assert (await harness.job(side)).record.trace == "00-trace"
 
 
-async def test_a_completing_body_that_fails_tells_nothing(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_a_completing_body_that_fails_tells_nothing(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def hello() -> None: ...
 
     async def body() -> None:
-        async with stage.client.completing(chain) as current:
+        async with harness.client.completing(chain) as current:
             await current.start(hello.bind())
             await current.output(None)
             raise ZeroDivisionError
 
-    chain = await stage.start(hello.bind())
+    chain = await harness.start(hello.bind())
     with pytest.raises(ZeroDivisionError):
-        await soon(body())
+        await in_time(body())
 
-    assert [event.kind for event in stage.recorder.events] == ["created"]
+    assert [event.kind for event in harness.recorder.events] == ["created"]

@@ -13,8 +13,8 @@ from holdfast.core.record import Record
 from holdfast.engine.operations import Settle
 from holdfast.errors import Conflict
 from holdfast.testing.clock import ManualClock
-from tests.worker.faulty import FaultyStore, When
-from tests.worker.stage import LEASE, Stage, soon
+from tests.worker.faulty_store import FaultyStore, When
+from tests.worker.harness import LEASE, WorkerHarness, in_time
 
 
 @pytest.fixture
@@ -23,54 +23,54 @@ def faulty(store: Store) -> FaultyStore:
 
 
 @pytest.fixture
-async def stage(faulty: FaultyStore, clock: ManualClock) -> Stage:
-    return Stage(faulty, clock)
+async def harness(faulty: FaultyStore, clock: ManualClock) -> WorkerHarness:
+    return WorkerHarness(faulty, clock)
 
 
 @pytest.mark.parametrize("verb", ["claim", "reap", "next_due"])
-async def test_the_main_loop_survives_an_outage(stage: Stage, faulty: FaultyStore, verb: str) -> None:
-    @stage.jobs.job
+async def test_the_main_loop_survives_an_outage(harness: WorkerHarness, faulty: FaultyStore, verb: str) -> None:
+    @harness.jobs.job
     async def hello() -> str:
         return "hello"
 
     fault = faulty.fail(verb, times=5)
-    chain = await stage.start(hello.bind())
-    async with stage.worker():
-        await stage.ended(chain)
-        await stage.recorder.receive("store_error", times=5)
+    chain = await harness.start(hello.bind())
+    async with harness.worker():
+        await harness.ended(chain)
+        await harness.recorder.receive("store_error", times=5)
 
     assert fault.met == 5
-    assert (await stage.job(chain)).output == "hello"
+    assert (await harness.job(chain)).output == "hello"
 
 
 async def test_what_a_claim_without_an_answer_took_runs_without_waiting_for_its_lease(
-    stage: Stage, faulty: FaultyStore
+    harness: WorkerHarness, faulty: FaultyStore
 ) -> None:
-    @stage.jobs.job
+    @harness.jobs.job
     async def count(attempt: Attempt) -> int:
         return attempt.job.attempt
 
     fault = faulty.fail("claim", when="after", times=2)
-    chains = await stage.client.start_many([count.bind() for _ in range(20)])
-    async with stage.worker():
-        outputs = [await stage.client.wait(chain, timeout=10) for chain in chains]
+    chains = await harness.client.start_many([count.bind() for _ in range(20)])
+    async with harness.worker():
+        outputs = [await harness.client.wait(chain, timeout=10) for chain in chains]
 
     assert fault.met == 2
     assert outputs == [1] * 20
 
 
 async def test_outcomes_whose_writing_was_not_answered_are_said_to_be_sent_again(
-    stage: Stage, faulty: FaultyStore
+    harness: WorkerHarness, faulty: FaultyStore
 ) -> None:
-    @stage.jobs.job
+    @harness.jobs.job
     async def hello() -> str:
         return "hello"
 
     faulty.fail("settle", when="after", times=2)
-    chain = await stage.start(hello.bind())
-    async with stage.worker():
-        await stage.ended(chain)
-        await stage.recorder.receive("completed")
+    chain = await harness.start(hello.bind())
+    async with harness.worker():
+        await harness.ended(chain)
+        await harness.recorder.receive("completed")
 
     assert [each.again for each in faulty.performed if isinstance(each, Settle)] == [False, True, True]
 
@@ -78,69 +78,69 @@ async def test_outcomes_whose_writing_was_not_answered_are_said_to_be_sent_again
 @pytest.mark.parametrize("error", [StoreUnavailable("x", "gone"), ZeroDivisionError("a bug")], ids=["named", "unnamed"])
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_an_outcome_that_could_not_be_written_is_written_later_once(
-    stage: Stage, faulty: FaultyStore, when: When, error: Exception
+    harness: WorkerHarness, faulty: FaultyStore, when: When, error: Exception
 ) -> None:
     runs: Counter[str] = Counter()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def count(attempt: Attempt) -> Bound[str]:
         runs[attempt.job.id] += 1
         return finish.bind()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def finish() -> str:
         return "done"
 
     fault = faulty.fail("settle", when=when, times=3, error=error)
-    chains = await stage.client.start_many([count.bind() for _ in range(20)])
-    async with stage.worker():
+    chains = await harness.client.start_many([count.bind() for _ in range(20)])
+    async with harness.worker():
         for chain in chains:
-            await stage.client.wait(chain, timeout=10)
-        await stage.recorder.receive("completed", times=20)
+            await harness.client.wait(chain, timeout=10)
+        await harness.recorder.receive("completed", times=20)
 
     assert fault.met == 3
     assert set(runs.values()) == {1}
-    assert len(stage.recorder.find("continued")) == 20
-    assert len(stage.recorder.find("completed")) == 20
-    jobs = (await stage.client.list_jobs(limit=1000)).items
+    assert len(harness.recorder.find("continued")) == 20
+    assert len(harness.recorder.find("completed")) == 20
+    jobs = (await harness.client.list_jobs(limit=1000)).items
     assert Counter(job.chain_id for job in jobs) == Counter({chain.id: 2 for chain in chains})
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_failed_attempt_is_counted_once_however_often_it_is_written(
-    stage: Stage, faulty: FaultyStore, when: When
+    harness: WorkerHarness, faulty: FaultyStore, when: When
 ) -> None:
-    @stage.jobs.job
+    @harness.jobs.job
     async def flaky(attempt: Attempt) -> int:
         if attempt.job.attempt < 3:
             raise ValueError
         return attempt.job.attempt
 
     faulty.fail("settle", when=when, times=2)
-    chain = await stage.start(flaky.bind())
-    async with stage.worker():
+    chain = await harness.start(flaky.bind())
+    async with harness.worker():
         for attempt in (1, 2):
-            assert (await stage.ended(chain, times=attempt)).kind == "retrying"
-            stage.clock.advance(100)
-        assert (await stage.ended(chain, times=3)).kind == "completed"
+            assert (await harness.ended(chain, times=attempt)).kind == "retrying"
+            harness.clock.advance(100)
+        assert (await harness.ended(chain, times=3)).kind == "completed"
 
-    report = await stage.report(chain)
+    report = await harness.report(chain)
     assert [(each.number, each.outcome) for each in report.attempts] == [(1, "failed"), (2, "failed"), (3, "completed")]
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_an_attempts_own_transaction_that_breaks_happens_once_or_not_at_all(
-    stage: Stage, faulty: FaultyStore, when: When, plain: bool
+    harness: WorkerHarness, faulty: FaultyStore, when: When, plain: bool
 ) -> None:
     """Before: nothing was written, and the attempt failed. After: all was, and calling it failed changes nothing."""
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def side() -> None: ...
 
     if plain:
 
-        @stage.jobs.job(name="careful")
+        @harness.jobs.job(name="careful")
         def careful(attempt: SyncAttempt) -> int:
             with attempt.complete() as done:
                 done.start(side.bind(), delay=1000)
@@ -148,69 +148,71 @@ async def test_an_attempts_own_transaction_that_breaks_happens_once_or_not_at_al
 
     else:
 
-        @stage.jobs.job(name="careful")
+        @harness.jobs.job(name="careful")
         async def careful_async(attempt: Attempt) -> int:
             async with attempt.complete() as done:
                 await done.start(side.bind(), delay=1000)
                 return done.output(attempt.job.attempt)
 
     faulty.fail("settle", when=when)
-    chain = await stage.start(stage.jobs["careful"].bind())
-    async with stage.worker():
-        event = await stage.ended(chain)
-        stage.clock.advance(100)
-        await stage.recorder.receive("completed", job_id=chain.id)
+    chain = await harness.start(harness.jobs["careful"].bind())
+    async with harness.worker():
+        event = await harness.ended(chain)
+        harness.clock.advance(100)
+        await harness.recorder.receive("completed", job_id=chain.id)
 
     assert event.kind == ("retrying" if when == "before" else "completed")
-    assert (await stage.job(chain)).output == (2 if when == "before" else 1)
-    assert len(stage.recorder.find("created", type="side")) == 1
-    assert len((await stage.client.list_chains(type="side")).items) == 1
+    assert (await harness.job(chain)).output == (2 if when == "before" else 1)
+    assert len(harness.recorder.find("created", type="side")) == 1
+    assert len((await harness.client.list_chains(type="side")).items) == 1
 
 
-async def test_a_long_outage_ends_and_everything_is_done_once(stage: Stage, faulty: FaultyStore) -> None:
+async def test_a_long_outage_ends_and_everything_is_done_once(harness: WorkerHarness, faulty: FaultyStore) -> None:
     runs: Counter[str] = Counter()
     halfway = asyncio.Event()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def count(attempt: Attempt) -> None:
         runs[attempt.job.id] += 1
         if len(runs) == 25:
             halfway.set()
 
-    chains = await stage.client.start_many([count.bind() for _ in range(50)])
-    async with stage.worker(concurrency=5, lease=60):
-        await soon(halfway.wait())
+    chains = await harness.client.start_many([count.bind() for _ in range(50)])
+    async with harness.worker(concurrency=5, lease=60):
+        await in_time(halfway.wait())
         fault = faulty.fail(times=None)
-        await stage.recorder.receive("store_error", times=10)
+        await harness.recorder.receive("store_error", times=10)
         fault.end()
-        await stage.recorder.receive("completed", times=50)
+        await harness.recorder.receive("completed", times=50)
 
     assert runs == Counter({chain.id: 1 for chain in chains})
 
 
-async def test_a_worker_does_not_pile_up_what_it_cannot_write(stage: Stage, faulty: FaultyStore) -> None:
+async def test_a_worker_does_not_pile_up_what_it_cannot_write(harness: WorkerHarness, faulty: FaultyStore) -> None:
     runs = 0
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def count() -> None:
         nonlocal runs
         runs += 1
 
-    await stage.client.start_many([count.bind() for _ in range(100)])
+    await harness.client.start_many([count.bind() for _ in range(100)])
     fault = faulty.fail("settle", times=None)
-    async with stage.worker(concurrency=3):
-        await stage.recorder.receive("store_error", times=10)
+    async with harness.worker(concurrency=3):
+        await harness.recorder.receive("store_error", times=10)
         most = runs
         fault.end()
-        await stage.recorder.receive("completed", times=100)
+        await harness.recorder.receive("completed", times=100)
 
     assert most <= 6
 
 
-async def test_one_outcome_that_is_refused_does_not_spoil_the_others(stage: Stage, faulty: FaultyStore) -> None:
+async def test_one_outcome_that_is_refused_does_not_spoil_the_others(
+    harness: WorkerHarness, faulty: FaultyStore
+) -> None:
     """A store names what it refuses. One that refuses a whole batch is asked again, one by one."""
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def hello(number: int) -> int:
         return number
 
@@ -220,50 +222,54 @@ async def test_one_outcome_that_is_refused_does_not_spoil_the_others(stage: Stag
         await everyone.wait()
         return 1
 
-    chains = await stage.client.start_many([hello.bind(number) for number in range(4)])
+    chains = await harness.client.start_many([hello.bind(number) for number in range(4)])
     fault = faulty.fail("settle", error=Conflict("the whole batch"))
-    async with stage.worker(concurrency=4, middlewares=[together]):
+    async with harness.worker(concurrency=4, middlewares=[together]):
         for chain in chains:
-            assert (await stage.ended(chain)).kind == "completed"
+            assert (await harness.ended(chain)).kind == "completed"
 
     assert fault.met == 1
 
 
-async def test_a_wait_meets_an_outage_as_an_error_and_leaves_nothing_behind(stage: Stage, faulty: FaultyStore) -> None:
-    @stage.jobs.job
+async def test_a_wait_meets_an_outage_as_an_error_and_leaves_nothing_behind(
+    harness: WorkerHarness, faulty: FaultyStore
+) -> None:
+    @harness.jobs.job
     async def hello() -> None: ...
 
-    chain = await stage.start(hello.bind())
+    chain = await harness.start(hello.bind())
     faulty.fail("get_chains")
 
     with pytest.raises(StoreUnavailable, match="the cable is cut"):
-        await stage.client.wait(chain, timeout=1)
+        await harness.client.wait(chain, timeout=1)
 
 
-async def test_an_outage_before_the_handler_runs_is_a_failed_attempt(stage: Stage, faulty: FaultyStore) -> None:
-    @stage.jobs.job
+async def test_an_outage_before_the_handler_runs_is_a_failed_attempt(
+    harness: WorkerHarness, faulty: FaultyStore
+) -> None:
+    @harness.jobs.job
     async def first() -> int:
         return 1
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def second(attempt: Attempt) -> int:
         return sum(attempt.blockers)
 
-    blocker = await stage.start(first.bind())
-    chain = await stage.start(second.bind(), after=[blocker])
+    blocker = await harness.start(first.bind())
+    chain = await harness.start(second.bind(), after=[blocker])
     faulty.fail("get_blockers")
-    async with stage.worker():
-        assert (await stage.ended(chain)).kind == "retrying"
-        stage.clock.advance(100)
-        await stage.recorder.receive("completed", job_id=chain.id)
+    async with harness.worker():
+        assert (await harness.ended(chain)).kind == "retrying"
+        harness.clock.advance(100)
+        await harness.recorder.receive("completed", job_id=chain.id)
 
-    assert (await stage.job(chain)).output == 1
+    assert (await harness.job(chain)).output == 1
 
 
 async def test_a_rollback_that_fails_leaves_no_zombie(
-    stage: Stage, faulty: FaultyStore, monkeypatch: pytest.MonkeyPatch
+    harness: WorkerHarness, faulty: FaultyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    @stage.jobs.job
+    @harness.jobs.job
     async def unlucky(attempt: Attempt) -> int:
         async with attempt.complete() as done:
             done.output(1)
@@ -273,16 +279,16 @@ async def test_a_rollback_that_fails_leaves_no_zombie(
         raise ZeroDivisionError("the connection is gone")
 
     monkeypatch.setattr("holdfast.stores.buffered_transaction.DeferredTransaction.rollback", broken)
-    chain = await stage.start(unlucky.bind())
-    async with stage.worker():
-        event = await stage.ended(chain)
+    chain = await harness.start(unlucky.bind())
+    async with harness.worker():
+        event = await harness.ended(chain)
 
     assert event.kind == "retrying"
     assert "after completing" in str(event.error)
 
 
 async def test_an_attempt_that_breaks_in_the_engine_itself_is_taken_back(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = 0
 
@@ -293,17 +299,17 @@ async def test_an_attempt_that_breaks_in_the_engine_itself_is_taken_back(
             raise ZeroDivisionError
         return settle(job, outcome, retry, mismatch_timeout=mismatch_timeout)
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def hello(attempt: Attempt) -> int:
         return attempt.job.attempt
 
     monkeypatch.setattr("holdfast.worker.runner.settle", break_at_first)
-    chain = await stage.start(hello.bind())
-    async with stage.worker(concurrency=1):
+    chain = await harness.start(hello.bind())
+    async with harness.worker(concurrency=1):
         for _ in range(3):
-            await stage.recorder.until(lambda: caplog.text.count("broke in the engine itself") == broken > 0)
-            stage.clock.advance(LEASE + 1)
-            await stage.recorder.receive("reaped", times=broken)
-        await stage.ended(chain)
+            await harness.recorder.until(lambda: caplog.text.count("broke in the engine itself") == broken > 0)
+            harness.clock.advance(LEASE + 1)
+            await harness.recorder.receive("reaped", times=broken)
+        await harness.ended(chain)
 
-    assert (await stage.job(chain)).output == 4
+    assert (await harness.job(chain)).output == 4

@@ -12,33 +12,33 @@ from typing import Any, cast
 import pytest
 
 from holdfast import Attempt, Cancel, Fail, Reschedule, Retry, SyncAttempt
-from tests.worker.stage import Stage
+from tests.worker.harness import WorkerHarness
 
 
-async def test_an_error_is_retried_after_the_backoff(stage: Stage) -> None:
-    @stage.jobs.job(retry=Retry(initial=10, multiplier=3, maximum=50, jitter=0, max_attempts=5))
+async def test_an_error_is_retried_after_the_backoff(harness: WorkerHarness) -> None:
+    @harness.jobs.job(retry=Retry(initial=10, multiplier=3, maximum=50, jitter=0, max_attempts=5))
     async def flaky() -> None:
         raise ValueError("not today")
 
-    chain = await stage.start(flaky.bind())
+    chain = await harness.start(flaky.bind())
     delays: list[float] = []
-    async with stage.worker():
+    async with harness.worker():
         for attempt in range(1, 5):
-            event = await stage.ended(chain, times=attempt)
+            event = await harness.ended(chain, times=attempt)
             assert (event.kind, event.attempt) == ("retrying", attempt)
-            job = await stage.job(chain)
-            delay = (job.scheduled_at - _now(stage)).total_seconds()
+            job = await harness.job(chain)
+            delay = (job.scheduled_at - _now(harness)).total_seconds()
             delays.append(delay)
-            stage.clock.advance(delay)
-        event = await stage.ended(chain, times=5)
+            harness.clock.advance(delay)
+        event = await harness.ended(chain, times=5)
 
-    job = await stage.job(chain)
+    job = await harness.job(chain)
     assert delays == [10, 30, 50, 50]
     assert (event.kind, job.status, job.attempt) == ("failed", "failed", 5)
     assert job.error is not None
     assert str(job.error) == "ValueError: not today"
     assert "flaky" in job.error.traceback
-    report = await stage.report(chain)
+    report = await harness.report(chain)
     assert [(each.number, each.outcome) for each in report.attempts] == [(n, "failed") for n in range(1, 6)]
 
 
@@ -61,23 +61,23 @@ def test_jitter_keeps_its_bounds() -> None:
     assert 108 < max(delays) <= 110
 
 
-async def test_for_ever_means_for_ever(stage: Stage) -> None:
-    @stage.jobs.job(retry=Retry(initial=0, jitter=0, max_attempts=None))
+async def test_for_ever_means_for_ever(harness: WorkerHarness) -> None:
+    @harness.jobs.job(retry=Retry(initial=0, jitter=0, max_attempts=None))
     async def flaky(attempt: Attempt) -> int:
         if attempt.job.attempt < 40:
             raise ValueError
         return attempt.job.attempt
 
-    chain = await stage.start(flaky.bind())
-    async with stage.worker():
-        await stage.recorder.receive("completed", job_id=chain.id)
+    chain = await harness.start(flaky.bind())
+    async with harness.worker():
+        await harness.recorder.receive("completed", job_id=chain.id)
 
-    assert (await stage.job(chain)).output == 40
+    assert (await harness.job(chain)).output == 40
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_reschedule_by_delay_or_at_a_time(stage: Stage, plain: bool) -> None:
-    tomorrow = _now(stage) + timedelta(days=1)
+async def test_reschedule_by_delay_or_at_a_time(harness: WorkerHarness, plain: bool) -> None:
+    tomorrow = _now(harness) + timedelta(days=1)
 
     def decide(attempt: int) -> str:
         if attempt == 1:
@@ -86,62 +86,64 @@ async def test_reschedule_by_delay_or_at_a_time(stage: Stage, plain: bool) -> No
             raise Reschedule(at=tomorrow)
         return "at last"
 
-    job_type = _declare(stage, decide, plain=plain)
-    chain = await stage.start(job_type.bind())
-    async with stage.worker():
-        assert (await stage.ended(chain)).kind == "rescheduled"
-        first = await stage.job(chain)
-        stage.clock.advance(30)
-        assert (await stage.ended(chain, times=2)).kind == "rescheduled"
-        second = await stage.job(chain)
-        stage.clock.move_to(int(tomorrow.timestamp() * 1e6))
-        await stage.recorder.receive("completed", job_id=chain.id)
+    job_type = _declare(harness, decide, plain=plain)
+    chain = await harness.start(job_type.bind())
+    async with harness.worker():
+        assert (await harness.ended(chain)).kind == "rescheduled"
+        first = await harness.job(chain)
+        harness.clock.advance(30)
+        assert (await harness.ended(chain, times=2)).kind == "rescheduled"
+        second = await harness.job(chain)
+        harness.clock.move_to(int(tomorrow.timestamp() * 1e6))
+        await harness.recorder.receive("completed", job_id=chain.id)
 
     assert (first.status, first.scheduled_at) == ("pending", datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC))
     assert second.scheduled_at == tomorrow
-    assert (await stage.job(chain)).attempt == 3
+    assert (await harness.job(chain)).attempt == 3
 
 
-async def test_reschedule_keeps_its_cause_as_the_error(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_reschedule_keeps_its_cause_as_the_error(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def polite() -> None:
         try:
             raise ConnectionError("busy")
         except ConnectionError as error:
             raise Reschedule(delay=5) from error
 
-    chain = await stage.start(polite.bind())
-    async with stage.worker():
-        await stage.ended(chain)
+    chain = await harness.start(polite.bind())
+    async with harness.worker():
+        await harness.ended(chain)
 
-    assert str((await stage.job(chain)).error) == "ConnectionError: busy"
+    assert str((await harness.job(chain)).error) == "ConnectionError: busy"
 
 
-async def test_a_reschedule_counts_as_an_attempt(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_a_reschedule_counts_as_an_attempt(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def hesitant() -> None:
         raise Reschedule(delay=0)
 
-    chain = await stage.start(hesitant.bind(), max_attempts=3)
-    async with stage.worker():
-        await stage.recorder.receive("failed", job_id=chain.id)
+    chain = await harness.start(hesitant.bind(), max_attempts=3)
+    async with harness.worker():
+        await harness.recorder.receive("failed", job_id=chain.id)
 
-    assert (await stage.job(chain)).attempt == 3
+    assert (await harness.job(chain)).attempt == 3
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 @pytest.mark.parametrize(
     ("error", "status"), [(Fail("no use"), "failed"), (Cancel("no need"), "cancelled")], ids=["fail", "cancel"]
 )
-async def test_fail_and_cancel_end_the_job_at_once(stage: Stage, error: Exception, status: str, plain: bool) -> None:
+async def test_fail_and_cancel_end_the_job_at_once(
+    harness: WorkerHarness, error: Exception, status: str, plain: bool
+) -> None:
     def decide(attempt: int) -> str:
         raise error
 
-    chain = await stage.start(_declare(stage, decide, plain=plain).bind())
-    async with stage.worker():
-        assert (await stage.ended(chain)).kind == status
+    chain = await harness.start(_declare(harness, decide, plain=plain).bind())
+    async with harness.worker():
+        assert (await harness.ended(chain)).kind == status
 
-    job = await stage.job(chain)
+    job = await harness.job(chain)
     assert (job.status, job.attempt) == (status, 1)
     assert str(error) in str(job.error)
 
@@ -150,160 +152,164 @@ async def test_fail_and_cancel_end_the_job_at_once(stage: Stage, error: Exceptio
 @pytest.mark.parametrize(
     "error", [SystemExit(3), StopIteration(5), asyncio.CancelledError(), KeyboardInterrupt(), GeneratorExit()]
 )
-async def test_whatever_a_handler_raises_is_a_failed_attempt(stage: Stage, error: BaseException, plain: bool) -> None:
+async def test_whatever_a_handler_raises_is_a_failed_attempt(
+    harness: WorkerHarness, error: BaseException, plain: bool
+) -> None:
     """An attempt that is released instead would run again at once, uncounted, for ever."""
 
     def decide(attempt: int) -> str:
         raise error
 
-    job_type = _declare(stage, decide, plain=plain)
-    chain = await stage.start(job_type.bind(), max_attempts=1)
-    async with stage.worker():
-        await stage.ended(chain)
-        await stage.ended(await stage.start(job_type.bind(), max_attempts=1))
+    job_type = _declare(harness, decide, plain=plain)
+    chain = await harness.start(job_type.bind(), max_attempts=1)
+    async with harness.worker():
+        await harness.ended(chain)
+        await harness.ended(await harness.start(job_type.bind(), max_attempts=1))
 
-    job = await stage.job(chain)
+    job = await harness.job(chain)
     assert (job.status, job.attempt) == ("failed", 1)
     assert type(error).__name__ in str(job.error)
 
 
-async def test_a_handler_that_awaits_something_cancelled_fails_and_backs_off(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_a_handler_that_awaits_something_cancelled_fails_and_backs_off(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def unlucky() -> None:
         future = asyncio.get_running_loop().create_future()
         future.cancel()
         await future
 
-    chain = await stage.start(unlucky.bind())
-    async with stage.worker():
-        event = await stage.ended(chain)
+    chain = await harness.start(unlucky.bind())
+    async with harness.worker():
+        event = await harness.ended(chain)
 
     assert event.kind == "retrying"
-    assert (await stage.job(chain)).attempt == 1
+    assert (await harness.job(chain)).attempt == 1
 
 
-async def test_a_handler_that_cancels_itself_fails_and_leaves_its_slot_usable(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_a_handler_that_cancels_itself_fails_and_leaves_its_slot_usable(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def suicidal() -> None:
         task = asyncio.current_task()
         assert task is not None
         task.cancel()
         await asyncio.get_running_loop().create_future()
 
-    chain = await stage.start(suicidal.bind(), max_attempts=2)
-    async with stage.worker(concurrency=1):
-        assert (await stage.ended(chain)).kind == "retrying"
-        stage.clock.advance(100)
-        assert (await stage.ended(chain, times=2)).kind == "failed"
+    chain = await harness.start(suicidal.bind(), max_attempts=2)
+    async with harness.worker(concurrency=1):
+        assert (await harness.ended(chain)).kind == "retrying"
+        harness.clock.advance(100)
+        assert (await harness.ended(chain, times=2)).kind == "failed"
 
 
-async def test_a_handler_that_never_completes_leaves_no_zombie(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_a_handler_that_never_completes_leaves_no_zombie(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def forgetful(attempt: Attempt) -> str:
         async with attempt.complete():
             pass
         return "something"
 
-    chain = await stage.start(forgetful.bind(), max_attempts=1)
-    async with stage.worker():
-        await stage.ended(chain)
+    chain = await harness.start(forgetful.bind(), max_attempts=1)
+    async with harness.worker():
+        await harness.ended(chain)
 
-    job = await stage.job(chain)
+    job = await harness.job(chain)
     assert job.status == "failed"
     assert "without done.output" in str(job.error)
 
 
-async def test_an_error_with_an_unspeakable_message_still_fails_its_job(stage: Stage) -> None:
+async def test_an_error_with_an_unspeakable_message_still_fails_its_job(harness: WorkerHarness) -> None:
     class Unspeakable(Exception):
         def __str__(self) -> str:
             raise RuntimeError
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def odd() -> None:
         raise Unspeakable
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def long() -> None:
         raise ValueError("\0\ud800" + "x" * 1_000_000)
 
-    chains = [await stage.start(job_type.bind(), max_attempts=1) for job_type in (odd, long)]
-    async with stage.worker():
+    chains = [await harness.start(job_type.bind(), max_attempts=1) for job_type in (odd, long)]
+    async with harness.worker():
         for chain in chains:
-            assert (await stage.ended(chain)).kind == "failed"
+            assert (await harness.ended(chain)).kind == "failed"
 
-    record = (await stage.job(chains[1])).record
+    record = (await harness.job(chains[1])).record
     assert record.error is not None
     assert len(record.error) < 40_000
 
 
-async def test_deep_recursion_in_a_handler_is_a_failed_attempt(stage: Stage) -> None:
+async def test_deep_recursion_in_a_handler_is_a_failed_attempt(harness: WorkerHarness) -> None:
     def recurse(depth: int) -> int:
         return recurse(depth + 1)
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def deep() -> int:
         return recurse(0)
 
-    chain = await stage.start(deep.bind(), max_attempts=1)
-    async with stage.worker():
-        await stage.ended(chain)
+    chain = await harness.start(deep.bind(), max_attempts=1)
+    async with harness.worker():
+        await harness.ended(chain)
 
-    assert "RecursionError" in str((await stage.job(chain)).error)
+    assert "RecursionError" in str((await harness.job(chain)).error)
     assert sys.getrecursionlimit() > 0
 
 
-def _declare(stage: Stage, decide: Any, *, plain: bool) -> Any:
+def _declare(harness: WorkerHarness, decide: Any, *, plain: bool) -> Any:
     """A job type, async or plain, that does what `decide` says about the attempt of this number."""
     if plain:
 
-        @stage.jobs.job(name="undecided")
+        @harness.jobs.job(name="undecided")
         def undecided(attempt: SyncAttempt) -> str:
             return decide(attempt.job.attempt)  # type: ignore[no-any-return]
 
     else:
 
-        @stage.jobs.job(name="undecided")
+        @harness.jobs.job(name="undecided")
         async def undecided_async(attempt: Attempt) -> str:
             return decide(attempt.job.attempt)  # type: ignore[no-any-return]
 
-    return stage.jobs["undecided"]
+    return harness.jobs["undecided"]
 
 
-def _now(stage: Stage) -> datetime:
-    return datetime.fromtimestamp(stage.clock() / 1e6, UTC)
+def _now(harness: WorkerHarness) -> datetime:
+    return datetime.fromtimestamp(harness.clock() / 1e6, UTC)
 
 
 @pytest.mark.parametrize("error", [None, ValueError, asyncio.CancelledError])
-async def test_nothing_is_kept_of_an_attempt_that_ended(stage: Stage, error: type[BaseException] | None) -> None:
+async def test_nothing_is_kept_of_an_attempt_that_ended(
+    harness: WorkerHarness, error: type[BaseException] | None
+) -> None:
     """Claims are out of the garbage collector's sight, so none may be part of a circle."""
     tasks: list[weakref.ref[asyncio.Task[None]]] = []
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def brief(attempt: Attempt) -> None:
         tasks.append(weakref.ref(cast("asyncio.Task[None]", asyncio.current_task())))
         if error is not None:
             raise error
 
-    chain = await stage.start(brief.bind())
-    async with stage.worker():
-        await stage.ended(chain)
+    chain = await harness.start(brief.bind())
+    async with harness.worker():
+        await harness.ended(chain)
 
     gc.collect()
     assert [task() for task in tasks] == [None]
 
 
-async def test_who_still_waits_for_the_signal_of_an_attempt_that_ended_is_not_kept(stage: Stage) -> None:
+async def test_who_still_waits_for_the_signal_of_an_attempt_that_ended_is_not_kept(harness: WorkerHarness) -> None:
     waiting: list[weakref.ref[asyncio.Task[str]]] = []
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def careless(attempt: Attempt) -> None:
         watch = asyncio.create_task(attempt.signal.wait())
         waiting.append(weakref.ref(watch))
         await asyncio.sleep(0)
 
-    chain = await stage.start(careless.bind())
-    async with stage.worker():
-        await stage.ended(chain)
+    chain = await harness.start(careless.bind())
+    async with harness.worker():
+        await harness.ended(chain)
 
     gc.collect()
     assert [task() for task in waiting] == [None]

@@ -13,8 +13,8 @@ from holdfast.engine.operations import Operation, Settle
 from holdfast.engine.wakeups import Listener
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.clock import ManualClock
-from tests.worker.faulty import FaultyStore
-from tests.worker.stage import Stage, soon
+from tests.worker.faulty_store import FaultyStore
+from tests.worker.harness import WorkerHarness, in_time
 
 
 @pytest.fixture
@@ -33,30 +33,30 @@ class Forgetful(FaultyStore):
 async def test_a_worker_that_can_write_no_outcome_any_more_stops_and_says_why(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("holdfast.worker.worker.LAST_WORDS", 0.1)
-    stage = Stage(Forgetful(store), clock)
+    monkeypatch.setattr("holdfast.worker.worker.SHUTDOWN_TIMEOUT", 0.1)
+    harness = WorkerHarness(Forgetful(store), clock)
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def hello() -> str:
         return "hello"
 
-    await stage.start(hello.bind())
+    await harness.start(hello.bind())
     with pytest.raises(ExceptionGroup):
-        await soon(stage.worker().run())
+        await in_time(harness.worker().run())
 
     assert "holdfast-settler" in caplog.text
-    assert stage.recorder.find("worker_stopped")
+    assert harness.recorder.find("worker_stopped")
 
 
 @pytest.mark.parametrize("part", ["renewer", "watchdog"])
 async def test_one_that_cannot_be_started_leaves_nothing_behind(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, part: str
+    harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
-    @stage.jobs.job
+    @harness.jobs.job
     async def hello() -> str:
         return "hello"
 
-    start, subscribe = threading.Thread.start, stage.store.wakeups.subscribe
+    start, subscribe = threading.Thread.start, harness.store.wakeups.subscribe
     begun: list[threading.Thread] = []
     listening: list[Listener] = []
 
@@ -78,10 +78,10 @@ async def test_one_that_cannot_be_started_leaves_nothing_behind(
         return leave_and_count
 
     monkeypatch.setattr(threading.Thread, "start", start_most)
-    monkeypatch.setattr(stage.store.wakeups, "subscribe", count)
+    monkeypatch.setattr(harness.store.wakeups, "subscribe", count)
 
     with pytest.raises(RuntimeError, match="new thread"):
-        await soon(stage.worker().run())
+        await in_time(harness.worker().run())
 
     assert not listening
     for thread in begun:

@@ -20,15 +20,15 @@ import pytest
 from holdfast import ChainCancelled, ChainFailed, Client, Jobs, Status, SyncAttempt, Worker
 from holdfast.registry.jobs import AnyJobType
 from holdfast.stores.memory import MemoryStore
-from holdfast.worker.process_child import Request, Returned, WasAborted
+from holdfast.worker.process_child import HandlerAborted, Request, Returned
 from holdfast.worker.processes import _Child  # pyright: ignore[reportPrivateUsage]
-from tests.worker import computing
-from tests.worker.stage import Recorder, soon
+from tests.worker import process_jobs
+from tests.worker.harness import Recorder, in_time
 
 
 @pytest.fixture
 async def client() -> AsyncIterator[Client]:
-    async with Client(MemoryStore(), computing.jobs) as client:
+    async with Client(MemoryStore(), process_jobs.jobs) as client:
         yield client
 
 
@@ -41,26 +41,26 @@ async def working(client: Client, **options: Any) -> AsyncGenerator[Recorder]:
 
 async def test_a_handler_s_value_comes_back_from_another_process(client: Client) -> None:
     async with working(client):
-        assert await client.run(computing.add.bind(1, 2), timeout=30) == 3
-        assert await client.run(computing.pid.bind(), timeout=30) != os.getpid()
-        assert await client.run(computing.parent.bind(), timeout=30) == os.getpid()
+        assert await client.run(process_jobs.add.bind(1, 2), timeout=30) == 3
+        assert await client.run(process_jobs.pid.bind(), timeout=30) != os.getpid()
+        assert await client.run(process_jobs.parent.bind(), timeout=30) == os.getpid()
 
 
 async def test_children_are_reused(client: Client) -> None:
     async with working(client):
-        pids = [await client.run(computing.pid.bind(), timeout=30) for _ in range(5)]
+        pids = [await client.run(process_jobs.pid.bind(), timeout=30) for _ in range(5)]
 
     assert len(set(pids)) == 1
 
 
 async def test_a_handler_continues_its_chain(client: Client) -> None:
     async with working(client):
-        assert await client.run(computing.hand_over.bind(1), timeout=30) == 11
+        assert await client.run(process_jobs.hand_over.bind(1), timeout=30) == 11
 
 
 async def test_an_error_comes_with_the_child_s_traceback(client: Client) -> None:
     async with working(client):
-        chain = await client.start(computing.stumble.bind())
+        chain = await client.start(process_jobs.stumble.bind())
         with pytest.raises(ChainFailed, match="over a stone"):
             await client.wait(chain, timeout=30)
 
@@ -69,13 +69,13 @@ async def test_an_error_comes_with_the_child_s_traceback(client: Client) -> None
     error = report.attempts[0].error
     assert error is not None
     assert error.type == "ValueError"
-    assert 'computing.py", line' in error.traceback
+    assert 'process_jobs.py", line' in error.traceback
     assert 'raise ValueError("over a stone")' in error.traceback
 
 
 async def test_an_error_that_cannot_travel_keeps_its_name_and_text(client: Client) -> None:
     async with working(client):
-        chain = await client.start(computing.stumble_oddly.bind())
+        chain = await client.start(process_jobs.stumble_oddly.bind())
         with pytest.raises(ChainFailed, match="1 and 2"):
             await client.wait(chain, timeout=30)
 
@@ -88,10 +88,10 @@ async def test_an_error_that_cannot_travel_keeps_its_name_and_text(client: Clien
 async def test_fail_cancel_and_reschedule_mean_what_they_mean_elsewhere(client: Client) -> None:
     async with working(client) as recorder:
         with pytest.raises(ChainFailed, match="no use"):
-            await client.run(computing.give_up.bind(), timeout=30)
+            await client.run(process_jobs.give_up.bind(), timeout=30)
         with pytest.raises(ChainCancelled, match="not needed"):
-            await client.run(computing.call_off.bind(), timeout=30)
-        later = await client.start(computing.later.bind())
+            await client.run(process_jobs.call_off.bind(), timeout=30)
+        later = await client.start(process_jobs.later.bind())
         await recorder.receive("rescheduled")
 
     report = await client.report(later.id)
@@ -104,13 +104,13 @@ async def test_fail_cancel_and_reschedule_mean_what_they_mean_elsewhere(client: 
 async def test_a_wrong_output_is_a_failed_attempt(client: Client) -> None:
     async with working(client):
         with pytest.raises(ChainFailed, match="unsayable: its output"):
-            await client.run(computing.unsayable.bind(), timeout=30)
+            await client.run(process_jobs.unsayable.bind(), timeout=30)
 
 
 async def test_a_child_that_dies_costs_one_attempt_of_one_job(client: Client, tmp_path: Path) -> None:
     async with working(client) as recorder:
-        dying = await client.start(computing.exit_once.bind(str(tmp_path / "marker")))
-        others = await client.start_many([computing.add.bind(number) for number in range(20)])
+        dying = await client.start(process_jobs.exit_once.bind(str(tmp_path / "marker")))
+        others = await client.start_many([process_jobs.add.bind(number) for number in range(20)])
         assert await client.wait(dying, timeout=30) == "survived"
         assert [await client.wait(chain, timeout=30) for chain in others] == list(range(1, 21))
 
@@ -123,21 +123,21 @@ async def test_a_child_that_dies_costs_one_attempt_of_one_job(client: Client, tm
 
 async def test_a_segfault_is_reported_with_the_place_where_it_happened(client: Client) -> None:
     async with working(client):
-        chain = await client.start(computing.crash.bind())
+        chain = await client.start(process_jobs.crash.bind())
         with pytest.raises(ChainFailed, match="SIGSEGV"):
             await client.wait(chain, timeout=30)
-        assert await client.run(computing.add.bind(1), timeout=30) == 2
+        assert await client.run(process_jobs.add.bind(1), timeout=30) == 2
 
     job = await client.get_job(chain.id)
     assert job is not None
     assert job.error is not None
-    assert "computing.py" in job.error.traceback
+    assert "process_jobs.py" in job.error.traceback
 
 
 async def test_a_handler_that_exits_has_failed(client: Client) -> None:
     async with working(client):
         with pytest.raises(ChainFailed, match="SystemExit: 3"):
-            await client.run(computing.leave.bind(), timeout=30)
+            await client.run(process_jobs.leave.bind(), timeout=30)
 
 
 @pytest.mark.parametrize(
@@ -150,20 +150,20 @@ async def test_a_handler_that_exits_has_failed(client: Client) -> None:
 async def test_whatever_a_handler_raises_is_a_failed_attempt(client: Client, kind: str) -> None:
     async with working(client):
         with pytest.raises(ChainFailed, match=kind):
-            await client.run(computing.interrupt.bind(kind), timeout=30)
-        assert await client.run(computing.add.bind(1), timeout=30) == 2
+            await client.run(process_jobs.interrupt.bind(kind), timeout=30)
+        assert await client.run(process_jobs.add.bind(1), timeout=30) == 2
 
 
 async def test_a_timeout_really_kills(client: Client, tmp_path: Path) -> None:
     marker = tmp_path / "pid"
     async with working(client):
-        await client.run(computing.pid.bind(), timeout=30)  # a child that is there already: starting one takes time
+        await client.run(process_jobs.pid.bind(), timeout=30)  # a child that is there already: starting one takes time
         with pytest.raises(ChainFailed, match=r"longer than 0\.5 s"):
-            await client.run(computing.overrun.bind(str(marker)), timeout=30)
+            await client.run(process_jobs.overrun.bind(str(marker)), timeout=30)
 
         with pytest.raises(ProcessLookupError):
             os.kill(int(marker.read_text()), 0)
-        assert await client.run(computing.add.bind(1), timeout=30) == 2
+        assert await client.run(process_jobs.add.bind(1), timeout=30) == 2
 
 
 def test_a_call_that_is_aborted_before_it_is_asked_for_does_not_run_and_costs_no_child() -> None:
@@ -171,7 +171,7 @@ def test_a_call_that_is_aborted_before_it_is_asked_for_does_not_run_and_costs_no
         number = child.begin()
         child.abort("shutdown")
 
-        assert child.ask(_request(number)) == WasAborted()
+        assert child.ask(_request(number)) == HandlerAborted()
         assert isinstance(child.ask(_request(child.begin())), Returned)
 
 
@@ -209,9 +209,9 @@ async def test_a_call_for_which_there_is_no_thread_costs_no_child(
         with monkeypatch.context() as crowded:
             crowded.setattr(threading.Thread, "start", start_most)
             with pytest.raises(ChainFailed, match="new thread"):
-                await client.run(computing.add.bind(1).options(max_attempts=1), timeout=30)
+                await client.run(process_jobs.add.bind(1).options(max_attempts=1), timeout=30)
 
-        assert await client.run(computing.add.bind(1), timeout=30) == 2
+        assert await client.run(process_jobs.add.bind(1), timeout=30) == 2
         assert len(multiprocessing.active_children()) == 1
 
 
@@ -222,7 +222,7 @@ def test_a_call_that_nobody_can_see_out_is_killed_at_once(monkeypatch: pytest.Mo
     with closing(_Child(None)) as child:
         number = child.begin()
         replies: list[object] = []
-        asking = threading.Thread(target=lambda: replies.append(child.ask(_request(number, computing.sleep))))
+        asking = threading.Thread(target=lambda: replies.append(child.ask(_request(number, process_jobs.sleep))))
         asking.start()
         monkeypatch.setattr(threading.Thread, "start", refuse)
         child.abort("timeout")
@@ -232,29 +232,29 @@ def test_a_call_that_nobody_can_see_out_is_killed_at_once(monkeypatch: pytest.Mo
         assert not child.usable
 
 
-def _request(number: int, job_type: AnyJobType = computing.pid) -> Request:
-    return Request(number, computing.__name__, pickle.dumps(job_type), b"{}")
+def _request(number: int, job_type: AnyJobType = process_jobs.pid) -> Request:
+    return Request(number, process_jobs.__name__, pickle.dumps(job_type), b"{}")
 
 
 async def test_a_cancelled_chain_s_handler_hears_why_and_cleans_up(client: Client, tmp_path: Path) -> None:
     begun, ended = tmp_path / "begun", tmp_path / "ended"
     os.mkfifo(begun)
     async with working(client) as recorder:
-        chain = await client.start(computing.linger.bind(str(begun), str(ended)))
-        await soon(asyncio.to_thread(begun.read_text))
+        chain = await client.start(process_jobs.linger.bind(str(begun), str(ended)))
+        await in_time(asyncio.to_thread(begun.read_text))
         await client.cancel(chain)
         await recorder.receive("lost")
 
         assert ended.read_text() == "cancelled"
-        assert await client.run(computing.add.bind(1), timeout=30) == 2
+        assert await client.run(process_jobs.add.bind(1), timeout=30) == 2
 
 
 async def test_a_stopping_worker_gives_back_what_outlives_the_grace_period(client: Client, tmp_path: Path) -> None:
     begun, ended = tmp_path / "begun", tmp_path / "ended"
     os.mkfifo(begun)
     async with working(client, grace=0):
-        chain = await client.start(computing.linger.bind(str(begun), str(ended)))
-        child = int(await soon(asyncio.to_thread(begun.read_text)))
+        chain = await client.start(process_jobs.linger.bind(str(begun), str(ended)))
+        child = int(await in_time(asyncio.to_thread(begun.read_text)))
 
     assert ended.read_text() == "shutdown"
     job = await client.get_job(chain.id)
@@ -267,26 +267,26 @@ async def test_a_stopping_worker_gives_back_what_outlives_the_grace_period(clien
 async def test_a_signal_to_the_whole_group_is_the_worker_s_to_act_on(client: Client) -> None:
     async with working(client):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            assert await client.run(computing.outlive.bind(number), timeout=30) == "still here"
+            assert await client.run(process_jobs.outlive.bind(number), timeout=30) == "still here"
 
 
 async def test_what_a_handler_starts_can_be_terminated(client: Client) -> None:
     async with working(client):
-        assert await client.run(computing.end_programs.bind(), timeout=30) == -signal.SIGTERM
-        assert await client.run(computing.end_copies.bind(), timeout=30) == -signal.SIGTERM
-        assert await client.run(computing.pool.bind(), timeout=30) == [1, 2]
+        assert await client.run(process_jobs.end_programs.bind(), timeout=30) == -signal.SIGTERM
+        assert await client.run(process_jobs.end_copies.bind(), timeout=30) == -signal.SIGTERM
+        assert await client.run(process_jobs.pool.bind(), timeout=30) == [1, 2]
 
 
 async def test_a_memory_limit_fails_the_attempt_and_spares_the_worker(client: Client) -> None:
     async with working(client, memory_limit=1 << 30):
         with pytest.raises(ChainFailed, match="MemoryError"):
-            await client.run(computing.hog.bind(2000), timeout=30)
-        assert await client.run(computing.hog.bind(1), timeout=30) == 1 << 20
+            await client.run(process_jobs.hog.bind(2000), timeout=30)
+        assert await client.run(process_jobs.hog.bind(1), timeout=30) == 1 << 20
 
 
 async def test_a_child_that_hogs_the_interpreter_does_not_lose_its_lease(client: Client) -> None:
     async with working(client) as recorder, working(client):
-        assert await client.run(computing.hog_interpreter.bind(2.0), timeout=30) == "done"
+        assert await client.run(process_jobs.hog_interpreter.bind(2.0), timeout=30) == "done"
 
     assert not recorder.find("lost", "reaped")
 
@@ -299,7 +299,7 @@ async def test_middlewares_wrap_it_and_see_its_value(client: Client) -> None:
         return value
 
     async with working(client, middlewares=[look]):
-        await client.run(computing.add.bind(1), timeout=30)
+        await client.run(process_jobs.add.bind(1), timeout=30)
 
     assert seen == [("add", 2)]
 

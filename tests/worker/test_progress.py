@@ -7,57 +7,57 @@ import asyncio
 import pytest
 
 from holdfast import Attempt, SyncAttempt
-from tests.worker.stage import Stage
+from tests.worker.harness import WorkerHarness
 
 
-async def test_progress_is_seen_while_the_job_runs(stage: Stage) -> None:
+async def test_progress_is_seen_while_the_job_runs(harness: WorkerHarness) -> None:
     seen = asyncio.Event()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def long(attempt: Attempt) -> None:
         await attempt.progress(0.4, "resizing")
         await seen.wait()
 
-    @stage.jobs.job
+    @harness.jobs.job
     def long_plain(attempt: SyncAttempt) -> None:
         attempt.progress(1)
 
-    chain = await stage.start(long.bind())
-    async with stage.worker():
-        await stage.ended(await stage.start(long_plain.bind()))
-        job = await stage.job(chain)
+    chain = await harness.start(long.bind())
+    async with harness.worker():
+        await harness.ended(await harness.start(long_plain.bind()))
+        job = await harness.job(chain)
         seen.set()
 
     assert (job.progress, job.progress_note) == (0.4, "resizing")
 
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.1, float("nan")])
-async def test_progress_lies_between_0_and_1(stage: Stage, fraction: float) -> None:
-    @stage.jobs.job
+async def test_progress_lies_between_0_and_1(harness: WorkerHarness, fraction: float) -> None:
+    @harness.jobs.job
     async def boastful(attempt: Attempt) -> None:
         await attempt.progress(fraction)
 
-    @stage.jobs.job
+    @harness.jobs.job
     def boastful_plain(attempt: SyncAttempt) -> None:
         attempt.progress(fraction)
 
-    chains = [await stage.start(job_type.bind(), max_attempts=1) for job_type in (boastful, boastful_plain)]
-    async with stage.worker():
+    chains = [await harness.start(job_type.bind(), max_attempts=1) for job_type in (boastful, boastful_plain)]
+    async with harness.worker():
         for chain in chains:
-            await stage.ended(chain)
-            assert "between 0 and 1" in str((await stage.job(chain)).error)
+            await harness.ended(chain)
+            assert "between 0 and 1" in str((await harness.job(chain)).error)
 
 
-async def test_a_note_of_progress_is_kept_short_and_clean(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_a_note_of_progress_is_kept_short_and_clean(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def chatty(attempt: Attempt) -> None:
         await attempt.progress(0.5, "\0\ud800" + "x" * 100_000)
 
-    chain = await stage.start(chatty.bind())
-    async with stage.worker():
-        await stage.ended(chain)
+    chain = await harness.start(chatty.bind())
+    async with harness.worker():
+        await harness.ended(chain)
 
-    note = (await stage.job(chain)).progress_note
+    note = (await harness.job(chain)).progress_note
     assert note is not None
     assert len(note) <= 1000
     note.encode()

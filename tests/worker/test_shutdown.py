@@ -13,107 +13,109 @@ import pytest
 
 from holdfast import Attempt, Event, Store, SyncAttempt, Worker
 from holdfast.testing.clock import ManualClock
-from tests.worker.faulty import FaultyStore
-from tests.worker.stage import PATIENCE, Stage, soon
+from tests.worker.faulty_store import FaultyStore
+from tests.worker.harness import TIMEOUT, WorkerHarness, in_time
 
 
-async def test_what_runs_may_finish_and_nothing_new_is_claimed(stage: Stage) -> None:
+async def test_what_runs_may_finish_and_nothing_new_is_claimed(harness: WorkerHarness) -> None:
     go_on = asyncio.Event()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def long() -> str:
         await go_on.wait()
         return "done"
 
-    running, waiting = await stage.client.start_many([long.bind() for _ in range(2)])
-    worker = stage.worker(concurrency=1, grace=PATIENCE)
+    running, waiting = await harness.client.start_many([long.bind() for _ in range(2)])
+    worker = harness.worker(concurrency=1, grace=TIMEOUT)
     work = asyncio.create_task(worker.run())
-    await stage.recorder.receive("started", job_id=running.id)
+    await harness.recorder.receive("started", job_id=running.id)
     worker.stop()
-    await stage.recorder.receive("worker_stopping")
-    late = await stage.start(long.bind(), priority=10)
+    await harness.recorder.receive("worker_stopping")
+    late = await harness.start(long.bind(), priority=10)
     go_on.set()
-    await soon(work)
+    await in_time(work)
 
-    assert (await stage.job(running)).output == "done"
-    assert [(await stage.job(chain)).attempt for chain in (waiting, late)] == [0, 0]
+    assert (await harness.job(running)).output == "done"
+    assert [(await harness.job(chain)).attempt for chain in (waiting, late)] == [0, 0]
     assert worker.busy == 0
-    kinds = [event.kind for event in stage.recorder.events if event.kind.startswith("worker_")]
+    kinds = [event.kind for event in harness.recorder.events if event.kind.startswith("worker_")]
     assert kinds == ["worker_started", "worker_stopping", "worker_stopped"]
 
 
-async def test_handlers_that_block_every_thread_of_the_loop_do_not_keep_the_worker(stage: Stage) -> None:
+async def test_handlers_that_block_every_thread_of_the_loop_do_not_keep_the_worker(harness: WorkerHarness) -> None:
     over = threading.Event()
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(max_workers=1))
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def blocks() -> None:
-        await asyncio.to_thread(over.wait, 2 * PATIENCE)
+        await asyncio.to_thread(over.wait, 2 * TIMEOUT)
 
-    chain = await stage.start(blocks.bind())
-    worker = stage.worker(grace=0)
+    chain = await harness.start(blocks.bind())
+    worker = harness.worker(grace=0)
     work = asyncio.create_task(worker.run())
-    await stage.recorder.receive("started", job_id=chain.id)
+    await harness.recorder.receive("started", job_id=chain.id)
     worker.stop()
     try:
-        await soon(work)
+        await in_time(work)
     finally:
         over.set()
 
-    assert (await stage.job(chain)).attempt == 0
+    assert (await harness.job(chain)).attempt == 0
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_after_the_grace_period_the_rest_is_released_and_no_attempt_is_burned(stage: Stage, plain: bool) -> None:
+async def test_after_the_grace_period_the_rest_is_released_and_no_attempt_is_burned(
+    harness: WorkerHarness, plain: bool
+) -> None:
     over = threading.Event()
 
     if plain:
 
-        @stage.jobs.job(name="long")
+        @harness.jobs.job(name="long")
         def long(attempt: SyncAttempt) -> None:
-            stage.recorder(Event("working"))
-            over.wait(PATIENCE)
+            harness.recorder(Event("working"))
+            over.wait(TIMEOUT)
 
     else:
 
-        @stage.jobs.job(name="long")
+        @harness.jobs.job(name="long")
         async def long_async(attempt: Attempt) -> None:
-            stage.recorder(Event("working"))
+            harness.recorder(Event("working"))
             await asyncio.get_running_loop().create_future()
 
-    chain = await stage.start(stage.jobs["long"].bind())
-    async with stage.worker(grace=0.05, worker_id="first"):
-        await stage.recorder.receive("working")
+    chain = await harness.start(harness.jobs["long"].bind())
+    async with harness.worker(grace=0.05, worker_id="first"):
+        await harness.recorder.receive("working")
     over.set()
 
-    job = await stage.job(chain)
+    job = await harness.job(chain)
     assert (job.status, job.attempt, job.worker) == ("pending", 0, None)
-    report = await stage.report(chain)
+    report = await harness.report(chain)
     assert [(each.number, each.worker, each.outcome) for each in report.attempts] == [(1, "first", "released")]
 
 
-async def test_a_released_job_is_run_by_the_next_worker_as_the_same_attempt(stage: Stage) -> None:
+async def test_a_released_job_is_run_by_the_next_worker_as_the_same_attempt(harness: WorkerHarness) -> None:
     tokens: list[str] = []
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def long(attempt: Attempt) -> int:
         tokens.append(attempt.claim.token)
         if len(tokens) == 1:
             await asyncio.get_running_loop().create_future()
         return attempt.job.attempt
 
-    chain = await stage.start(long.bind())
-    async with stage.worker(grace=0):
-        await stage.recorder.receive("started", job_id=chain.id)
-    async with stage.worker():
-        await stage.recorder.receive("completed", job_id=chain.id)
+    chain = await harness.start(long.bind())
+    async with harness.worker(grace=0):
+        await harness.recorder.receive("started", job_id=chain.id)
+    async with harness.worker():
+        await harness.recorder.receive("completed", job_id=chain.id)
 
-    assert (await stage.job(chain)).output == 1
+    assert (await harness.job(chain)).output == 1
     assert len(set(tokens)) == 2
 
 
-async def test_a_handler_may_finish_in_spite_of_the_signal(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_a_handler_may_finish_in_spite_of_the_signal(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def thorough(attempt: Attempt) -> str:
         try:
             await asyncio.get_running_loop().create_future()
@@ -121,29 +123,29 @@ async def test_a_handler_may_finish_in_spite_of_the_signal(stage: Stage) -> None
             return f"wound up at {attempt.signal.reason}"
         return "?"
 
-    chain = await stage.start(thorough.bind())
-    async with stage.worker(grace=0):
-        await stage.recorder.receive("started", job_id=chain.id)
+    chain = await harness.start(thorough.bind())
+    async with harness.worker(grace=0):
+        await harness.recorder.receive("started", job_id=chain.id)
 
-    assert (await stage.job(chain)).output == "wound up at shutdown"
+    assert (await harness.job(chain)).output == "wound up at shutdown"
 
 
-async def test_the_signal_does_not_fire_before_the_grace_period_ends(stage: Stage) -> None:
+async def test_the_signal_does_not_fire_before_the_grace_period_ends(harness: WorkerHarness) -> None:
     go_on = asyncio.Event()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def long(attempt: Attempt) -> bool:
         await go_on.wait()
         return attempt.signal.aborted
 
-    chain = await stage.start(long.bind())
-    async with stage.worker(grace=PATIENCE) as worker:
-        await stage.recorder.receive("started", job_id=chain.id)
+    chain = await harness.start(long.bind())
+    async with harness.worker(grace=TIMEOUT) as worker:
+        await harness.recorder.receive("started", job_id=chain.id)
         worker.stop()
-        await stage.recorder.receive("worker_stopping")
+        await harness.recorder.receive("worker_stopping")
         go_on.set()
 
-    assert (await stage.job(chain)).output is False
+    assert (await harness.job(chain)).output is False
 
 
 async def _stop_again(worker: Worker, work: asyncio.Task[None]) -> None:
@@ -156,43 +158,43 @@ async def _cancel_again(worker: Worker, work: asyncio.Task[None]) -> None:
 
 @pytest.mark.parametrize("second", [_stop_again, _cancel_again], ids=["stop", "cancel"])
 @pytest.mark.parametrize("first", [_stop_again, _cancel_again], ids=["stop", "cancel"])
-async def test_a_second_order_ends_the_grace_period(stage: Stage, first: Any, second: Any) -> None:
-    @stage.jobs.job
+async def test_a_second_order_ends_the_grace_period(harness: WorkerHarness, first: Any, second: Any) -> None:
+    @harness.jobs.job
     async def long() -> None:
         await asyncio.get_running_loop().create_future()
 
-    chain = await stage.start(long.bind())
-    worker = stage.worker(grace=1000)
+    chain = await harness.start(long.bind())
+    worker = harness.worker(grace=1000)
     work = asyncio.create_task(worker.run())
-    await stage.recorder.receive("started", job_id=chain.id)
+    await harness.recorder.receive("started", job_id=chain.id)
     await first(worker, work)
-    await stage.recorder.receive("worker_stopping")
+    await harness.recorder.receive("worker_stopping")
     await second(worker, work)
-    await soon(asyncio.wait([work]))
+    await in_time(asyncio.wait([work]))
 
     assert work.cancelled() is (_cancel_again in (first, second))
-    job = await stage.job(chain)
+    job = await harness.job(chain)
     assert (job.status, job.attempt) == ("pending", 0)
 
 
-async def test_a_cancelled_run_winds_down_like_a_stopped_one(stage: Stage) -> None:
+async def test_a_cancelled_run_winds_down_like_a_stopped_one(harness: WorkerHarness) -> None:
     go_on = asyncio.Event()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def long() -> str:
         await go_on.wait()
         return "done"
 
-    chain = await stage.start(long.bind())
-    work = asyncio.create_task(stage.worker(grace=PATIENCE).run())
-    await stage.recorder.receive("started", job_id=chain.id)
+    chain = await harness.start(long.bind())
+    work = asyncio.create_task(harness.worker(grace=TIMEOUT).run())
+    await harness.recorder.receive("started", job_id=chain.id)
     work.cancel()
-    await stage.recorder.receive("worker_stopping")
+    await harness.recorder.receive("worker_stopping")
     go_on.set()
-    await soon(asyncio.wait([work]))
+    await in_time(asyncio.wait([work]))
 
     assert work.cancelled()
-    assert (await stage.job(chain)).output == "done"
+    assert (await harness.job(chain)).output == "done"
 
 
 @pytest.mark.parametrize("order", [_stop_again, _cancel_again], ids=["stop", "cancel"])
@@ -201,7 +203,7 @@ async def test_jobs_claimed_at_the_very_moment_of_stopping_are_given_back(
 ) -> None:
     """The claim is committed, its answer on the way, when the order comes."""
     faulty = FaultyStore(store)
-    stage = Stage(faulty, clock)
+    harness = WorkerHarness(faulty, clock)
     claimed, answer = asyncio.Event(), asyncio.Event()
     perform = faulty.perform
 
@@ -212,95 +214,95 @@ async def test_jobs_claimed_at_the_very_moment_of_stopping_are_given_back(
             await answer.wait()
         return result
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def hello() -> None:
         raise AssertionError("never called")
 
     faulty.perform = slowly  # type: ignore[method-assign]
-    chain = await stage.start(hello.bind())
-    worker = stage.worker()
+    chain = await harness.start(hello.bind())
+    worker = harness.worker()
     work = asyncio.create_task(worker.run())
-    await soon(claimed.wait())
+    await in_time(claimed.wait())
     await order(worker, work)
     await asyncio.sleep(0)
     answer.set()
-    await soon(asyncio.wait([work]))
+    await in_time(asyncio.wait([work]))
 
-    job = await stage.job(chain)
+    job = await harness.job(chain)
     assert (job.status, job.attempt) == ("pending", 0)
-    assert [each.outcome for each in (await stage.report(chain)).attempts] == ["released"]
+    assert [each.outcome for each in (await harness.report(chain)).attempts] == ["released"]
 
 
-async def test_an_error_in_the_body_still_winds_the_worker_down(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_an_error_in_the_body_still_winds_the_worker_down(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def long() -> None:
         await asyncio.get_running_loop().create_future()
 
     async def body() -> None:
-        async with stage.worker(grace=0):
-            await stage.recorder.receive("started", job_id=chain.id)
+        async with harness.worker(grace=0):
+            await harness.recorder.receive("started", job_id=chain.id)
             raise ZeroDivisionError
 
-    chain = await stage.start(long.bind())
+    chain = await harness.start(long.bind())
     with pytest.raises(ZeroDivisionError):
         await body()
 
-    assert (await stage.job(chain)).status == "pending"
+    assert (await harness.job(chain)).status == "pending"
 
 
 async def test_stopping_with_the_store_away_ends_all_the_same(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.worker.worker.LAST_WORDS", 0.05)
+    monkeypatch.setattr("holdfast.worker.worker.SHUTDOWN_TIMEOUT", 0.05)
     faulty = FaultyStore(store)
-    stage = Stage(faulty, clock)
+    harness = WorkerHarness(faulty, clock)
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def long() -> None:
         await asyncio.get_running_loop().create_future()
 
-    chain = await stage.start(long.bind())
-    async with stage.worker(grace=0):
-        await stage.recorder.receive("started", job_id=chain.id)
+    chain = await harness.start(long.bind())
+    async with harness.worker(grace=0):
+        await harness.recorder.receive("started", job_id=chain.id)
         fault = faulty.fail(times=None)
-        await stage.recorder.receive("store_error")
+        await harness.recorder.receive("store_error")
     fault.end()
 
-    assert (await stage.job(chain)).status == "running"
+    assert (await harness.job(chain)).status == "running"
 
 
 async def test_a_store_that_hangs_does_not_hold_up_the_end(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.worker.worker.LAST_WORDS", 0.05)
+    monkeypatch.setattr("holdfast.worker.worker.SHUTDOWN_TIMEOUT", 0.05)
     faulty = FaultyStore(store)
-    stage = Stage(faulty, clock)
+    harness = WorkerHarness(faulty, clock)
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def long(attempt: Attempt) -> None:
         faulty.hold.clear()
         await asyncio.get_running_loop().create_future()
 
-    chain = await stage.start(long.bind())
+    chain = await harness.start(long.bind())
     try:
-        async with asyncio.timeout(PATIENCE), stage.worker(grace=0):
-            await stage.ended(chain)
+        async with asyncio.timeout(TIMEOUT), harness.worker(grace=0):
+            await harness.ended(chain)
     finally:
         faulty.hold.set()
 
 
-async def test_nothing_is_left_behind(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_nothing_is_left_behind(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def hello() -> None: ...
 
-    @stage.jobs.job
+    @harness.jobs.job
     def plain() -> None: ...
 
     tasks, before = asyncio.all_tasks(), threading.active_count()
-    chains = [await stage.start(job_type.bind()) for job_type in (hello, plain)]
-    async with stage.worker():
+    chains = [await harness.start(job_type.bind()) for job_type in (hello, plain)]
+    async with harness.worker():
         for chain in chains:
-            await stage.ended(chain)
+            await harness.ended(chain)
     await asyncio.to_thread(_ended, "holdfast-")
 
     assert asyncio.all_tasks() == tasks
@@ -311,38 +313,38 @@ async def test_nothing_is_left_behind(stage: Stage) -> None:
 def _ended(prefix: str) -> None:
     for thread in threading.enumerate():
         if thread.name.startswith(prefix):
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT)
             assert not thread.is_alive()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_stops_every_worker_of_the_process(stage: Stage, number: signal.Signals) -> None:
-    @stage.jobs.job
+async def test_a_signal_stops_every_worker_of_the_process(harness: WorkerHarness, number: signal.Signals) -> None:
+    @harness.jobs.job
     async def hello() -> None: ...
 
-    workers = [stage.worker(worker_id=name) for name in ("one", "two")]
+    workers = [harness.worker(worker_id=name) for name in ("one", "two")]
     work = asyncio.gather(*(worker.run() for worker in workers))
-    await stage.recorder.receive("worker_started", times=2)
+    await harness.recorder.receive("worker_started", times=2)
     os.kill(os.getpid(), number)
-    await soon(work)
+    await in_time(work)
 
-    assert {event.worker for event in stage.recorder.find("worker_stopped")} == {"one", "two"}
+    assert {event.worker for event in harness.recorder.find("worker_stopped")} == {"one", "two"}
 
 
-async def test_a_second_signal_ends_the_grace_period(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_a_second_signal_ends_the_grace_period(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def long() -> None:
         await asyncio.get_running_loop().create_future()
 
-    chain = await stage.start(long.bind())
-    work = asyncio.create_task(stage.worker(grace=1000).run())
-    await stage.recorder.receive("started", job_id=chain.id)
+    chain = await harness.start(long.bind())
+    work = asyncio.create_task(harness.worker(grace=1000).run())
+    await harness.recorder.receive("started", job_id=chain.id)
     os.kill(os.getpid(), signal.SIGTERM)
-    await stage.recorder.receive("worker_stopping")
+    await harness.recorder.receive("worker_stopping")
     os.kill(os.getpid(), signal.SIGTERM)
-    await soon(work)
+    await in_time(work)
 
-    assert (await stage.job(chain)).status == "pending"
+    assert (await harness.job(chain)).status == "pending"
 
 
 def test_a_worker_runs_in_a_thread_of_its_own(store: Store, clock: ManualClock) -> None:
@@ -350,22 +352,22 @@ def test_a_worker_runs_in_a_thread_of_its_own(store: Store, clock: ManualClock) 
     outputs: list[str] = []
 
     async def main() -> None:
-        stage = Stage(store, clock)
+        harness = WorkerHarness(store, clock)
 
-        @stage.jobs.job
+        @harness.jobs.job
         async def hello() -> str:
             return "hello"
 
-        worker = stage.worker()
+        worker = harness.worker()
         work = asyncio.create_task(worker.run())
-        chain = await stage.start(hello.bind())
-        await stage.ended(chain)
+        chain = await harness.start(hello.bind())
+        await harness.ended(chain)
         worker.stop()
-        await soon(work)
-        outputs.append((await stage.job(chain)).output)
+        await in_time(work)
+        outputs.append((await harness.job(chain)).output)
 
     thread = threading.Thread(target=asyncio.run, args=(main(),))
     thread.start()
-    thread.join(2 * PATIENCE)
+    thread.join(2 * TIMEOUT)
 
     assert outputs == ["hello"]

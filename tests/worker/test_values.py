@@ -9,95 +9,97 @@ import pytest
 from holdfast import Bound
 from holdfast.engine.operations import Start
 from holdfast.testing.builders import new_job
-from tests.worker.stage import Stage
+from tests.worker.harness import WorkerHarness
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 @pytest.mark.parametrize(
     "output", [object(), 2**63, float("nan"), "\0", "x" * 2_000_000], ids=["type", "int", "nan", "nul", "size"]
 )
-async def test_an_output_that_cannot_be_kept_exactly_fails_the_attempt(stage: Stage, output: Any, plain: bool) -> None:
+async def test_an_output_that_cannot_be_kept_exactly_fails_the_attempt(
+    harness: WorkerHarness, output: Any, plain: bool
+) -> None:
     if plain:
 
-        @stage.jobs.job(name="odd")
+        @harness.jobs.job(name="odd")
         def odd() -> Any:
             return output
 
     else:
 
-        @stage.jobs.job(name="odd")
+        @harness.jobs.job(name="odd")
         async def odd_async() -> Any:
             return output
 
-    chain = await stage.start(stage.jobs["odd"].bind(), max_attempts=1)
-    async with stage.worker():
-        await stage.ended(chain)
+    chain = await harness.start(harness.jobs["odd"].bind(), max_attempts=1)
+    async with harness.worker():
+        await harness.ended(chain)
 
-    job = await stage.job(chain)
+    job = await harness.job(chain)
     assert job.status == "failed"
     assert "PayloadRefused" in str(job.error)
 
 
-async def test_an_output_of_the_wrong_type_fails_the_attempt(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_an_output_of_the_wrong_type_fails_the_attempt(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def liar() -> int:
         return "seven"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
 
-    chain = await stage.start(liar.bind(), max_attempts=1)
-    async with stage.worker():
-        await stage.ended(chain)
+    chain = await harness.start(liar.bind(), max_attempts=1)
+    async with harness.worker():
+        await harness.ended(chain)
 
-    assert "liar: its output" in str((await stage.job(chain)).error)
+    assert "liar: its output" in str((await harness.job(chain)).error)
 
 
 @pytest.mark.parametrize("stored", [b"{", b"[]", b"{}", b'{"number":"x"}'], ids=["broken", "list", "missing", "type"])
-async def test_an_input_that_does_not_fit_is_a_mismatch_and_backs_off(stage: Stage, stored: bytes) -> None:
-    @stage.jobs.job
+async def test_an_input_that_does_not_fit_is_a_mismatch_and_backs_off(harness: WorkerHarness, stored: bytes) -> None:
+    @harness.jobs.job
     async def double(number: int) -> int:
         return number * 2
 
     job = new_job("double", input=stored)
-    await stage.store.perform(Start((job,)))
-    async with stage.worker():
-        event = await stage.recorder.receive("mismatched", job_id=job.id)
+    await harness.store.perform(Start((job,)))
+    async with harness.worker():
+        event = await harness.recorder.receive("mismatched", job_id=job.id)
 
     assert event.error is not None
-    assert (await stage.job(job.id)).attempt == 0
+    assert (await harness.job(job.id)).attempt == 0
 
 
-async def test_a_continuation_that_cannot_be_written_fails_the_attempt(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_a_continuation_that_cannot_be_written_fails_the_attempt(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def after_nothing() -> Bound[int]:
         return double.bind(1).options(after=["no such chain"])
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def double(number: int) -> int:
         return number * 2
 
-    chain = await stage.start(after_nothing.bind(), max_attempts=1)
-    async with stage.worker():
-        await stage.ended(chain)
+    chain = await harness.start(after_nothing.bind(), max_attempts=1)
+    async with harness.worker():
+        await harness.ended(chain)
 
-    assert "no such chain" in str((await stage.job(chain)).error)
+    assert "no such chain" in str((await harness.job(chain)).error)
 
 
 @pytest.mark.parametrize("option", ["key", "id"])
-async def test_a_continuation_takes_no_key_and_no_id(stage: Stage, option: str) -> None:
-    @stage.jobs.job
+async def test_a_continuation_takes_no_key_and_no_id(harness: WorkerHarness, option: str) -> None:
+    @harness.jobs.job
     async def bystander() -> None: ...
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def greedy() -> Bound[int]:
         return double.bind(1).options(**{option: other.id})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def double(number: int) -> int:
         return number * 2
 
-    other = await stage.start(bystander.bind(), delay=1000)
-    chain = await stage.start(greedy.bind(), max_attempts=1)
-    async with stage.worker():
-        await stage.ended(chain)
+    other = await harness.start(bystander.bind(), delay=1000)
+    chain = await harness.start(greedy.bind(), max_attempts=1)
+    async with harness.worker():
+        await harness.ended(chain)
 
-    assert f"takes no {option}" in str((await stage.job(chain)).error)
-    assert (await stage.job(other)).type == "bystander"
+    assert f"takes no {option}" in str((await harness.job(chain)).error)
+    assert (await harness.job(other)).type == "bystander"

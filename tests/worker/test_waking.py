@@ -14,91 +14,91 @@ from holdfast.engine.operations import NextDue, Operation
 from holdfast.engine.wakeups import ANYTHING, Hints, LocalWakeups, NoWakeups
 from holdfast.stores.memory import MemoryStore
 from holdfast.testing.clock import ManualClock
-from tests.worker.faulty import FaultyStore
-from tests.worker.stage import PATIENCE, Stage, soon
+from tests.worker.faulty_store import FaultyStore
+from tests.worker.harness import TIMEOUT, WorkerHarness, in_time
 
 
-async def test_a_job_a_century_ahead_disturbs_nobody(stage: Stage) -> None:
-    @stage.jobs.job
+async def test_a_job_a_century_ahead_disturbs_nobody(harness: WorkerHarness) -> None:
+    @harness.jobs.job
     async def hello() -> None: ...
 
-    far = await stage.start(hello.bind(), delay=timedelta(days=36_500))
-    async with stage.worker():
-        await stage.ended(await stage.start(hello.bind()))
+    far = await harness.start(hello.bind(), delay=timedelta(days=36_500))
+    async with harness.worker():
+        await harness.ended(await harness.start(hello.bind()))
 
-    assert not stage.recorder.find("store_error")
-    assert (await stage.job(far)).status == "pending"
+    assert not harness.recorder.find("store_error")
+    assert (await harness.job(far)).status == "pending"
 
 
 async def test_a_worker_that_knows_its_wake_ups_are_down_polls_every_second(clock: ManualClock) -> None:
     store = FaultyStore(MemoryStore(clock=clock, wakeups=NoWakeups()))
-    stage, asleep = Stage(store, clock), fell_asleep(store)
+    harness, asleep = WorkerHarness(store, clock), fell_asleep(store)
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def hello() -> None: ...
 
-    async with stage.worker(poll_interval=1000):
-        await soon(asleep.wait())
+    async with harness.worker(poll_interval=1000):
+        await in_time(asleep.wait())
         begun = asyncio.get_running_loop().time()
-        await stage.ended(await stage.start(hello.bind()))
+        await harness.ended(await harness.start(hello.bind()))
 
-    assert asyncio.get_running_loop().time() - begun < PATIENCE / 2
+    assert asyncio.get_running_loop().time() - begun < TIMEOUT / 2
 
 
 async def test_a_wait_without_wake_ups_looks_by_itself(clock: ManualClock) -> None:
-    stage = Stage(MemoryStore(clock=clock, wakeups=NoWakeups()), clock)
+    harness = WorkerHarness(MemoryStore(clock=clock, wakeups=NoWakeups()), clock)
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def hello() -> int:
         return 1
 
-    chain = await stage.start(hello.bind())
-    waiting = asyncio.create_task(stage.client.wait(chain, timeout=PATIENCE))
-    async with stage.worker():
-        assert await soon(waiting) == 1
+    chain = await harness.start(hello.bind())
+    waiting = asyncio.create_task(harness.client.wait(chain, timeout=TIMEOUT))
+    async with harness.worker():
+        assert await in_time(waiting) == 1
 
 
 @pytest.mark.parametrize("by", ["retry", "run_now", "resume", "unblocked", "continued"])
 async def test_whatever_makes_a_job_due_wakes_a_sleeping_worker(clock: ManualClock, by: str) -> None:
     """With a poll interval beyond anybody's patience."""
     store = FaultyStore(MemoryStore(clock=clock))
-    stage, asleep = Stage(store, clock), fell_asleep(store)
+    harness, asleep = WorkerHarness(store, clock), fell_asleep(store)
     tries = 0
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def hello() -> None:
         nonlocal tries
         tries += 1
         if by == "retry" and tries == 1:
             raise Fail
 
-    @stage.jobs.declare
+    @harness.jobs.declare
     async def elsewhere() -> None: ...
 
     if by == "resume":
-        await stage.client.pause(hello)
-    other = await stage.start(elsewhere.bind())
+        await harness.client.pause(hello)
+    other = await harness.start(elsewhere.bind())
     if by == "continued":
         chain = other
     elif by == "unblocked":
-        chain = await stage.start(hello.bind(), after=[other])
+        chain = await harness.start(hello.bind(), after=[other])
     else:
-        chain = await stage.start(hello.bind(), delay=1000 if by == "run_now" else 0)
-    async with stage.worker(poll_interval=1000):
+        chain = await harness.start(hello.bind(), delay=1000 if by == "run_now" else 0)
+    async with harness.worker(poll_interval=1000):
         if by == "retry":
-            await stage.recorder.receive("failed")
-        await soon(asleep.wait())
+            await harness.recorder.receive("failed")
+        await in_time(asleep.wait())
         match by:
             case "retry":
-                await stage.client.retry(chain)
+                await harness.client.retry(chain)
             case "run_now":
-                await stage.client.run_now(chain)
+                await harness.client.run_now(chain)
             case "resume":
-                await stage.client.resume(hello)
+                await harness.client.resume(hello)
             case _:
-                async with stage.client.completing(other) as current:
+                async with harness.client.completing(other) as current:
                     await (current.output(None) if by == "unblocked" else current.continue_with(hello.bind()))
-        await stage.recorder.receive("completed", type="hello")
+        await harness.recorder.receive("completed", type="hello")
 
 
 async def test_a_worker_prunes_and_survives_an_outage_of_it(
@@ -106,9 +106,9 @@ async def test_a_worker_prunes_and_survives_an_outage_of_it(
 ) -> None:
     monkeypatch.setattr("holdfast.worker.pruner.EVERY", 0.02)
     faulty = FaultyStore(store)
-    stage = Stage(faulty, clock)
+    harness = WorkerHarness(faulty, clock)
 
-    @stage.jobs.job(keep=10)
+    @harness.jobs.job(keep=10)
     async def brief() -> None: ...
 
     def watch(operation: Operation[Any], answer: Any) -> None:
@@ -119,15 +119,15 @@ async def test_a_worker_prunes_and_survives_an_outage_of_it(
     faulty.watch = watch
     faulty.fail("prune")
     fault = faulty.fail("prune", error=ZeroDivisionError("a bug"))
-    chain = await stage.start(brief.bind())
-    async with stage.worker():
-        await stage.ended(chain)
-        await stage.recorder.receive("store_error", times=2)
-        stage.clock.advance(11)
-        await soon(pruned.wait())
+    chain = await harness.start(brief.bind())
+    async with harness.worker():
+        await harness.ended(chain)
+        await harness.recorder.receive("store_error", times=2)
+        harness.clock.advance(11)
+        await in_time(pruned.wait())
 
     assert fault.met == 1
-    assert await stage.client.get(chain) is None
+    assert await harness.client.get(chain) is None
 
 
 class NoisyWakeups(LocalWakeups):
@@ -139,21 +139,21 @@ class NoisyWakeups(LocalWakeups):
 
 
 async def test_hints_that_come_too_often_do_no_harm(clock: ManualClock) -> None:
-    stage = Stage(MemoryStore(clock=clock, wakeups=NoisyWakeups()), clock)
+    harness = WorkerHarness(MemoryStore(clock=clock, wakeups=NoisyWakeups()), clock)
     runs: Counter[str] = Counter()
 
-    @stage.jobs.job
+    @harness.jobs.job
     async def count(attempt: Attempt) -> Bound[None] | None:
         runs[attempt.job.id] += 1
         return None if attempt.job.index == 2 else count.bind()
 
-    chains = await stage.client.start_many([count.bind() for _ in range(20)])
-    async with stage.worker(concurrency=3), stage.worker(concurrency=3):
+    chains = await harness.client.start_many([count.bind() for _ in range(20)])
+    async with harness.worker(concurrency=3), harness.worker(concurrency=3):
         for chain in chains:
-            await stage.client.wait(chain, timeout=PATIENCE)
+            await harness.client.wait(chain, timeout=TIMEOUT)
 
     assert (len(runs), set(runs.values())) == (60, {1})
-    assert not stage.recorder.find("lost", "reaped", "retrying")
+    assert not harness.recorder.find("lost", "reaped", "retrying")
 
 
 def test_a_client_needs_no_jobs_to_look_around() -> None:

@@ -7,11 +7,11 @@ import threading
 
 import pytest
 
-from holdfast.worker.held_claims import Holdings
+from holdfast.worker.held_claims import HeldClaims
 from holdfast.worker.watchdog import Watchdog
 
 
-class Busy(Holdings):
+class Busy(HeldClaims):
     """As if a handler were running."""
 
     def __len__(self) -> int:
@@ -28,7 +28,7 @@ def test_a_loop_that_is_closed_while_it_stands_still_keeps_no_thread(monkeypatch
     loop = asyncio.new_event_loop()
     before = set(threading.enumerate())
 
-    Watchdog(loop, Busy(), patience=0.01).start()
+    Watchdog(loop, Busy(), threshold=0.01).start()
     [thread] = set(threading.enumerate()) - before
     assert reported.wait(10)
     loop.close()

@@ -64,7 +64,7 @@ MUTANTS: dict[str, Mutant] = {
         },
         # An attempt that stops itself in time asks for no renewal any more.
         everywhere=(
-            Edit("holdfast.worker.lease_guard", 'holding.abort(reasons.get(holding.record.id, "error"))', "pass"),
+            Edit("holdfast.worker.lease_guard", 'held_claim.abort(reasons.get(held_claim.record.id, "error"))', "pass"),
         ),
         favour=("start_slow",),
         faults=("freeze",),
@@ -75,8 +75,8 @@ MUTANTS: dict[str, Mutant] = {
         {"sqlite": (), "postgres": ()},
         everywhere=(
             # Attempts that know of their loss end themselves: that would hide what is missing.
-            Edit("holdfast.worker.lease_guard", 'holding.abort(reasons.get(holding.record.id, "error"))', "pass"),
-            Edit("holdfast.worker.renewer", "holding.abort(reason)", "pass"),
+            Edit("holdfast.worker.lease_guard", 'held_claim.abort(reasons.get(held_claim.record.id, "error"))', "pass"),
+            Edit("holdfast.worker.renewer", "held_claim.abort(reason)", "pass"),
             Edit("holdfast.worker.attempt", "await tx.perform(Guard(self.claim))", "pass"),
             Edit(
                 "holdfast.worker.handler_call",

@@ -18,7 +18,9 @@ MUTANTS: dict[str, Mutant] = {
         (18,),
         everywhere=(
             Edit("holdfast.client.waiting", "POLL = 5.0", "POLL = 600.0"),
-            Edit("holdfast.client.waiting", "look: bool = True) -> Waiting", "look: bool = False) -> Waiting"),
+            Edit(
+                "holdfast.client.waiting", "look: bool = True) -> WaitProcedure", "look: bool = False) -> WaitProcedure"
+            ),
         ),
         favour=("request",),
         faults=("kill",),

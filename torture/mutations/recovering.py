@@ -9,7 +9,9 @@ MUTANTS: dict[str, Mutant] = {
         "the reaper",
         (10, 11, 30),
         everywhere=(
-            Edit("holdfast.worker.reaper", "return ticks() >= self._reaped + REAP_EVERY", "return self._reaped < 0"),
+            Edit(
+                "holdfast.worker.reaper", "return lease_clock() >= self._reaped + REAP_EVERY", "return self._reaped < 0"
+            ),
         ),
     ),
     "impatient reaper": Mutant(

@@ -14,7 +14,8 @@ MUTANTS: dict[str, Mutant] = {
             Edit(
                 "holdfast.worker.worker",
                 _WINDING_DOWN,
-                "        for _ in range(3):\n            await self._feeder._turn(self._slots)\n" + _WINDING_DOWN,
+                "        for _ in range(3):\n            await self._claim_loop._iterate(self._slots)\n"
+                + _WINDING_DOWN,
             ),
             Edit("holdfast.worker.slots", "if self._stopping.is_set():  # claimed", "if False:  # claimed"),
         ),

@@ -53,16 +53,16 @@ class TaskRenewer(renewer.Renewer):
 
     def receive(self, hints: Hints) -> None:
         super().receive(hints)
-        if self._suspicious:
+        if self._check_requested:
             self._alarm.ring()
 
     async def _live(self) -> None:
         loop = asyncio.get_running_loop()
         while not self._stopped:
             await self._alarm.wait(self._pause())
-            if self._suspicious and loop.time() >= self._looked + renewer.LOOK_EVERY:
-                self._suspicious = False
-                self._looked = loop.time()
+            if self._check_requested and loop.time() >= self._checked_at + renewer.CHECK_INTERVAL:
+                self._check_requested = False
+                self._checked_at = loop.time()
                 self._attempt(self._look)
             self._attempt(self._renew)
 
@@ -131,7 +131,7 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
     changed._last = 0
     changed._noise.clear()
     values: list[tuple[Any, str, Any]] = [
-        *((module, "ticks", loop.time) for module in _TICKING),
+        *((module, "lease_clock", loop.time) for module in _TICKING),
         (worker, "Renewer", TaskRenewer),
         (worker, "Watchdog", NoWatchdog),
         (worker, "Threads", NoThreads),

@@ -14,7 +14,7 @@ from holdfast.cli.documents import Document
 from holdfast.cli.exit_codes import Exit, Mistake, exit_of
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.times import since as since_moment
-from holdfast.client.references import wanted
+from holdfast.client.references import listing_filter
 from holdfast.client.sync_client import SyncClient
 from holdfast.core.job import Chain
 from holdfast.engine.operations import ListChains
@@ -56,7 +56,7 @@ def select(
         return typed_ids(ids)
     found: list[str] = []
     with checked():
-        shown = wanted(status=status or list(default), type=type, since=since_moment(since))
+        shown = listing_filter(status=status or list(default), type=type, since=since_moment(since))
     before: int | None = None
     # Not client.list_chains, which may read from a replica that lags: the command changes these chains.
     while page := client.store.perform_sync(ListChains(shown, 1000, before)):

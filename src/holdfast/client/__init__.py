@@ -1,1 +1,1 @@
-"""What applications call: start chains, wait for them, inspect and operate on them."""
+"""The clients, async and blocking: start chains, wait for them, read and operate on them."""

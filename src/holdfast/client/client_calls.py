@@ -1,4 +1,4 @@
-"""What the clients' methods do, written once: steps that Client awaits and SyncClient blocks on."""
+"""The methods of the clients as procedures: Client awaits their operations, SyncClient blocks on them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.client.new_jobs import described, new_chain
+from holdfast.client.new_jobs import new_chain, with_start_options
 from holdfast.client.references import chain_id, job_id
 from holdfast.core.dependencies import check_batch
 from holdfast.core.failure import read_error
@@ -39,7 +39,7 @@ from holdfast.registry.options import check_duration
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Counts from one snapshot: in all by status, and per type."""
+    """Counts of one snapshot, by status and by type."""
 
     counts: dict[Status, int]
     types: dict[str, TypeStats]
@@ -50,14 +50,14 @@ class Stats:
         return sum(stats.due for stats in self.types.values() if not stats.paused)
 
 
-class Calls:
-    """Builds the steps of each call and turns answers into what people see."""
+class ClientCalls:
+    """The procedure of each method. It turns records into chains, jobs and reports."""
 
     def __init__(self, jobs: Jobs | None) -> None:
         self.jobs = Jobs() if jobs is None else jobs
         self._has_registry = jobs is not None
         self._started: set[str] = set()
-        """Types that were started here, and looked for in the registry."""
+        """Types that were started by this client, and looked up in the registry."""
 
     def chain(self, record: ChainRecord, *, deduplicated: bool = False) -> Chain[Any]:
         return Chain(record, self.jobs, deduplicated=deduplicated)
@@ -66,18 +66,18 @@ class Calls:
         return Job(record, self.jobs)
 
     def start(self, bounds: Sequence[Bound[Any]], trace: str | None) -> Steps[list[Chain[Any]]]:
-        new = tuple(new_chain(described(bound, {}), trace) for bound in bounds)
+        new = tuple(new_chain(with_start_options(bound, {}), trace) for bound in bounds)
         check_batch(new)
         started = yield Start(new)
         jobs = self.jobs
         if self._has_registry:
             for bound in bounds:
                 if bound.type.name not in self._started:
-                    self._warn_of_stranger(bound.type.name)
+                    self._warn_if_unregistered(bound.type.name)
         return [Chain(chain, jobs, deduplicated=deduplicated) for chain, deduplicated in started]
 
-    def _warn_of_stranger(self, name: str) -> None:
-        """Say once per type that nobody with this registry runs what was started. Some other worker may."""
+    def _warn_if_unregistered(self, name: str) -> None:
+        """Warn once per type if the registry does not contain it: no worker with this registry runs the job."""
         self._started.add(name)
         if name not in self.jobs:
             log.warning(
@@ -94,13 +94,13 @@ class Calls:
         (record,) = yield GetJobs((job_id,))
         return None if record is None else self.job(record)
 
-    def list_chains(self, wanted: Filter, cursor: str | None, limit: int) -> Steps[Page[Chain[Any]]]:
-        found: Page[ChainRecord] = yield from page(wanted, cursor, limit, may_lag=True)
+    def list_chains(self, listing_filter: Filter, cursor: str | None, limit: int) -> Steps[Page[Chain[Any]]]:
+        found: Page[ChainRecord] = yield from page(listing_filter, cursor, limit, may_lag=True)
         return Page([self.chain(record) for record in found.items], found.next_cursor)
 
-    def list_jobs(self, wanted: Filter, cursor: str | None, limit: int) -> Steps[Page[Job]]:
+    def list_jobs(self, listing_filter: Filter, cursor: str | None, limit: int) -> Steps[Page[Job]]:
         _check_limit(limit)
-        records: list[Record] = yield ListJobs(wanted, limit + 1, _before(cursor), may_lag=True)
+        records: list[Record] = yield ListJobs(listing_filter, limit + 1, _before(cursor), may_lag=True)
         more = str(records[limit - 1].seq) if len(records) > limit else None
         return Page([self.job(record) for record in records[:limit]], more)
 
@@ -121,7 +121,7 @@ class Calls:
             )
             for attempt in past
         ]
-        # A job that just works has no history rows: its own row tells of its running or completed attempt.
+        # A first attempt that runs or has completed has no history row: its data is in the row of the job.
         current = record.status is Status.RUNNING or (record.status is Status.COMPLETED and record.worker is not None)
         if current:
             begun, ended = moment(record.started_at), moment(record.finished_at)
@@ -129,7 +129,7 @@ class Calls:
         return Report(self.job(record), attempts)
 
     def cancel(self, chain_id: str, reason: str) -> Steps[tuple[Chain[Any], bool]]:
-        """The chain as it stands afterwards, and whether it was still unfinished a moment before."""
+        """The chain after the operation, and whether this call cancelled it."""
         (before,) = yield GetChains((chain_id,))
         (record,) = yield Cancel((chain_id,), write_error("Cancelled", reason))
         was_open = before is not None and not before.last.status.finished
@@ -152,7 +152,7 @@ class Calls:
         return deleted
 
     def prune(self, limit: int) -> Steps[list[str]]:
-        # To SQLite a negative limit is none.
+        # SQLite treats a negative limit as no limit.
         if limit < 1:
             raise ValueError(f"limit must be at least 1, not {limit}")
         pruned: list[str] = yield Prune(limit)
@@ -164,7 +164,7 @@ class Calls:
         return Stats(counts, {row.type: row for row in rows})
 
     def _current(self, subject: Job | Chain[Any] | str) -> Steps[str]:
-        """The job that is meant: a chain's id, being that of its first job, stands for its current one."""
+        """The id of the job that is meant. A chain's id, which is that of its first job, stands for the current job."""
         if isinstance(subject, Job):
             return subject.id
         identifier = subject.id if isinstance(subject, Chain) else job_id(subject)
@@ -172,23 +172,23 @@ class Calls:
         return identifier if chain is None else chain.last.id
 
 
-def page(wanted: Filter, cursor: str | None, limit: int, *, may_lag: bool = False) -> Steps[Page[ChainRecord]]:
+def page(listing_filter: Filter, cursor: str | None, limit: int, *, may_lag: bool = False) -> Steps[Page[ChainRecord]]:
     """A page of the chains that a filter shows, newest first, as they are stored."""
     _check_limit(limit)
-    records: list[ChainRecord] = yield ListChains(wanted, limit + 1, _before(cursor), may_lag=may_lag)
+    records: list[ChainRecord] = yield ListChains(listing_filter, limit + 1, _before(cursor), may_lag=may_lag)
     more = str(records[limit - 1].first.seq) if len(records) > limit else None
     return Page(records[:limit], more)
 
 
 def refuse_start_options(options: Mapping[str, object]) -> None:
-    """TypeError for options given to `run`, whose timeout is the caller's and not the attempt's."""
+    """TypeError for start options given to `run`: its timeout is the caller's and not the attempt's."""
     if options:
         given = ", ".join(f"{name}=..." for name in options)
         raise TypeError(f"run takes only timeout, how long the caller waits; say bind(...).options({given})")
 
 
-def patience(timeout: Seconds | None) -> float | None:
-    """How long a caller waits, in seconds; None is for ever."""
+def wait_seconds(timeout: Seconds | None) -> float | None:
+    """The timeout of a wait in seconds; None waits forever."""
     check_duration("timeout", timeout, zero=True)
     return None if timeout is None else seconds(timeout)
 
@@ -207,7 +207,7 @@ def _before(cursor: str | None) -> int | None:
 
 
 def created(observers: Observers, chains: Iterable[Chain[Any]]) -> list[Event]:
-    """The events of chains that were started, without those that were found."""
+    """The events of chains that were created, without deduplicated ones."""
     if not observers.wants("created"):
         return []
     return [event_about("created", chain.record.first) for chain in chains if not chain.deduplicated]

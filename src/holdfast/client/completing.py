@@ -1,4 +1,4 @@
-"""Complete a chain's current job from outside: an approval, a webhook, a person."""
+"""Completes a chain's current job from outside a worker, for example after an approval or a webhook."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar, Unpack
 
 from holdfast.client.client_calls import created
-from holdfast.client.new_jobs import continuation, continued, described, new_chain
+from holdfast.client.new_jobs import continuation, new_chain, with_continue_options, with_start_options
 from holdfast.client.references import Target
 from holdfast.client.tx_events import SyncTxEvents, TxEvents
 from holdfast.core.clock import Clock, system_clock
@@ -72,12 +72,12 @@ class _Steps:
         self._completions.append(completion)
         self._ends.append(self._record)
 
-    def _start_of(self, bound: Bound[Any], options: StartKeywords) -> Start:
-        new = new_chain(described(bound, options, call="current.start"), self._first.trace)
+    def _start_operation(self, bound: Bound[Any], options: StartKeywords) -> Start:
+        new = new_chain(with_start_options(bound, options, call="current.start"), self._first.trace)
         check_batch([new])
         return Start((new,))
 
-    def _note(self, started: Started) -> Chain[Any]:
+    def _record_started(self, started: Started) -> Chain[Any]:
         chain: Chain[Any] = Chain(started.chain, self._jobs, deduplicated=started.deduplicated)
         self._started.append(chain)
         return chain
@@ -131,12 +131,12 @@ class Current(_Steps, Generic[T]):
 
         TypeError if the next one gives an output of another type than the current one.
         """
-        call = self._continue_with_async(continued(bound, options))
+        call = self._continue_with_async(with_continue_options(bound, options))
         return self._awaiting.note("current.continue_with(...)", call)
 
     def start(self, bound: Bound[S], **options: Unpack[StartKeywords]) -> Coroutine[Any, Any, Chain[S]]:
         """Start a side chain that exists if, and only if, this completion does."""
-        return self._awaiting.note("current.start(...)", self._start_async(self._start_of(bound, options)))
+        return self._awaiting.note("current.start(...)", self._start_async(self._start_operation(bound, options)))
 
     def completion(self) -> Complete | None:
         """The whole as one operation; None if the body only looked. RuntimeError for a call that was not awaited."""
@@ -152,7 +152,7 @@ class Current(_Steps, Generic[T]):
 
     async def _start_async(self, start: Start) -> Chain[Any]:
         (started,) = await self._tx.perform(start)
-        return self._note(started)
+        return self._record_started(started)
 
 
 class SyncCurrent(_Steps, Generic[T]):
@@ -178,13 +178,13 @@ class SyncCurrent(_Steps, Generic[T]):
 
         TypeError if the next one gives an output of another type than the current one.
         """
-        self._continue_with(continued(bound, options))
+        self._continue_with(with_continue_options(bound, options))
         return self.job
 
     def start(self, bound: Bound[S], **options: Unpack[StartKeywords]) -> Chain[S]:
         """Start a side chain that exists if, and only if, this completion does."""
-        (started,) = self._tx.perform(self._start_of(bound, options))
-        return self._note(started)
+        (started,) = self._tx.perform(self._start_operation(bound, options))
+        return self._record_started(started)
 
 
 class Completing(Generic[T]):

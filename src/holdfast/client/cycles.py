@@ -1,4 +1,4 @@
-"""What `holdfast doctor` says about chains that wait for each other, in the same words for every store."""
+"""Finds chains that wait for each other, for `holdfast doctor`. The text is the same for every store."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from holdfast.engine.operations import Finding, GetWaiting, Waiting
 from holdfast.errors import waits_in_cycle
 
 SUBJECT = "dependency cycles"
-QUESTION = GetWaiting(limit=10_000)
-MOST_NAMED = 10
-"""Cycles that are named."""
+WAITING_JOBS = GetWaiting(limit=10_000)
+NAMED_CYCLES = 10
+"""Maximum number of cycles in the findings."""
 
 
 def cycle_findings(waiting: Sequence[Waiting]) -> list[Finding]:
-    """The cycles among the chains that answer `QUESTION`. A store refuses to write most of them."""
-    found = cycles(dict(waiting), MOST_NAMED)
+    """The cycles among the chains that `WAITING_JOBS` returns. A store refuses to write most of them."""
+    found = cycles(dict(waiting), NAMED_CYCLES)
     advice = "they never start: cancel them, or complete one of them from outside"
     if found:
         return [Finding("error", SUBJECT, f"{waits_in_cycle(cycle)}; {advice}") for cycle in found]
-    partly = "" if len(waiting) < QUESTION.limit else f" among the {QUESTION.limit:,} oldest blocked jobs"
+    partly = "" if len(waiting) < WAITING_JOBS.limit else f" among the {WAITING_JOBS.limit:,} oldest blocked jobs"
     return [Finding("ok", SUBJECT, f"none{partly}")]

@@ -1,4 +1,4 @@
-"""Follow a store live: what happens on it, whoever does it."""
+"""Follows the events of a store live, from all programs that use it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-from holdfast.client.waiting import Nap
+from holdfast.client.waiting import Sleep
 from holdfast.core.clock import duration
 from holdfast.core.ids import new_id
 from holdfast.engine.events import Event, from_row
@@ -17,15 +17,15 @@ from holdfast.engine.wakeups import Alarm, Hints
 from holdfast.errors import HoldfastError
 
 LEASE = 30.0
-"""Seconds that transitions are recorded for a listener which says no more."""
+"""Seconds that the store records transitions for a listener that has stopped renewing."""
 POLL = 1.0
 BATCH = 1000
 
-Following = Generator[Operation[Any] | Nap | list[Event], Any, None]
+EventProcedure = Generator[Operation[Any] | Sleep | list[Event], Any, None]
 
 
-def _following(listener: str) -> Following:
-    """Listen, read, sleep: a batch of events is yielded wherever there are some."""
+def _following(listener: str) -> EventProcedure:
+    """Listen, read and sleep in a loop. Yields operations, sleeps, and batches of events."""
     position: int = yield Listen(listener, duration(LEASE))
     listening_until = monotonic() + LEASE / 3
     while True:
@@ -37,7 +37,7 @@ def _following(listener: str) -> Following:
             yield Listen(listener, duration(LEASE))
             listening_until = monotonic() + LEASE / 3
         if len(rows) < BATCH:
-            yield Nap(POLL)
+            yield Sleep(POLL)
 
 
 def _receive(alarm: Alarm, hints: Hints) -> None:
@@ -54,7 +54,7 @@ async def follow(store: Store) -> AsyncGenerator[Event]:
     try:
         while True:
             match following.send(answer):
-                case Nap(seconds):
+                case Sleep(seconds):
                     answer = await alarm.wait(seconds)
                 case Operation() as operation:
                     answer = await store.perform(operation)
@@ -64,7 +64,7 @@ async def follow(store: Store) -> AsyncGenerator[Event]:
                         yield event
     finally:
         unsubscribe()
-        with suppress(HoldfastError):  # the listener is forgotten in time anyway
+        with suppress(HoldfastError):  # the listener expires anyway
             await store.perform(Unlisten(listener))
 
 
@@ -77,7 +77,7 @@ def follow_sync(store: Store) -> Generator[Event]:
     try:
         while True:
             match following.send(answer):
-                case Nap(seconds):
+                case Sleep(seconds):
                     answer = alarm.wait_sync(seconds)
                 case Operation() as operation:
                     answer = store.perform_sync(operation)
@@ -86,5 +86,5 @@ def follow_sync(store: Store) -> Generator[Event]:
                     yield from events
     finally:
         unsubscribe()
-        with suppress(HoldfastError):  # the listener is forgotten in time anyway
+        with suppress(HoldfastError):  # the listener expires anyway
             store.perform_sync(Unlisten(listener))

@@ -1,4 +1,4 @@
-"""Calls that were bound, as jobs to create: the first of a chain, or the next."""
+"""Turns bound calls into jobs to create: the first job of a chain, or a continuation."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def _new_job(
     )
 
 
-def described(bound: Bound[T], options: StartKeywords, *, call: str = "client.start") -> Bound[T]:
-    """What a start was given, with its options. TypeError for a job type without arguments, or anything else."""
+def with_start_options(bound: Bound[T], options: StartKeywords, *, call: str = "client.start") -> Bound[T]:
+    """The bound call with these start options. TypeError if it is not a bound call."""
     if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         _refuse(bound, "start", "started")
     if not options:
@@ -85,10 +85,10 @@ def described(bound: Bound[T], options: StartKeywords, *, call: str = "client.st
     return bound.options(**options)
 
 
-def continued(bound: Bound[T], options: ContinueKeywords) -> Bound[T]:
-    """What a continuation was given, with its options. TypeError as for a start."""
+def with_continue_options(bound: Bound[T], options: ContinueKeywords) -> Bound[T]:
+    """The bound call with these options of a continuation. TypeError if it is not a bound call."""
     if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
-        _refuse(bound, "continue with", "continued with")
+        _refuse(bound, "continue with", "with_continue_options with")
     return bound.options(**options) if options else bound
 
 
@@ -98,8 +98,8 @@ def _refuse(given: Any, imperative: str, participle: str) -> NoReturn:
     raise TypeError(f"only what TYPE.bind(...) gave can be {participle}, not {type(given).__name__}")
 
 
-def listed(bounds: Iterable[Bound[T]]) -> list[Bound[T]]:
-    """What a start of many was given. TypeError for one call, or a job type, where there should be a list of calls."""
+def bound_list(bounds: Iterable[Bound[T]]) -> list[Bound[T]]:
+    """The bound calls as a list. TypeError for a single bound call or a job type."""
     if isinstance(bounds, Bound | JobType):
         name = bounds.type.name if isinstance(bounds, Bound) else bounds.name
         raise TypeError(
@@ -109,7 +109,7 @@ def listed(bounds: Iterable[Bound[T]]) -> list[Bound[T]]:
 
 
 def with_id(bound: Bound[T]) -> tuple[Bound[T], str]:
-    """What shall be started, and the id of its chain, so that its end can be watched for before it begins."""
-    described(bound, {})
+    """The bound call with the id of its chain, so that a caller can subscribe to its end before it starts."""
+    with_start_options(bound, {})
     chain_id = bound.start_options.id or new_id()
     return bound.options(id=chain_id), chain_id

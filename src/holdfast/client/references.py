@@ -1,4 +1,4 @@
-"""What people name when they ask: chains, jobs, types and statuses, by object or by name."""
+"""Reads the arguments that name chains, jobs, types and statuses: objects or strings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Statuses = str | Iterable[str]
 
 
 def chain_id(chain: Chain[Any] | Job | str) -> str:
-    """The id of a chain, from a chain, one of its jobs, or the id itself."""
+    """The id of a chain, given a chain, one of its jobs, or the id itself."""
     match chain:
         case str():
             return _named("chain", chain)
@@ -32,7 +32,7 @@ def chain_id(chain: Chain[Any] | Job | str) -> str:
 
 
 def job_id(job: Job | str) -> str:
-    """The id of a job, from the job or the id itself."""
+    """The id of a job, given the job or the id itself."""
     match job:
         case str():
             return _named("job", job)
@@ -43,13 +43,13 @@ def job_id(job: Job | str) -> str:
 
 
 def _named(what: str, text: str) -> str:
-    """A name that somebody looks for. What no store could keep is a mistake, not a name of nothing."""
+    """The text, checked. ValueError for text that no store can contain: it is a mistake, and not an unknown id."""
     check_text(what, text)
     return text
 
 
 def type_names(names: Names | None) -> tuple[str, ...]:
-    """Names of job types, from names or job types, one or several."""
+    """Names of job types, given names or job types, one or several."""
     if names is None:
         return ()
     if isinstance(names, str | JobType):
@@ -62,23 +62,23 @@ class Target(NamedTuple):
 
     chain_id: str
     chain_type: str | None
-    """The type of its first job, where the caller knows it."""
-    wanted: str | None
-    """The type that its current job must have."""
+    """The type of its first job, if the caller passed a chain."""
+    required_type: str | None
+    """The type that its current job must have, if the caller passed one."""
 
     @classmethod
     def of(cls, chain: Chain[Any] | Job | str, type: str | AnyJobType | None) -> Target:
-        """What the caller named."""
-        (wanted,) = (None,) if type is None else type_names(type)
-        return cls(chain_id(chain), chain.type if isinstance(chain, Chain) else None, wanted)
+        """The target of a call of `completing`."""
+        (required,) = (None,) if type is None else type_names(type)
+        return cls(chain_id(chain), chain.type if isinstance(chain, Chain) else None, required)
 
     def check(self, current: Record) -> None:
-        """WrongJobType if the chain's current job has another type than the caller named."""
-        if self.wanted is not None and current.type != self.wanted:
-            raise WrongJobType(self.chain_id, current.type, self.wanted)
+        """WrongJobType if the chain's current job does not have the required type."""
+        if self.required_type is not None and current.type != self.required_type:
+            raise WrongJobType(self.chain_id, current.type, self.required_type)
 
 
-def wanted(
+def listing_filter(
     *,
     status: Statuses | None = None,
     type: Names | None = None,
@@ -87,7 +87,7 @@ def wanted(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> Filter:
-    """A listing's filter. Status "scheduled" means pending, and due later."""
+    """The filter of a listing. Status "scheduled" means pending, and due later."""
     statuses = () if status is None else (status,) if isinstance(status, str) else tuple(status)
     scheduled = "scheduled" in statuses
     if scheduled and len(statuses) > 1:
@@ -103,9 +103,9 @@ def wanted(
     )
 
 
-def _status(word: str) -> Status:
+def _status(name: str) -> Status:
     try:
-        return Status(word)
+        return Status(name)
     except ValueError:
-        words = ", ".join([*Status, "scheduled"])
-        raise ValueError(f"{word!r} is no status; the statuses are {words}") from None
+        names = ", ".join([*Status, "scheduled"])
+        raise ValueError(f"{name!r} is no status; the statuses are {names}") from None

@@ -1,4 +1,4 @@
-"""The client for blocking code: the same calls, without await."""
+"""The blocking client: the same methods without await."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, Never, Self, TypeVar, Unpack, overload
 
 from holdfast.client import client_calls
 from holdfast.client import waiting as waiting_module
-from holdfast.client.client_calls import Calls, Stats, no_trace, patience, refuse_start_options
+from holdfast.client.client_calls import ClientCalls, Stats, no_trace, refuse_start_options, wait_seconds
 from holdfast.client.completing import SyncCompleting
-from holdfast.client.cycles import QUESTION, cycle_findings
+from holdfast.client.cycles import WAITING_JOBS, cycle_findings
 from holdfast.client.event_stream import follow_sync
-from holdfast.client.new_jobs import described, listed, with_id
-from holdfast.client.references import Names, Statuses, Target, chain_id, job_id, type_names, wanted
-from holdfast.client.tx_events import SyncTxEvents, Told
-from holdfast.client.waiting import Watcher
-from holdfast.client.wakeup_health import hearing
+from holdfast.client.new_jobs import bound_list, with_id, with_start_options
+from holdfast.client.references import Names, Statuses, Target, chain_id, job_id, listing_filter, type_names
+from holdfast.client.tx_events import EventsOf, SyncTxEvents
+from holdfast.client.waiting import ChainSubscription
+from holdfast.client.wakeup_health import wakeup_findings
 from holdfast.core.job import Chain, Job, Page, Report
 from holdfast.core.retry import Seconds
 from holdfast.engine import procedures
@@ -36,10 +36,10 @@ R = TypeVar("R")
 
 
 class SyncClient:
-    """Starts and follows jobs on a store, blocking. It may be shared by any number of threads.
+    """Starts and follows jobs on a store, blocking. Any number of threads may share one client.
 
-    `tx=` takes the application's own open transaction, on a blocking connection or session; `wakeups=` other wake-ups
-    than a SQL store's own.
+    `tx=` takes the application's own open transaction, on a blocking connection or session. `wakeups=` replaces the
+    wake-ups of a SQL store.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class SyncClient:
         trace: Callable[[], str | None] | None = None,
     ) -> None:
         self.store = open_store(store, wakeups)
-        self._calls = Calls(jobs)
+        self._calls = ClientCalls(jobs)
         self.jobs = self._calls.jobs
         self.observers = Observers(observers)
         self.tx_events = SyncTxEvents(self.store, self.observers)
@@ -75,7 +75,7 @@ class SyncClient:
         self.close()
 
     def open(self) -> None:
-        """Connect to the store. `with` does it.
+        """Connect to the store. `with` calls this.
 
         An exception of a signal handler ends this call; whether the store is open then is unknown. Call `close`.
         """
@@ -101,34 +101,34 @@ class SyncClient:
     # Starting and waiting
 
     def start(self, bound: Bound[T], *, tx: Any = None, **options: Unpack[StartKeywords]) -> Chain[T]:
-        """Create a chain, or find the one that its key or id already names (`chain.deduplicated` tells).
+        """Create a chain, or return the existing one with its key or id (then `chain.deduplicated` is True).
 
-        `delay` or `at` say when it is due, `priority` how soon among the due ones, `after` which chains must complete
-        first (and `on_blocker_failure` what if one does not), `key` with `dedup`, `window` and `exclude` which chains
-        stand for this one already; `max_attempts` and `timeout` replace what the type says; `id` names the chain.
+        `delay` or `at` set when it is due, and `priority` its order among due jobs. `after` lists chains that must
+        complete first, and `on_blocker_failure` what happens if one fails. `key` with `dedup`, `window` and `exclude`
+        select existing chains. `max_attempts` and `timeout` override the type's. `id` sets the chain's id.
         """
-        (chain,) = self.start_many([described(bound, options)], tx=tx)
+        (chain,) = self.start_many([with_start_options(bound, options)], tx=tx)
         return chain
 
     def start_many(self, bounds: Iterable[Bound[T]], *, tx: Any = None) -> list[Chain[T]]:
-        """Create many chains in one step, all or none; options go on each bind. Answers are in the same order."""
-        return self._run(self._calls.start(listed(bounds), self._trace()), tx, client_calls.created)
+        """Create many chains atomically. Options go on each bind. Returns the chains in the same order."""
+        return self._run(self._calls.start(bound_list(bounds), self._trace()), tx, client_calls.created)
 
     def run(self, bound: Bound[T], *, timeout: Seconds | None = None, **options: Never) -> T:
-        """Start a chain and wait for its output: request and response. Start options go on the bind."""
+        """Start a chain and wait for its output. Start options go on the bind."""
         refuse_start_options(options)
-        how_long = patience(timeout)  # refused before anything is started
-        named, its_id = with_id(bound)
-        watcher = Watcher(self.store.wakeups, its_id)
+        timeout_seconds = wait_seconds(timeout)  # refused before anything is started
+        named, new_chain_id = with_id(bound)
+        subscription = ChainSubscription(self.store.wakeups, new_chain_id)
         try:
             chain = self.start(named)
-            watcher.follow(chain.id)
-            # A chain that is new had not ended when the watch began: nothing to look at until it is heard of.
-            wait = watcher.wait(self.jobs, how_long, look=chain.deduplicated)
-            output: T = waiting_module.run_sync(self.store, watcher.alarm, wait)
+            subscription.follow(chain.id)
+            # A new chain had not ended when the subscription began: the first read can wait for a wake-up.
+            wait = subscription.wait(self.jobs, timeout_seconds, look=chain.deduplicated)
+            output: T = waiting_module.run_sync(self.store, subscription.alarm, wait)
             return output
         finally:
-            watcher.close()
+            subscription.close()
 
     @overload
     def wait(self, chain: Chain[T], *, timeout: Seconds | None = None) -> T: ...
@@ -137,18 +137,18 @@ class SyncClient:
     def wait(self, chain: str, *, timeout: Seconds | None = None) -> Any: ...
 
     def wait(self, chain: Chain[T] | str, *, timeout: Seconds | None = None) -> Any:
-        """The chain's output, as soon as it is there.
+        """Wait for the chain's output.
 
         Raises ChainFailed, ChainCancelled, ChainNotFound (also when it is deleted meanwhile) or WaitTimeout.
         """
-        how_long = patience(timeout)
+        timeout_seconds = wait_seconds(timeout)
         self.tx_events.look()
-        watcher = Watcher(self.store.wakeups, chain_id(chain))
+        subscription = ChainSubscription(self.store.wakeups, chain_id(chain))
         try:
-            wait = watcher.wait(self.jobs, how_long)
-            return waiting_module.run_sync(self.store, watcher.alarm, wait)
+            wait = subscription.wait(self.jobs, timeout_seconds)
+            return waiting_module.run_sync(self.store, subscription.alarm, wait)
         finally:
-            watcher.close()
+            subscription.close()
 
     # Reading
 
@@ -172,8 +172,8 @@ class SyncClient:
         limit: int = 50,
         tx: Any = None,
     ) -> Page[Chain[Any]]:
-        """Chains, newest first. Pages never skip or repeat one, whatever happens in between."""
-        shown = wanted(status=status, type=type, key=key, since=since, until=until)
+        """Chains, newest first. Pages never skip or repeat a chain, even if chains are created or deleted meanwhile."""
+        shown = listing_filter(status=status, type=type, key=key, since=since, until=until)
         return self._run(self._calls.list_chains(shown, cursor, limit), tx)
 
     def list_jobs(
@@ -190,7 +190,7 @@ class SyncClient:
         tx: Any = None,
     ) -> Page[Job]:
         """Jobs, newest first."""
-        shown = wanted(status=status, type=type, chain=chain, key=key, since=since, until=until)
+        shown = listing_filter(status=status, type=type, chain=chain, key=key, since=since, until=until)
         return self._run(self._calls.list_jobs(shown, cursor, limit), tx)
 
     def report(self, job: Job | str, *, tx: Any = None) -> Report | None:
@@ -202,29 +202,29 @@ class SyncClient:
         return self._run(self._calls.stats(), tx)
 
     def events(self) -> Generator[Event]:
-        """What happens on the store, whoever does it, from when this is first asked for an event."""
+        """Events of all programs on the store, beginning with the first `next`."""
         return follow_sync(self.store)
 
     def examine(self) -> Sequence[Finding]:
-        """What is wrong with the store, if anything: what `holdfast doctor` shows."""
+        """Check the store for problems, as `holdfast doctor` does."""
         findings = self.store.perform_sync(Examine())
-        waiting_module = self.store.perform_sync(QUESTION)
-        return [*findings, *cycle_findings(waiting_module), *hearing(self.store.wakeups)]
+        waiting_jobs = self.store.perform_sync(WAITING_JOBS)
+        return [*findings, *cycle_findings(waiting_jobs), *wakeup_findings(self.store.wakeups)]
 
     # Operating
 
     def cancel(
         self, chain: Chain[T] | Job | str, *, reason: str = "cancelled by a client", tx: Any = None
     ) -> Chain[Any]:
-        """Cancel a chain at its current job and answer it as it now stands: a finished one is left alone.
+        """Cancel a chain at its current job and return the chain. A finished chain does not change.
 
-        A job that has not started never will; a running one is signalled and can write nothing more.
+        A job that has not started will not start. A running attempt is aborted and can write nothing more.
         """
         cancelled, _ = self._run(self._calls.cancel(chain_id(chain), reason), tx, client_calls.cancelled)
         return cancelled
 
     def retry(self, job: Job | Chain[Any] | str, *, tx: Any = None) -> Job:
-        """Let a failed or cancelled job run again, with its attempts granted anew."""
+        """Make a failed or cancelled job pending again, with all of its attempts."""
         return self._run(self._calls.retry(job), tx, client_calls.retried)
 
     def run_now(self, job: Job | Chain[Any] | str, *, tx: Any = None) -> Job:
@@ -232,19 +232,19 @@ class SyncClient:
         return self._run(self._calls.run_now(job), tx, client_calls.hurried)
 
     def delete(self, chains: Iterable[Chain[Any] | str], *, cascade: bool = False, tx: Any = None) -> list[str]:
-        """Delete chains, all or none, and answer the ids that were there; `cascade` takes their blockers along."""
+        """Delete chains atomically and return the ids that existed. `cascade` deletes their blockers too."""
         return self._run(self._calls.delete(chains, cascade), tx, client_calls.deleted)
 
     def pause(self, types: Names) -> None:
-        """Hand out no jobs of these types until they are resumed. Running ones go on."""
+        """Let no worker claim jobs of these types until they are resumed. Running attempts continue."""
         self.store.perform_sync(Pause(type_names(types)))
 
     def resume(self, types: Names) -> None:
-        """Hand out jobs of these types again."""
+        """Let workers claim jobs of these types again."""
         self.store.perform_sync(Resume(type_names(types)))
 
     def prune(self, *, limit: int = 500) -> list[str]:
-        """Delete up to `limit` finished chains that are past their keep time. Workers do it by themselves."""
+        """Delete up to `limit` finished chains that are past their keep time. Workers do this automatically."""
         return self._run(self._calls.prune(limit), None)
 
     @overload
@@ -280,8 +280,8 @@ class SyncClient:
     ) -> SyncCompleting[Any]:
         """Complete a chain's current job from outside: ``with client.completing(chain) as current``.
 
-        With a chain, `output` and `continue_with` take what it gives; with an id they take what `type` gives. `type` is
-        the type that the current job must have: WrongJobType if it has another one.
+        `output` and `continue_with` are typed by the chain's output, or with an id by the output of `type`. `type` is
+        the required type of the current job: WrongJobType if it has another one.
         """
         return SyncCompleting(
             self.store, self.jobs, Target.of(chain, type), tx=tx, observers=self.observers, tx_events=self.tx_events
@@ -289,5 +289,5 @@ class SyncClient:
 
     # Performing
 
-    def _run(self, call: procedures.Steps[R], tx: Any, reported: Told[R] | None = None) -> R:
-        return self.tx_events.run(call, tx, reported)
+    def _run(self, call: procedures.Steps[R], tx: Any, events_of: EventsOf[R] | None = None) -> R:
+        return self.tx_events.run(call, tx, events_of)

@@ -26,7 +26,7 @@ from holdfast.engine.wakeups import Hints
 
 R = TypeVar("R")
 
-Told = Callable[[Observers, R], list[Event]]
+EventsOf = Callable[[Observers, R], list[Event]]
 """The events that an answer stands for; none if the observers want none."""
 
 LIMIT: Final = 10_000
@@ -87,8 +87,8 @@ class _HeldEvents:
         with self._lock:
             # Asked before the look: a transaction that has ended by now and left no mark was rolled back.
             over = {key for key, held in self._held.items() if not held.is_open()}
-            wanted = over if ended else {*self._held}
-            marks = {mark: key for key in wanted for mark in self._held[key].events}
+            searched = over if ended else {*self._held}
+            marks = {mark: key for key in searched for mark in self._held[key].events}
         if not marks:
             return
         try:
@@ -141,7 +141,7 @@ class _HeldEvents:
         """Look soon, in the right place: called by any thread with every wake-up."""
         raise NotImplementedError
 
-    def _stop_hearing(self) -> None:
+    def _unsubscribe_wakeups(self) -> None:
         with self._subscribing:
             unsubscribe, self._unsubscribe = self._unsubscribe, None
         if unsubscribe is not None:
@@ -156,19 +156,19 @@ class TxEvents(_HeldEvents):
     _task: asyncio.Task[None] | None = None
     _again = False
 
-    async def run(self, call: Steps[R], tx: Any, reported: Told[R] | None = None) -> R:
+    async def run(self, call: Steps[R], tx: Any, events_of: EventsOf[R] | None = None) -> R:
         """Run a call on the store or in the application's transaction. Deliver its events once it is committed."""
         if self._held:
             await self.look(ended=tx is not None)
         if tx is None:
             answer = await procedures.run(self._store.perform, call)
-            if reported is not None:
-                self._observers.deliver(reported(self._observers, answer))
+            if events_of is not None:
+                self._observers.deliver(events_of(self._observers, answer))
             return answer
         joined = self._store.join(tx)
         answer = await procedures.run(joined.perform, call)
-        if reported is not None:
-            await self.hold(reported(self._observers, answer), joined)
+        if events_of is not None:
+            await self.hold(events_of(self._observers, answer), joined)
         return answer
 
     async def look(self, *, ended: bool = False) -> None:
@@ -186,7 +186,7 @@ class TxEvents(_HeldEvents):
 
     async def close(self) -> None:
         """Deliver what is known to be committed. The rest is not delivered."""
-        self._stop_hearing()
+        self._unsubscribe_wakeups()
         await self.look()
 
     def _receive(self, hints: Hints) -> None:
@@ -226,18 +226,18 @@ class SyncTxEvents(_HeldEvents):
         self._thread: threading.Thread | None = None
         self._again = False
 
-    def run(self, call: Steps[R], tx: Any, reported: Told[R] | None = None) -> R:
+    def run(self, call: Steps[R], tx: Any, events_of: EventsOf[R] | None = None) -> R:
         if self._held:
             self.look(ended=tx is not None)
         if tx is None:
             answer = procedures.run_sync(self._store.perform_sync, call)
-            if reported is not None:
-                self._observers.deliver(reported(self._observers, answer))
+            if events_of is not None:
+                self._observers.deliver(events_of(self._observers, answer))
             return answer
         joined = self._store.join_sync(tx)
         answer = procedures.run_sync(joined.perform, call)
-        if reported is not None:
-            self.hold(reported(self._observers, answer), joined)
+        if events_of is not None:
+            self.hold(events_of(self._observers, answer), joined)
         return answer
 
     def look(self, *, ended: bool = False) -> None:
@@ -250,7 +250,7 @@ class SyncTxEvents(_HeldEvents):
             procedures.run_sync(tx.perform, self._hold(events, tx))
 
     def close(self) -> None:
-        self._stop_hearing()
+        self._unsubscribe_wakeups()
         with self._lock:  # it is started under this lock
             thread = self._thread
         if thread is not None and thread is not threading.current_thread():

@@ -1,4 +1,4 @@
-"""Wait for a chain: subscribe, then look, then sleep, and look again at every ring."""
+"""Waits for the end of a chain: subscribe, read the chain, sleep until a wake-up, and read it again."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ from holdfast.engine.wakeups import Alarm, Hints, Wakeups
 from holdfast.errors import ChainCancelled, ChainFailed, ChainNotFound, WaitTimeout
 
 POLL = 5.0
-"""Seconds between two looks while wake-ups arrive; every half second while they do not."""
+"""Seconds between two reads while wake-ups arrive. Without wake-ups the chain is read every half second."""
 
 
 @dataclass(frozen=True, slots=True)
-class Nap:
-    """Sleep until the alarm rings, at most this long."""
+class Sleep:
+    """Sleep until the alarm is set, at most this long."""
 
     seconds: float
 
 
-Waiting = Generator[Operation[Any] | Nap, Any, Any]
+WaitProcedure = Generator[Operation[Any] | Sleep, Any, Any]
 
 
-class Watcher:
-    """A subscription for one chain's end, with the alarm that it rings."""
+class ChainSubscription:
+    """A subscription to wake-ups for the end of one chain. It sets the alarm."""
 
     def __init__(self, wakeups: Wakeups, chain_id: str) -> None:
         self.alarm = Alarm()
         self._wakeups = wakeups
         self._chain_id = chain_id
         self._named = False
-        """Whether a hint has named the chain since the last look."""
+        """Whether a hint has named the chain since the last read."""
         self._unsubscribe = wakeups.subscribe(self._receive)
 
-    def wait(self, decoder: Decoder, timeout: float | None, *, look: bool = True) -> Waiting:
-        """The chain's output. Ends also when it fails, is cancelled or deleted, or when the caller's time is up."""
+    def wait(self, decoder: Decoder, timeout: float | None, *, look: bool = True) -> WaitProcedure:
+        """The chain's output. Raises if the chain fails, is cancelled or deleted, or if the timeout expires."""
         chain: ChainRecord = yield from self.finished(timeout, look=look)
         return outcome(Chain(chain, decoder))
 
     def follow(self, chain_id: str) -> None:
-        """Watch for another chain's end from now on. What ended before is not heard: look first."""
+        """Wait for another chain from now on. Read it first: it may have ended before."""
         self._chain_id, self._named = chain_id, False
 
-    def finished(self, timeout: float | None, *, look: bool = True) -> Waiting:
-        """The chain as it is when it has ended. `look=False`: it had not when the subscription began, so sleep first.
+    def finished(self, timeout: float | None, *, look: bool = True) -> WaitProcedure:
+        """The chain after its end. `look=False` sleeps first: the chain had not ended when the subscription began.
 
-        Raises ChainNotFound when it is deleted, WaitTimeout when the caller's time is up.
+        Raises ChainNotFound if it is deleted, and WaitTimeout if the timeout expires.
         """
         deadline = None if timeout is None else monotonic() + timeout
         while True:
@@ -68,7 +68,7 @@ class Watcher:
             left = poll if deadline is None else deadline - monotonic()
             if left <= 0:
                 raise WaitTimeout(self._chain_id, timeout or 0)
-            yield Nap(min(left, poll))
+            yield Sleep(min(left, poll))
 
     def close(self) -> None:
         self._unsubscribe()
@@ -80,26 +80,26 @@ class Watcher:
             self.alarm.ring()
 
 
-async def run(store: Store, alarm: Alarm, waiting: Waiting) -> Any:
-    """Wait, awaiting each operation and each nap."""
+async def run(store: Store, alarm: Alarm, waiting: WaitProcedure) -> Any:
+    """Run the procedure, awaiting each operation and each sleep."""
 
-    async def perform(request: Operation[Any] | Nap) -> Any:
-        return await (alarm.wait(request.seconds) if isinstance(request, Nap) else store.perform(request))
+    async def perform(request: Operation[Any] | Sleep) -> Any:
+        return await (alarm.wait(request.seconds) if isinstance(request, Sleep) else store.perform(request))
 
     return await drive_async(waiting, perform)
 
 
-def run_sync(store: Store, alarm: Alarm, waiting: Waiting) -> Any:
-    """Wait, blocking on each operation and each nap."""
+def run_sync(store: Store, alarm: Alarm, waiting: WaitProcedure) -> Any:
+    """Run the procedure, blocking on each operation and each sleep."""
 
-    def perform(request: Operation[Any] | Nap) -> Any:
-        return alarm.wait_sync(request.seconds) if isinstance(request, Nap) else store.perform_sync(request)
+    def perform(request: Operation[Any] | Sleep) -> Any:
+        return alarm.wait_sync(request.seconds) if isinstance(request, Sleep) else store.perform_sync(request)
 
     return drive(waiting, perform)
 
 
 def outcome(chain: Chain[Any]) -> Any:
-    """A finished chain's output, or the error that says how it ended."""
+    """The output of a finished chain. Raises ChainFailed or ChainCancelled if it has none."""
     match chain.status:
         case Status.COMPLETED:
             return chain.output

@@ -1,4 +1,4 @@
-"""Whether a store's wake-ups arrive: what the doctor says about them."""
+"""Checks whether the wake-ups of a store arrive, for `holdfast doctor`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from holdfast.engine.wakeups import ConnectedWakeups, NoWakeups, Wakeups
 SUBJECT = "wake-ups"
 
 
-def hearing(wakeups: Wakeups) -> list[Finding]:
-    """What is wrong with wake-ups that need a connection; those within a process or a file need none."""
+def wakeup_findings(wakeups: Wakeups) -> list[Finding]:
+    """The state of wake-ups that need a connection. Those within a process or a file are not checked."""
     if isinstance(wakeups, NoWakeups):
         return [Finding("ok", SUBJECT, "none: workers poll every second")]
     if not isinstance(wakeups, ConnectedWakeups):

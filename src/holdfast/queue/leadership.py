@@ -12,7 +12,7 @@ from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import FOR_EVER, Claim, Record, Status
 from holdfast.engine.operations import ClaimJobs, LostReason, Reap, Renew, Settle, Start, TypeTerms
 from holdfast.engine.procedures import Steps
-from holdfast.worker.held_claims import ticks
+from holdfast.worker.held_claims import lease_clock
 
 RENEW_AT = 1 / 3
 GIVE_UP_AT = 0.9
@@ -32,11 +32,11 @@ class Leadership:
     @property
     def held(self) -> bool:
         """Whether this candidate is the leader, as far as it can know without asking."""
-        return self._claim is not None and ticks() < self._renewed + self._lease * GIVE_UP_AT
+        return self._claim is not None and lease_clock() < self._renewed + self._lease * GIVE_UP_AT
 
     @property
     def renewal_is_due(self) -> bool:
-        return ticks() >= self._renewed + self._lease * RENEW_AT
+        return lease_clock() >= self._renewed + self._lease * RENEW_AT
 
     def campaign(self) -> Steps[bool]:
         """Take the office if nobody holds it, or its holder fell silent; tells whether that succeeded."""
@@ -45,7 +45,7 @@ class Leadership:
         office = NewJob(job_id, self.type, job_id, b"null", max_attempts=FOR_EVER, keep=0, key=self.type)
         yield Start((office,))
         yield Reap((self.type,), (), 1)
-        sent = ticks()
+        sent = lease_clock()
         terms = TypeTerms(self.type, duration(self._lease), FOR_EVER)
         records: list[Record] = yield ClaimJobs((terms,), 1, self._candidate, new_token())
         if records:
@@ -56,7 +56,7 @@ class Leadership:
         """Stay in office; tells whether this candidate still is."""
         if self._claim is None:
             return False
-        sent = ticks()
+        sent = lease_clock()
         lost: dict[Claim, LostReason] = yield Renew(((self._claim, duration(self._lease)),))
         if self._claim in lost:
             self._claim = None

@@ -9,7 +9,7 @@ from typing import Any, Generic, Self, TypeVar, Unpack, overload
 from holdfast.client import waiting
 from holdfast.client.client import Client
 from holdfast.client.client_calls import no_trace
-from holdfast.client.waiting import Watcher
+from holdfast.client.waiting import ChainSubscription
 from holdfast.core import defaults
 from holdfast.core.job import Page
 from holdfast.core.retry import Retry, Seconds, seconds
@@ -237,7 +237,7 @@ class Queue(Generic[P, R]):
         store = self._open_store()
         after = blockers.listed(options.get("after", ()))
         (job,) = self._calls.new_jobs([(id, payload)], options)
-        watcher = Watcher(store.wakeups, job.id)
+        watcher = ChainSubscription(store.wakeups, job.id)
         try:
             wait = self._calls.enqueue_and_wait(job, watcher, None if timeout is None else seconds(timeout), after)
             result: R = await waiting.run(store, watcher.alarm, wait)

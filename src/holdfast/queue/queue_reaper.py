@@ -32,7 +32,7 @@ from holdfast.queue.queue import Queue
 from holdfast.queue.queue_type import PREFIX, type_name
 from holdfast.registry.options import check_duration
 from holdfast.stores.address import open_store
-from holdfast.worker.held_claims import ticks
+from holdfast.worker.held_claims import lease_clock
 
 BATCH = 100
 LOOK_FOR_QUEUES_EVERY = 10.0
@@ -142,10 +142,10 @@ class Reaper:
     async def _watched(self) -> tuple[str, ...]:
         if self._types is not None:
             return self._types
-        if ticks() >= self._looked + LOOK_FOR_QUEUES_EVERY:
+        if lease_clock() >= self._looked + LOOK_FOR_QUEUES_EVERY:
             stats = await self._store.perform(GetStats())
             self._found = tuple(row.type for row in stats if row.type.startswith(PREFIX))
-            self._looked = ticks()
+            self._looked = lease_clock()
         return self._found
 
     async def _reap(self, types: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Generic, Self, TypeVar, Unpack
 from holdfast.client import waiting
 from holdfast.client.client_calls import no_trace
 from holdfast.client.sync_client import SyncClient
-from holdfast.client.waiting import Watcher
+from holdfast.client.waiting import ChainSubscription
 from holdfast.core import defaults
 from holdfast.core.job import Page
 from holdfast.core.retry import Seconds, seconds
@@ -141,7 +141,7 @@ class SyncQueue(Generic[P, R]):
         store = self._open_store()
         after = blockers.listed(options.get("after", ()))
         (job,) = self._calls.new_jobs([(id, payload)], options)
-        watcher = Watcher(store.wakeups, job.id)
+        watcher = ChainSubscription(store.wakeups, job.id)
         try:
             wait = self._calls.enqueue_and_wait(job, watcher, None if timeout is None else seconds(timeout), after)
             result: R = waiting.run_sync(store, watcher.alarm, wait)

@@ -17,7 +17,7 @@ from holdfast.engine.operations import NextDue
 from holdfast.engine.wakeups import ANYTHING
 from holdfast.testing.clock import ManualClock
 from holdfast.worker import Middleware, Worker
-from holdfast.worker.run_options import chosen
+from holdfast.worker.run_options import types_to_run
 
 ENDS = frozenset(
     {"completed", "continued", "retrying", "rescheduled", "released", "mismatched", "failed", "cancelled", "lost"}
@@ -43,7 +43,7 @@ async def drain(
     client's own handlers, in a real worker. A loop of jobs without end is an error after `limit` attempts.
     """
     clock = _manual(client.store.clock) if advance else None
-    drainage = _Drainage(client, tuple(chosen(client.jobs, types)), limit)
+    drainage = _Drainage(client, tuple(types_to_run(client.jobs, types)), limit)
     worker = Worker(
         client, types=types, concurrency=concurrency, retry=retry, middlewares=middlewares, poll_interval=POLL,
         grace=0, observers=[drainage.receive],

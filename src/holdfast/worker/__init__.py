@@ -1,4 +1,4 @@
-"""The worker and what it is made of."""
+"""The worker: claims due jobs, runs their handlers and writes the outcomes."""
 
 from holdfast.worker.abort_signal import AbortReason, Signal
 from holdfast.worker.attempt import Attempt, Done

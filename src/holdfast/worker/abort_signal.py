@@ -14,12 +14,12 @@ AbortReason = Literal[
     "taken_by_another_worker", "already_completed", "not_found", "cancelled", "timeout", "shutdown", "error"
 ]
 
-# One for all signals: it is held for a moment, and one per attempt would be made for nothing nearly always.
+# One lock for all signals. It is held only briefly, and few attempts ever use their signal.
 _lock = threading.Lock()
 
 
 class Signal(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
-    """Tells a handler that its attempt is over before it ended. Async handlers are cancelled as well."""
+    """Reports to a handler that its attempt was aborted. An async handler is also cancelled."""
 
     _reason: AbortReason | None = None
     _callbacks: tuple[Callable[[], object], ...] = ()
@@ -30,7 +30,7 @@ class Signal(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
 
     @property
     def reason(self) -> AbortReason | None:
-        """Why; None while the attempt is good."""
+        """Why the attempt was aborted; None while it is not."""
         return self._reason
 
     async def wait(self) -> AbortReason:
@@ -39,7 +39,7 @@ class Signal(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
         aborted = asyncio.Event()
 
         def wake() -> None:
-            with suppress(RuntimeError):  # a loop of the handler's own, closed under the waiter
+            with suppress(RuntimeError):  # the handler started its own event loop and has closed it
                 loop.call_soon_threadsafe(aborted.set)
 
         self._add(wake)
@@ -51,7 +51,7 @@ class Signal(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
         return self._reason
 
     def wait_sync(self, timeout: float | None = None) -> AbortReason | None:
-        """Wait in a plain function; None if the time passed first."""
+        """Wait in a plain function. Returns None if the timeout expires first."""
         aborted = threading.Event()
         self._add(aborted.set)
         try:
@@ -61,7 +61,7 @@ class Signal(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
         return self._reason
 
     def fire(self, reason: AbortReason) -> bool:
-        """Abort the attempt. The first reason stands; tells whether it is this one."""
+        """Abort the attempt. Only the first reason counts. Returns True if this call was the first."""
         with _lock:
             if self._reason is not None:
                 return False
@@ -72,7 +72,7 @@ class Signal(msgspec.Struct, eq=False, gc=False, repr_omit_defaults=True):
         return True
 
     def forget(self) -> None:
-        """The attempt has ended and is not aborted any more: who still waits is not kept for it."""
+        """Drop the callbacks of tasks that still wait: the attempt has ended and cannot be aborted any more."""
         if self._callbacks:
             with _lock:
                 self._callbacks = ()

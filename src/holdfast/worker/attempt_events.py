@@ -1,4 +1,4 @@
-"""Tells observers how an attempt began, and how it ended."""
+"""Emits the events of an attempt: claimed, and how it ended."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Record, Status
 from holdfast.engine.observers import Observers
 from holdfast.engine.operations import Settled
-from holdfast.worker.held_claims import Holding, ticks
+from holdfast.worker.held_claims import HeldClaim, lease_clock
 
 
 def emit_claimed(observers: Observers, records: Sequence[Record]) -> None:
-    """Tell which jobs were claimed, and how long they had been due."""
+    """Emit `claimed` for each job, with the seconds that it had been due."""
     if observers.wants("claimed"):
         for record in records:
             observers.emit("claimed", record, waited=((record.started_at or 0) - record.scheduled_at) / SECOND)
@@ -24,15 +24,17 @@ def emit_claimed(observers: Observers, records: Sequence[Record]) -> None:
 
 def emit_end(
     observers: Observers,
-    holding: Holding,
+    held_claim: HeldClaim,
     settlement: Settlement | None,
     answer: Settled,
     started: Sequence[Chain[Any]] = (),
 ) -> None:
-    """Tell how the attempt ended and what came of it: called when it is committed, or known to be lost."""
-    record = holding.record
+    """Emit how the attempt ended. Called after the commit of its settlement, or when its claim is known to be lost."""
+    record = held_claim.record
     if settlement is None or answer.lost is not None or answer.refused is not None:
-        observers.emit("lost", record, duration=ticks() - holding.begun, detail=answer.lost or str(answer.refused))
+        observers.emit(
+            "lost", record, duration=lease_clock() - held_claim.begun, detail=answer.lost or str(answer.refused)
+        )
         return
     kind, detail = settlement.outcome, None
     if settlement.continuation is not None:
@@ -44,7 +46,7 @@ def emit_end(
         else:
             kind = "failed"
     if observers.wants(kind):
-        duration, error = ticks() - holding.begun, read_error(settlement.error)
+        duration, error = lease_clock() - held_claim.begun, read_error(settlement.error)
         observers.emit(kind, record, duration=duration, error=error, detail=detail)
     for chain in started:
         if not chain.deduplicated:

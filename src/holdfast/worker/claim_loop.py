@@ -1,4 +1,4 @@
-"""Keeps a worker's slots full: claims while there is room and work, and sleeps until there is."""
+"""The main loop of a worker: claims jobs for its free slots, and sleeps while there is nothing to claim."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from holdfast.worker.claimer import Claimer
 from holdfast.worker.reaper import Reaper
 from holdfast.worker.slots import Slots
 
-SHORTEST_NAP = 0.05
-AT_ONCE = 100
-"""Jobs that one claim may ask for, however few slots that leaves for the next."""
+MINIMUM_SLEEP = 0.05
+CLAIM_BATCH = 100
+"""A claim asks for all free slots up to this number, or for half of the worker's slots if that is more."""
 
 
-class Feeder:
-    """The loop of a worker: every second, take back jobs whose workers stopped renewing; fill the free slots in one
-    claim; then sleep until a wake-up, the next due time, the poll interval or a free slot.
+class ClaimLoop:
+    """Fills the free slots in one claim and reaps expired leases every second.
+
+    Then it sleeps until a wake-up, the next due time, the poll interval or a free slot.
     """
 
     def __init__(
@@ -51,52 +52,52 @@ class Feeder:
         self._recovery = recovery
         self._stopping = stopping
         self._alarm = Alarm()
-        self.broken: StoreReplaced | None = None
-        """Why it stopped by itself."""
+        self.error: StoreReplaced | None = None
+        """The error that stopped the loop."""
         self._more = True
-        """There may be more due than the slots took."""
+        """More jobs may be due than the last claim returned."""
 
     def wake(self) -> None:
-        """End its sleep: it looks for work, and whether it should stop."""
+        """End the sleep: the loop claims again, or stops if it should."""
         self._alarm.ring()
 
     def receive(self, hints: Hints) -> None:
-        """A wake-up that may concern our types."""
+        """Wake the loop if the hints concern one of the worker's types."""
         if hints.anything or not hints.due.isdisjoint(self._types):
             self._alarm.ring()
 
-    def room(self) -> None:
-        """There is room. That is news only while more is due; what an outcome made due, its wake-up tells."""
+    def slot_freed(self) -> None:
+        """Wake the loop only if a claim may find more jobs. Jobs that a settlement makes due send their own wake-up."""
         if self._more or not self._store.wakeups.healthy:
             self._alarm.ring()
 
     async def run(self, slots: Slots) -> None:
-        """Keep these slots full until stopped. During an outage of the store it tries again.
+        """Keep these slots full until stopped. If the store fails, try again after a delay.
 
-        It stops, and leaves the error in `broken`, if the store's file was replaced: another try would not help.
+        If the store's file was replaced, another try cannot succeed: the loop stops and sets `error`.
         """
         failures = 0
         while not self._stopping.is_set():
             try:
-                await self._turn(slots)
+                await self._iterate(slots)
                 failures = 0
             except StoreReplaced as error:
                 log.error("worker %s stops: %s", self._worker_id, error)
-                self.broken = error
+                self.error = error
                 self._stopping.set()
             except Exception as error:
                 if not isinstance(error, HoldfastError):
                     log.exception(
-                        "worker %s met an error that its store should have named, and goes on", self._worker_id
+                        "worker %s continues after an error that the store did not translate", self._worker_id
                     )
                 failures += 1
                 self._observers.emit("store_error", worker=self._worker_id, detail=str(error), cause=error)
                 await self._alarm.wait(self._recovery.delay(failures))
 
-    async def _turn(self, slots: Slots) -> None:
-        """One turn of the loop. Whoever rang wants a claim, so that comes first.
+    async def _iterate(self, slots: Slots) -> None:
+        """One iteration. The claim comes first, since a wake-up announces due jobs.
 
-        A worker that always has work reaps too: perhaps nobody else is idle either.
+        A worker that always finds jobs reaps as well: there may be no idle worker that could do it.
         """
         fills = self._more and slots.free > 0
         if fills:
@@ -106,8 +107,8 @@ class Feeder:
         elif fills:
             return
         elif self._more:
-            # Handlers that wait for nothing end in the loop's next round. The claim for their slots then goes out
-            # before their outcomes do: more depends on it.
+            # Handlers that await nothing end in the next iteration of the event loop. The claim for their slots is
+            # then sent before their settlements: it is on the critical path.
             await asyncio.sleep(0)
             if slots.free <= 0:
                 await self._alarm.wait(self._poll_interval)
@@ -118,22 +119,22 @@ class Feeder:
                 self._observers.emit("woken", worker=self._worker_id)
 
     async def _fill(self, slots: Slots) -> None:
-        """Fill the free slots in one claim. Where there are many, half: the store hands out the rest as these begin."""
-        wanted = min(slots.free, max(AT_ONCE, slots.concurrency // 2))
+        """Fill the free slots in one claim. If there are many, claim half: these start before the next claim."""
+        wanted = min(slots.free, max(CLAIM_BATCH, slots.concurrency // 2))
         jobs, sent = await self._claimer.claim(wanted)
         self._more = len(jobs) >= wanted
         slots.begin(jobs, sent)
 
     async def _sleep(self, slots: Slots) -> bool:
-        """Sleep until there may be something to do; tells whether somebody rang."""
+        """Sleep until there may be something to claim. Returns whether a wake-up ended the sleep."""
         poll = self._poll_interval * (0.95 + 0.1 * os.urandom(1)[0] / 255)
         if not self._store.wakeups.healthy:
             poll = min(poll, self._poll_without_wakeups)
-        # Handlers that have just begun, and their outcomes, go before the question: somebody may be waiting for them.
+        # Let handlers that have just started run first, and their settlements be sent: callers may wait for them.
         for _ in range(2):
             await asyncio.sleep(0)
         due = await self._store.perform(NextDue(self._types))
         if due is not None:
-            # Due now and yet not ours to claim: locked, or a lease of our own. Not again at once.
-            poll = min(poll, max(due / SECOND, self._reaper.nap if slots.held else SHORTEST_NAP))
+            # A due job could not be claimed: its row is locked, or its lease is not reaped yet. Do not retry at once.
+            poll = min(poll, max(due / SECOND, self._reaper.retry_delay if slots.held else MINIMUM_SLEEP))
         return await self._alarm.wait(poll)

@@ -6,28 +6,28 @@ from holdfast.core.ids import new_token
 from holdfast.core.record import Record
 from holdfast.engine.operations import ClaimJobs, TypeTerms
 from holdfast.engine.store import Store
-from holdfast.worker.held_claims import ticks
+from holdfast.worker.held_claims import lease_clock
 
 
 class Claimer:
     """Claims jobs, one claim at a time.
 
-    One that was not answered is made again under the same token, so that what it may have taken runs now and does not
-    lie about until its lease ends. After half of a lease it is given up: too little would be left of it.
+    A claim whose answer was lost is sent again with the same token. The jobs that it may have claimed then run now and
+    not after their leases expire. After half of the shortest lease a new token is used: too little of it is left.
     """
 
     def __init__(self, store: Store, terms: tuple[TypeTerms, ...], worker_id: str, *, shortest: float) -> None:
         self._store = store
         self._terms = terms
         self._worker_id = worker_id
-        self._patience = shortest / 2
+        self._reuse_seconds = shortest / 2
         self._unanswered: tuple[str, float] | None = None
 
     async def claim(self, limit: int) -> tuple[list[Record], float]:
-        """Up to `limit` due jobs, and when they were asked for: their leases may count from then."""
+        """Claim up to `limit` due jobs. Also returns the time of the request: their leases may have begun then."""
         before, self._unanswered = self._unanswered, None
-        again = before is not None and ticks() < before[1] + self._patience
-        token, sent = before if before is not None and again else (new_token(), ticks())
+        again = before is not None and lease_clock() < before[1] + self._reuse_seconds
+        token, sent = before if before is not None and again else (new_token(), lease_clock())
         try:
             jobs = await self._store.perform(ClaimJobs(self._terms, limit, self._worker_id, token, again))
         except BaseException:

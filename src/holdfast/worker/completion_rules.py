@@ -1,4 +1,4 @@
-"""The rules of prepare and complete, once for async and plain handlers: what may be called when, and what it means."""
+"""The rules of prepare() and complete() for async and plain handlers: the order of calls, and the resulting outcome."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Generic, Literal, TypeVar, Unpack
 
-from holdfast.client.new_jobs import continuation, continued, described, new_chain
+from holdfast.client.new_jobs import continuation, new_chain, with_continue_options, with_start_options
 from holdfast.core.clock import Micros
 from holdfast.core.dependencies import check_batch
 from holdfast.core.job import Chain
@@ -27,8 +27,8 @@ NOTE_LIMIT = 1000
 _NOTHING: Any = object()
 
 
-class Work(Generic[Tx]):
-    """What one attempt has done so far with its transactions. `tx` is the open one that will carry the completion."""
+class CompletionState(Generic[Tx]):
+    """What one attempt has done so far with prepare() and complete(). `tx` is its open transaction."""
 
     __slots__ = (
         "_completing", "_continuation", "_error", "_mode", "_output", "_preparing", "_returned", "_type", "keep",
@@ -40,7 +40,7 @@ class Work(Generic[Tx]):
         self.tx: Tx | None = None
         self.started: list[Chain[Any]] = []
         self.keep: Micros | None = None
-        """How long to keep the chain once it is finished, where the handler said so."""
+        """How long to keep the finished chain, if the handler has set it."""
         self._type = job_type
         self._mode: Mode | None = None
         self._preparing = False
@@ -61,7 +61,7 @@ class Work(Generic[Tx]):
 
     @contextmanager
     def preparing(self) -> Generator[None]:
-        """The body of prepare()."""
+        """Wraps the body of prepare()."""
         self._preparing = True
         try:
             yield
@@ -76,12 +76,12 @@ class Work(Generic[Tx]):
         self._completing = True
 
     def fail_inside(self, error: BaseException) -> None:
-        """An error left a block. Whoever swallows it, what the block did is gone, so the attempt fails."""
+        """Record an error that left a block. The block is rolled back, so the attempt fails even if it is caught."""
         self._error = self._error or error
 
     @contextmanager
     def undone_by_errors(self) -> Generator[None]:
-        """A block, or its body, that an error undoes."""
+        """Wraps a block, or its body: an error that leaves it fails the attempt."""
         try:
             yield
         except BaseException as error:
@@ -89,7 +89,7 @@ class Work(Generic[Tx]):
             raise
 
     def fail(self, error: BaseException) -> None:
-        """An error left the handler. After complete() no middleware can make it good: it undoes what was written."""
+        """Record an error of the handler. After complete(), the attempt fails even if a middleware catches it."""
         if self._completing:
             self.fail_inside(error)
 
@@ -105,7 +105,7 @@ class Work(Generic[Tx]):
         self._returned = bound
 
     def check_return(self, value: Any) -> None:
-        """After complete(), a handler returns what output() or continue_with() gave it."""
+        """After complete(), a handler must return the value of output() or continue_with()."""
         if self._error is not None:
             raise self._error
         if not self._completing:
@@ -116,7 +116,7 @@ class Work(Generic[Tx]):
             raise RuntimeError("after complete(), return what done.output() or done.continue_with() gave you")
 
     def outcome(self, value: Any) -> Outcome:
-        """What the attempt came to, given what the handler, and the middlewares around it, returned."""
+        """The outcome of the attempt, given the value that the outermost middleware returned."""
         if self._error is not None:
             return Raised(self._error)
         try:
@@ -135,7 +135,7 @@ class Work(Generic[Tx]):
 
 
 def outcome_of(value: Any, record: Record, job_type: AnyJobType) -> Outcome:
-    """What a handler's value makes of its job."""
+    """The outcome that a handler's return value stands for."""
     try:
         if isinstance(value, Bound):
             bound: Bound[Any] = value  # pyright: ignore[reportUnknownVariableType]
@@ -147,7 +147,7 @@ def outcome_of(value: Any, record: Record, job_type: AnyJobType) -> Outcome:
 
 
 def _encoded(value: Any, job_type: AnyJobType) -> bytes:
-    """An output to store. PayloadRefused says what was meant, maybe, by one that is a job type."""
+    """Encode an output. If it is a job type, PayloadRefused suggests to return TYPE.bind(...)."""
     try:
         return job_type.encode_output(value)
     except PayloadRefused as refusal:
@@ -164,7 +164,7 @@ def blocker_outputs(chains: list[Any], jobs: Jobs) -> tuple[Any, ...]:
 
 
 def progress_of(claim: Claim, fraction: float, note: str | None) -> ReportProgress:
-    """How far an attempt has come, in a form that every store can keep."""
+    """The operation that stores an attempt's progress, with a note that every store accepts."""
     if not 0 <= fraction <= 1:
         raise ValueError(f"progress lies between 0 and 1, not {fraction}")
     if note is not None:
@@ -172,36 +172,36 @@ def progress_of(claim: Claim, fraction: float, note: str | None) -> ReportProgre
     return ReportProgress(claim, float(fraction), note)
 
 
-class Ending:
-    """The end of an attempt, being written: its output or continuation, and the application's own writes."""
+class SharedDone:
+    """What Done and SyncDone share: the output or the continuation of the attempt, and the transaction."""
 
-    def __init__(self, work: Work[Any], tx: Any, jobs: Jobs) -> None:
-        self._work = work
+    def __init__(self, completion: CompletionState[Any], tx: Any, jobs: Jobs) -> None:
+        self._completion = completion
         self._tx = tx
         self._jobs = jobs
 
     @property
     def tx(self) -> Any:
-        """The transaction's connection (or session) for the application's writes; None on a store without one."""
+        """The connection or session for the application's writes; None on Redis and memory."""
         return self._tx.native
 
     def output(self, value: T) -> T:
-        """Complete the job with this output. Return what this gives."""
-        self._work.decide_output(value)
+        """Complete the job with this output. The handler must return the value of this call."""
+        self._completion.decide_output(value)
         return value
 
     def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Bound[T]:
-        """Complete the job by handing over to the chain's next one. Return what this gives."""
-        bound = continued(bound, options)
-        self._work.decide_continuation(bound)
+        """Complete the job and continue the chain with the next one. The handler must return the value of this call."""
+        bound = with_continue_options(bound, options)
+        self._completion.decide_continuation(bound)
         return bound
 
-    def _start_of(self, bound: Bound[Any], options: StartKeywords) -> Start:
-        new = new_chain(described(bound, options, call="done.start"), self._work.record.trace)
+    def _start_operation(self, bound: Bound[Any], options: StartKeywords) -> Start:
+        new = new_chain(with_start_options(bound, options, call="done.start"), self._completion.record.trace)
         check_batch([new])
         return Start((new,))
 
-    def _note(self, started: Started) -> Chain[Any]:
+    def _record_started(self, started: Started) -> Chain[Any]:
         chain: Chain[Any] = Chain(started.chain, self._jobs, deduplicated=started.deduplicated)
-        self._work.started.append(chain)
+        self._completion.started.append(chain)
         return chain

@@ -1,4 +1,4 @@
-"""Runs an event loop on which handlers run, in a process of its own."""
+"""Runs the event loop of a worker process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 def run(main: Coroutine[Any, Any, R]) -> R:
-    """Like `asyncio.run`, and goes on when a task that a handler started raises KeyboardInterrupt or SystemExit.
+    """Like `asyncio.run`, but continue when a task of a handler raises KeyboardInterrupt or SystemExit.
 
     asyncio stops the event loop when any task raises one of these. The exception is also the result of that task, so
     the handler that awaits the task receives it. The loop continues where it stopped.

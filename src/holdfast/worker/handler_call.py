@@ -1,4 +1,4 @@
-"""A handler's call, async on the loop or plain in a thread: run it, and end its transaction."""
+"""The call of a handler, async on the event loop or plain in a thread, and the end of its transaction."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from holdfast.engine.rollback import roll_back
 from holdfast.engine.store import Store, SyncTransaction, Transaction
 from holdfast.registry.jobs import Jobs
 from holdfast.worker.attempt import Attempt
-from holdfast.worker.completion_rules import Work
-from holdfast.worker.held_claims import Holding
+from holdfast.worker.completion_rules import CompletionState
+from holdfast.worker.held_claims import HeldClaim
 from holdfast.worker.middleware import Middleware
 from holdfast.worker.sync_attempt import SyncAttempt
 from holdfast.worker.threads import Threads
@@ -26,13 +26,13 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Call(Protocol):
-    """What the runner needs of a call that an attempt belongs to, whatever runs it."""
+    """What the runner needs from the call of a handler, in whichever executor it runs."""
 
     attempt: Any
 
     @property
-    def work(self) -> Work[Any]:
-        """What the handler does with its transactions."""
+    def completion(self) -> CompletionState[Any]:
+        """What the handler has done with its transactions."""
         ...
 
     def run(self) -> Awaitable[Any]:
@@ -40,11 +40,11 @@ class Call(Protocol):
         ...
 
     async def commit(self, settlement: Settlement) -> Settled:
-        """Write the settlement in the attempt's open transaction and commit it, or roll back if it is refused."""
+        """Write the settlement in the attempt's open transaction and commit; roll back if the store refuses it."""
         ...
 
     async def roll_back(self) -> None:
-        """Undo the attempt's open transaction, if there is one."""
+        """Roll back the attempt's open transaction, if there is one."""
         ...
 
 
@@ -53,7 +53,7 @@ class AsyncCall:
 
     def __init__(
         self,
-        holding: Holding,
+        held_claim: HeldClaim,
         arguments: Arguments,
         *,
         store: Store,
@@ -61,30 +61,30 @@ class AsyncCall:
         blockers: tuple[Any, ...],
         middlewares: tuple[Middleware, ...],
     ) -> None:
-        self.work: Work[Transaction] = Work(holding.record, holding.type)
+        self.completion: CompletionState[Transaction] = CompletionState(held_claim.record, held_claim.type)
         self.attempt = Attempt(
-            Job(holding.record, jobs),
+            Job(held_claim.record, jobs),
             store=store,
             jobs=jobs,
-            work=self.work,
-            signal=holding.signal,
+            completion=self.completion,
+            signal=held_claim.signal,
             blockers=blockers,
             middlewares=middlewares,
         )
-        self._type = holding.type
+        self._type = held_claim.type
         self._arguments = arguments
 
     async def run(self) -> Any:
         try:
             value = await self._type.call(self.attempt, self._arguments)
-            self.work.check_return(value)
+            self.completion.check_return(value)
         except BaseException as error:
-            self.work.fail(error)
+            self.completion.fail(error)
             raise
         return value
 
     async def commit(self, settlement: Settlement) -> Settled:
-        tx, self.work.tx = self.work.tx, None
+        tx, self.completion.tx = self.completion.tx, None
         assert tx is not None
         try:
             (answer,) = await tx.perform(Settle((settlement,)))
@@ -95,17 +95,17 @@ class AsyncCall:
         return answer
 
     async def roll_back(self) -> None:
-        tx, self.work.tx = self.work.tx, None
+        tx, self.completion.tx = self.completion.tx, None
         if tx is not None:
             await tx.rollback()
 
 
 class ThreadCall:
-    """A plain handler, in a thread. Once its attempt is aborted nobody waits for it; what it then does is undone."""
+    """A plain handler, in a thread. After an abort the worker does not wait for it, and rolls back what it writes."""
 
     def __init__(
         self,
-        holding: Holding,
+        held_claim: HeldClaim,
         arguments: Arguments,
         *,
         store: Store,
@@ -114,18 +114,18 @@ class ThreadCall:
         middlewares: tuple[Middleware, ...],
         threads: Threads,
     ) -> None:
-        self.work: Work[SyncTransaction] = Work(holding.record, holding.type)
+        self.completion: CompletionState[SyncTransaction] = CompletionState(held_claim.record, held_claim.type)
         self.attempt = SyncAttempt(
-            Job(holding.record, jobs),
+            Job(held_claim.record, jobs),
             store=store,
             jobs=jobs,
-            work=self.work,
-            signal=holding.signal,
+            completion=self.completion,
+            signal=held_claim.signal,
             blockers=blockers,
             middlewares=middlewares,
             loop=asyncio.get_running_loop(),
         )
-        self._type = holding.type
+        self._type = held_claim.type
         self._arguments = arguments
         self._threads = threads
         self._handover = threading.Lock()
@@ -133,19 +133,19 @@ class ThreadCall:
         self._abandoned = False
 
     async def run(self) -> Any:
-        # Context variables that middlewares set are seen in the thread.
+        # The handler sees the context variables that middlewares set.
         return await self._threads.run(partial(copy_context().run, self._call))
 
     async def commit(self, settlement: Settlement) -> Settled:
         return await self._threads.run(partial(self._commit, settlement))
 
     async def roll_back(self) -> None:
-        # An aborted handler may still be using its transaction, and hang: what that holds in the store is let go now.
-        # The handler undoes the rest itself, when it ends.
+        # An aborted handler may hang while it uses its transaction: `abandon` releases the locks in the store now.
+        # The thread rolls back when the handler ends.
         with self._handover:
             self._abandoned = True
             if self._in_thread:
-                if (tx := self.work.tx) is not None:
+                if (tx := self.completion.tx) is not None:
                     tx.abandon()
                 return
         await self._threads.run(self._roll_back)
@@ -154,9 +154,9 @@ class ThreadCall:
         self._in_thread = True
         try:
             value = self._type.call(self.attempt, self._arguments)
-            self.work.check_return(value)
+            self.completion.check_return(value)
         except BaseException as error:
-            self.work.fail(error)
+            self.completion.fail(error)
             raise
         finally:
             with self._handover:
@@ -167,7 +167,7 @@ class ThreadCall:
         return value
 
     def _commit(self, settlement: Settlement) -> Settled:
-        tx, self.work.tx = self.work.tx, None
+        tx, self.completion.tx = self.completion.tx, None
         assert tx is not None
         try:
             (answer,) = tx.perform(Settle((settlement,)))
@@ -181,6 +181,6 @@ class ThreadCall:
         return answer
 
     def _roll_back(self) -> None:
-        tx, self.work.tx = self.work.tx, None
+        tx, self.completion.tx = self.completion.tx, None
         if tx is not None:
             tx.rollback()

@@ -1,4 +1,4 @@
-"""What a worker holds: one entry per claim, read by the renewer's thread and written by the loop's."""
+"""The claims of a worker, one entry each. The event loop writes them; the renewer's thread reads them."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ import msgspec
 from holdfast.core.record import Claim, Record
 from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.abort_signal import AbortReason, Signal
-from holdfast.worker.run_options import RunTerms
+from holdfast.worker.run_options import RunOptions
 
 _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)
 
 
-def ticks() -> float:
-    """Seconds that go on while the machine sleeps, where the system can tell: a lease does not wait for it."""
+def lease_clock() -> float:
+    """Seconds of a monotonic clock that includes suspend, if the system has one: leases expire during suspend too."""
     return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
 
 
-# Like the signal in it, unknown to the garbage collector: of what it looks through again and again while hundreds of
-# attempts are under way, these would be a quarter. A handler that has ended leaves nothing that leads back here.
-class Holding(msgspec.Struct, eq=False, gc=False):
-    """A claim that this worker holds, with the task that runs its handler."""
+# gc=False, as for the signal in it: with hundreds of running attempts, these would be a quarter of the objects that
+# the garbage collector scans. An entry whose handler has ended is not part of a reference cycle.
+class HeldClaim(msgspec.Struct, eq=False, gc=False):
+    """A claim of this worker, with the task that runs its handler."""
 
     record: Record
-    terms: RunTerms
+    options: RunOptions
     begun: float
     renewed: float
-    """When the claim, or the last renewal that succeeded, was sent: the lease may count from then."""
+    """When the claim, or its last successful renewal, was sent: the lease may have begun then."""
     signal: Signal = msgspec.field(default_factory=Signal)
     task: asyncio.Task[None] | None = None
-    """While the handler runs."""
+    """Set while the handler runs."""
     ended: bool = False
-    """The handler is done: what is left is to write its outcome."""
+    """The handler has ended; its settlement may not be written yet."""
 
     @property
     def claim(self) -> Claim:
@@ -44,71 +44,71 @@ class Holding(msgspec.Struct, eq=False, gc=False):
 
     @property
     def type(self) -> AnyJobType:
-        return self.terms.type
+        return self.options.type
 
     @property
     def lease(self) -> float:
-        return self.terms.lease
+        return self.options.lease
 
     @property
     def given_up(self) -> bool:
-        """Aborted, though its handler still runs: its lease is no longer defended."""
+        """Aborted while its handler still runs: its lease is not renewed any more."""
         return self.signal.aborted and not self.ended
 
     def enter(self, task: asyncio.Task[None]) -> bool:
-        """The handler runs in this task from now on. Tells whether it should: it may have been aborted before."""
+        """Record the task that runs the handler. Returns False if the attempt was aborted before it began."""
         self.task = task
         return not self.signal.aborted
 
     def leave(self) -> None:
-        """The handler is done, whatever came of it: nobody interrupts its task any more."""
+        """Record that the handler has ended: its task must not be cancelled any more."""
         self.ended = True
         self.task = None
         self.signal.forget()
 
     def abort(self, reason: AbortReason) -> bool:
-        """Abort the attempt, from any thread, unless its handler is done already. Tells whether this did it."""
+        """Abort the attempt, from any thread, unless its handler has ended. Returns whether this call aborted it."""
         if self.ended or not self.signal.fire(reason):
             return False
         if (task := self.task) is not None:
             try:
                 task.get_loop().call_soon_threadsafe(self._interrupt)
-            except RuntimeError:  # the loop is closed, and the attempt ended with it
+            except RuntimeError:  # the event loop is closed, so the attempt has ended
                 return False
         return True
 
     def _interrupt(self) -> None:
-        # On the loop, where handlers end: one that is done is not cancelled any more.
+        # Runs on the event loop, where handlers end, so that a task is never cancelled after its handler.
         if not self.ended and self.task is not None:
             self.task.cancel()
 
 
-class Holdings:
-    """Every claim of a worker. Safe from any thread."""
+class HeldClaims:
+    """All claims of a worker. Any thread may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._by_id: dict[str, Holding] = {}
+        self._by_id: dict[str, HeldClaim] = {}
 
-    def add(self, holdings: Sequence[Holding]) -> None:
-        """Hold claims. An older one of the same job, lost without our noticing, is aborted."""
+    def add(self, held_claims: Sequence[HeldClaim]) -> None:
+        """Add claims. An older claim of the same job was lost unnoticed: abort it."""
         with self._lock:
-            older = [self._by_id.get(holding.record.id) for holding in holdings]
-            self._by_id.update((holding.record.id, holding) for holding in holdings)
+            older = [self._by_id.get(each.record.id) for each in held_claims]
+            self._by_id.update((each.record.id, each) for each in held_claims)
         for each in older:
             if each is not None:
                 each.abort("taken_by_another_worker")
 
-    def remove(self, holding: Holding) -> None:
+    def remove(self, held_claim: HeldClaim) -> None:
         with self._lock:
-            # After a lost lease the same worker may hold the job anew, under another token.
-            if self._by_id.get(holding.record.id) is holding:
-                del self._by_id[holding.record.id]
+            # After a lost lease the same worker may have claimed the job again, with another token.
+            if self._by_id.get(held_claim.record.id) is held_claim:
+                del self._by_id[held_claim.record.id]
 
-    def get(self, job_id: str) -> Holding | None:
+    def get(self, job_id: str) -> HeldClaim | None:
         return self._by_id.get(job_id)
 
-    def all(self) -> list[Holding]:
+    def all(self) -> list[HeldClaim]:
         with self._lock:
             return list(self._by_id.values())
 

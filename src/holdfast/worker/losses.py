@@ -1,4 +1,4 @@
-"""Whether a claim still holds, by the job's record in the store."""
+"""Decides whether a claim is lost, from the job's record in the store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from holdfast.engine.operations import LostReason
 
 
 def lost(record: Record | None, claim: Claim) -> LostReason | None:
-    """Why the claim no longer holds; None while it does."""
+    """Why the claim is lost; None if it is still valid."""
     if record is None:
         return "not_found"
     if record.status is Status.CANCELLED:

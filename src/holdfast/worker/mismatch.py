@@ -1,4 +1,4 @@
-"""Inputs that this worker cannot read, told apart from errors of the handler."""
+"""Inputs that this worker cannot decode. They are not errors of the handler."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class InputMismatch(Exception):
 
 
 def arguments_of(record: Record, job_type: AnyJobType) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What to call the handler with. InputMismatch if the input does not match the type's signature here."""
-    # Without the context manager below: this is called for every job.
+    """The handler's arguments. Raises InputMismatch if the input does not match the signature in this process."""
+    # This runs for every job, so it does without the context manager below.
     try:
         return job_type.arguments(record.input)
     except PayloadRefused as refusal:
@@ -30,7 +30,7 @@ def arguments_of(record: Record, job_type: AnyJobType) -> tuple[tuple[Any, ...],
 
 @contextmanager
 def reading_input() -> Generator[None]:
-    """Decode what a newer program may have written: a PayloadRefused inside becomes an InputMismatch."""
+    """Turn a PayloadRefused inside the block into an InputMismatch: a newer program may have written the value."""
     try:
         yield
     except PayloadRefused as refusal:

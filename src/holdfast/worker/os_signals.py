@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT, for every worker that runs on a loop."""
+"""SIGTERM and SIGINT stop every worker that runs on an event loop."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _stops: list[Callable[[], None]] = []
 
 @contextmanager
 def on_signals(stop: Callable[[], None]) -> Generator[None]:
-    """Have `stop` called at each of these signals, where this is the main thread: elsewhere none arrive.
+    """Call `stop` at each of these signals. Does nothing outside the main thread, which alone receives signals.
 
-    A loop has one handler per signal, so several workers in one process share it.
+    An event loop has one handler per signal, so several workers in one process share it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

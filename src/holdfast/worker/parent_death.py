@@ -1,4 +1,4 @@
-"""Die with the parent, where the kernel offers it. Pipes that close do the same everywhere, only later."""
+"""Ends a child process when its parent ends. Linux sends a signal; elsewhere the child notices the closed pipe."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _PR_SET_PDEATHSIG = 1
 
 
 def signal_when_parent_dies(number: int, *, parent: int) -> None:
-    """Have the kernel send this process a signal when its parent ends, however it ends. Only Linux can.
+    """Ask the kernel to send this process a signal when its parent ends for any reason. Does nothing outside Linux.
 
-    `parent` is the parent's id as the parent knows it: where it died before we could ask, the signal comes at once.
+    `parent` is the parent's process id. If the parent has ended already, the signal is sent at once.
     """
     if not sys.platform.startswith("linux"):
         return
     try:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
-    except (OSError, AttributeError):  # a system without it, or a sandbox that forbids it: the pipe remains
+    except (OSError, AttributeError):  # not supported, or forbidden by a sandbox: the pipe still works
         return
     if os.getppid() != parent:
         os.kill(os.getpid(), number)

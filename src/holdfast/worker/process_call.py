@@ -1,4 +1,4 @@
-"""A handler's call in a child process."""
+"""The call of a handler in a child process."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from holdfast.core.lifecycle import Settlement
 from holdfast.engine.operations import Settled
 from holdfast.engine.store import Store, SyncTransaction
 from holdfast.registry.jobs import Jobs
-from holdfast.worker.completion_rules import Work
-from holdfast.worker.held_claims import Holding
+from holdfast.worker.completion_rules import CompletionState
+from holdfast.worker.held_claims import HeldClaim
 from holdfast.worker.middleware import Middleware
 from holdfast.worker.processes import Processes
 from holdfast.worker.sync_attempt import SyncAttempt
 
 
 class ProcessCall:
-    """A plain handler, in a child process. There it has no attempt, and so no transaction of its own."""
+    """A plain handler, in a child process. It gets no attempt there, so it opens no transaction."""
 
     def __init__(
         self,
-        holding: Holding,
+        held_claim: HeldClaim,
         *,
         store: Store,
         jobs: Jobs,
@@ -30,26 +30,26 @@ class ProcessCall:
         middlewares: tuple[Middleware, ...],
         processes: Processes,
     ) -> None:
-        self.work: Work[SyncTransaction] = Work(holding.record, holding.type)
-        # What middlewares see; it stays in this process.
+        self.completion: CompletionState[SyncTransaction] = CompletionState(held_claim.record, held_claim.type)
+        # For the middlewares, which run in this process.
         self.attempt = SyncAttempt(
-            Job(holding.record, jobs),
+            Job(held_claim.record, jobs),
             store=store,
             jobs=jobs,
-            work=self.work,
-            signal=holding.signal,
+            completion=self.completion,
+            signal=held_claim.signal,
             blockers=blockers,
             middlewares=middlewares,
             loop=asyncio.get_running_loop(),
         )
-        self._holding = holding
+        self._held_claim = held_claim
         self._processes = processes
 
     async def run(self) -> Any:
-        return await self._processes.call(self._holding)
+        return await self._processes.call(self._held_claim)
 
     async def commit(self, settlement: Settlement) -> Settled:
         raise AssertionError("a handler in another process opens no transaction")
 
     async def roll_back(self) -> None:
-        """There is none."""
+        """Nothing to do: there is no transaction."""

@@ -1,8 +1,8 @@
 """The child's side of the process executor: runs one handler at a time in its main thread.
 
-Requests and aborts come over a pipe, read by a thread. An abort is raised in the handler as `Aborted`, so that its
-`finally` blocks run; a handler that takes no notice is killed by its worker soon after. When the pipe closes, the
-worker is gone and so is the right to write: the process ends at once.
+A thread reads requests and aborts from a pipe. An abort is raised in the handler as `Aborted`, so that its `finally`
+blocks run. The worker kills a handler that continues. A closed pipe means that the worker has ended, and with it the
+right to write: the process exits at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 ABORT_SIGNAL: signal.Signals | None = getattr(signal, "SIGUSR1", None)
-"""None where the system has no such signal: an aborted handler is then killed without a word."""
+"""None where the system has no such signal: an aborted handler is then killed without a chance to clean up."""
 
 
 class Request(NamedTuple):
@@ -36,7 +36,7 @@ class Request(NamedTuple):
 
     number: int
     module: str
-    """Where the handler is attached: importing the type alone may bring its declaration only."""
+    """The module that attaches the handler. Importing the type alone may import only its declaration."""
     type: bytes
     input: bytes
 
@@ -49,53 +49,53 @@ class Abort(NamedTuple):
 
 
 class Returned(NamedTuple):
-    """The handler's value, in the form that is stored."""
+    """The handler returned a value, encoded as it is stored."""
 
     output: bytes
 
 
 class Continued(NamedTuple):
-    """The handler returned the chain's next step."""
+    """The handler returned the chain's next job."""
 
     bound: Bound[Any]
 
 
-class Broke(NamedTuple):
+class HandlerRaised(NamedTuple):
     """The handler raised."""
 
     error: bytes | None
-    """Pickled, where it can be given back."""
+    """Pickled, if it can be unpickled again."""
     name: str
     message: str
     trace: str
     out_of_memory: bool
 
 
-class Unreadable(NamedTuple):
+class InputRefused(NamedTuple):
     """The input does not match the signature in this process, whose code may be older or newer than the worker's."""
 
     message: str
 
 
-class Postponed(NamedTuple):
-    """The handler raised Reschedule. `cause` is the error it was raised from, if any."""
+class HandlerRescheduled(NamedTuple):
+    """The handler raised Reschedule. `cause` is the error that it was raised from, if any."""
 
     delay: int
     at: int | None
-    cause: Broke | None
+    cause: HandlerRaised | None
 
 
-class WasAborted(NamedTuple):
+class HandlerAborted(NamedTuple):
     """The handler ended because of an abort."""
 
 
-Reply = Returned | Continued | Unreadable | Broke | Postponed | WasAborted
+Reply = Returned | Continued | InputRefused | HandlerRaised | HandlerRescheduled | HandlerAborted
 
 
 class Aborted(BaseException):
-    """Raised in a handler whose attempt is over: timeout, cancelled, shutdown and the other abort reasons.
+    """Raised in a handler whose attempt was aborted: timeout, cancelled, shutdown and the other abort reasons.
 
-    Not an Exception, so that `except Exception` does not swallow it. Clean up quickly: what goes on is killed.
+    Not an Exception, so that `except Exception` does not catch it. Clean up quickly: the process is killed soon.
     """
 
     def __init__(self, reason: str) -> None:
@@ -119,14 +119,14 @@ def serve(connection: Connection, crashes: Connection, parent: int, memory_limit
 
 
 def _leave_stopping_to_the_worker() -> None:
-    """Ctrl-C and a service manager's SIGTERM reach every process of a group; ours is told by its worker.
+    """Ignore the signals that reach the whole process group, such as Ctrl-C: the worker decides when to stop.
 
-    Not SIG_IGN, which programs that a handler starts would inherit: nobody could terminate them any more. A copy that
-    a handler forks, for a pool, gets the usual actions back, and misses no signal that is sent to it meanwhile.
+    Not with SIG_IGN: programs that a handler starts would inherit it, and could not be terminated. A child that a
+    handler forks, for a pool, gets the default actions back. It misses no signal that arrives during the fork.
     """
     numbers = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)}
     for number in numbers:
-        signal.signal(number, _overhear)
+        signal.signal(number, _ignore_signal)
         if sys.platform != "win32":
             signal.siginterrupt(number, False)
     if sys.platform == "win32":
@@ -141,15 +141,15 @@ def _leave_stopping_to_the_worker() -> None:
 
     def give_back() -> None:
         for number in numbers:
-            if signal.getsignal(number) is _overhear:
+            if signal.getsignal(number) is _ignore_signal:
                 signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
         unblock()
 
     os.register_at_fork(before=block, after_in_parent=unblock, after_in_child=give_back)
 
 
-def _overhear(number: int, frame: FrameType | None) -> None:
-    """The worker hears it too."""
+def _ignore_signal(number: int, frame: FrameType | None) -> None:
+    """Do nothing: the worker receives the signal too."""
 
 
 class _Child:
@@ -176,7 +176,8 @@ class _Child:
             except EOFError:
                 os._exit(0)
             except BaseException:
-                # Deaf, it would be of no more use: its worker sees it end, and starts another.
+                # Without this thread the process could not receive requests. The worker notices the exit and starts
+                # another child.
                 os._exit(1)
             if isinstance(message, Request):
                 self._requests.put(message)
@@ -194,16 +195,16 @@ class _Child:
         try:
             try:
                 self._running = request.number
-                self._interrupt(0, None)  # the abort may have come while nothing ran yet
+                self._interrupt(0, None)  # the abort may have arrived before the handler began
                 return self._call(request)
             finally:
                 self._running = None
         except Aborted:
-            return WasAborted()
+            return HandlerAborted()
         except Reschedule as error:
             cause = None if error.__cause__ is None else describe(error.__cause__)
-            return Postponed(error.delay, error.at, cause)
-        except BaseException as error:  # SystemExit too: a handler does not end its process that way
+            return HandlerRescheduled(error.delay, error.at, cause)
+        except BaseException as error:  # SystemExit too: a handler must not end its process
             return describe(error)
 
     def _call(self, request: Request) -> Reply:
@@ -212,7 +213,7 @@ class _Child:
         try:
             arguments = job_type.arguments(request.input)
         except PayloadRefused as refusal:
-            return Unreadable(str(refusal))
+            return InputRefused(str(refusal))
         value = job_type.call(None, arguments)
         if isinstance(value, Bound):
             pickle.dumps(value)
@@ -220,10 +221,10 @@ class _Child:
         return Returned(job_type.encode_output(value))
 
 
-def describe(error: BaseException) -> Broke:
-    """An error in a form that can be sent to the worker. Never raises."""
+def describe(error: BaseException) -> HandlerRaised:
+    """An error in a form that can be sent over the pipe. Never raises."""
     try:
-        # Away from its traceback and causes: these travel as text.
+        # Pickle drops the traceback and the causes. They are sent as text.
         pickled = pickle.dumps(error)
         pickle.loads(pickled)  # noqa: S301 - what we just wrote
     except BaseException:
@@ -232,4 +233,4 @@ def describe(error: BaseException) -> Broke:
         trace = "".join(traceback.format_exception(error))
     except BaseException:
         trace = ""
-    return Broke(pickled, type(error).__qualname__, message_of(error), trace, isinstance(error, MemoryError))
+    return HandlerRaised(pickled, type(error).__qualname__, message_of(error), trace, isinstance(error, MemoryError))

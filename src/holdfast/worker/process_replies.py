@@ -1,4 +1,4 @@
-"""What came of a call in another process: a value, an error with the place where it was raised, or a death."""
+"""The result of a call in a child process: a value, an error with its traceback, or the exit of the child."""
 
 from __future__ import annotations
 
@@ -10,67 +10,67 @@ from holdfast.core.lifecycle import Reschedule
 from holdfast.errors import PayloadRefused
 from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.mismatch import InputMismatch
-from holdfast.worker.process_child import Broke, Continued, Postponed, Reply, Returned, Unreadable
+from holdfast.worker.process_child import Continued, HandlerRaised, HandlerRescheduled, InputRefused, Reply, Returned
 
 
 class ProcessDied(Exception):
-    """The process that ran the handler ended in the middle of it: a crash, or somebody killed it."""
+    """The child process ended while the handler ran: it crashed or was killed."""
 
 
 class ChildError(Exception):
-    """An error of a handler in another process that could not be brought over as it was. Its name and text could."""
+    """An error of a handler in a child process that could not be pickled. Its class name and message are kept."""
 
 
 class ChildTraceback(Exception):
-    """Where an error was raised, in the process that raised it."""
+    """The traceback of an error, as text from the process that raised it."""
 
     def __init__(self, trace: str) -> None:
         self.trace = trace
         super().__init__(f"\n{trace.rstrip()}")
 
 
-class Death:
-    """Instead of a reply: the child ended."""
+class ChildExited:
+    """Takes the place of a reply if the child exited."""
 
     def __init__(self, code: int | None, trace: str) -> None:
         self.code = code
         self.trace = trace
 
 
-def value_of(reply: Reply | Death, job_type: AnyJobType) -> Any:
-    """The value that a handler returned; what it raised, or that its process died, is raised."""
+def value_of(reply: Reply | ChildExited, job_type: AnyJobType) -> Any:
+    """Return the handler's value, or raise its error or ProcessDied."""
     match reply:
         case Returned(output):
             return job_type.decode_output(output)
         case Continued(bound):
             return bound
-        case Postponed(delay, at, cause):
+        case HandlerRescheduled(delay, at, cause):
             postponed = Reschedule(delay=0)
             postponed.delay, postponed.at = delay, at
             raise postponed from None if cause is None else _error_of(cause)
-        case Unreadable(message):
+        case InputRefused(message):
             raise InputMismatch(PayloadRefused(message))
-        case Broke():
+        case HandlerRaised():
             raise _error_of(reply) from ChildTraceback(reply.trace)
-        case Death():
+        case ChildExited():
             error = ProcessDied(f"the process that ran it {_end(reply.code)}")
             raise error from (ChildTraceback(reply.trace) if reply.trace else None)
         case _:
             raise AssertionError(f"not a reply: {reply!r}")
 
 
-def _error_of(broke: Broke) -> BaseException:
+def _error_of(broke: HandlerRaised) -> BaseException:
     if broke.error is not None:
         try:
             error: BaseException = pickle.loads(broke.error)  # noqa: S301 - written by our own child
-        except BaseException:  # the error's own class raised it
+        except BaseException:  # raised by the class of the error while it was unpickled
             return _named(broke)
         return error
     return _named(broke)
 
 
-def _named(broke: Broke) -> ChildError:
-    # The report shows the name of the class: that of the real error says more than ours.
+def _named(broke: HandlerRaised) -> ChildError:
+    # The job's report shows the class name, so use the name of the original class.
     return cast("ChildError", type(broke.name, (ChildError,), {})(broke.message))
 
 

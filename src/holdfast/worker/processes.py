@@ -1,7 +1,7 @@
-"""Child processes for plain handlers that compute: as many as are busy at once, reused, killed when they must be.
+"""Child processes for CPU-bound plain handlers: one per running handler, reused, and killed if an abort is ignored.
 
-They are spawned, never forked: a copy of a process with live connections and threads is a broken one. A child that
-dies (a segfault, `os._exit`, the kernel's out-of-memory killer) costs one attempt of one job.
+They are spawned, not forked: a forked copy of a process with open connections and threads does not work. A child that
+crashes (a segfault, `os._exit`, the out-of-memory killer) costs one attempt of one job.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.abort_signal import AbortReason
-from holdfast.worker.held_claims import Holding
-from holdfast.worker.process_child import Abort, Broke, Reply, Request, WasAborted, serve
-from holdfast.worker.process_replies import Death, value_of
+from holdfast.worker.held_claims import HeldClaim
+from holdfast.worker.process_child import Abort, HandlerAborted, HandlerRaised, Reply, Request, serve
+from holdfast.worker.process_replies import ChildExited, value_of
 from holdfast.worker.threads import Threads
 
 if TYPE_CHECKING:
-    # Imported for real when the first child is started: most workers have none.
+    # Imported when the first child is started: most workers start none.
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
 
-PATIENCE = 2.0
+ABORT_GRACE = 2.0
 """Seconds that an aborted handler has to clean up before its process is killed."""
 CRASH_BYTES = 1 << 16
 
@@ -43,7 +43,7 @@ class Processes:
         self._references: dict[str, tuple[str, bytes]] = {}
 
     def check(self, job_type: AnyJobType) -> None:
-        """Make sure that another process can find this type. TypeError says why it cannot."""
+        """Check that another process can import this type. TypeError states why it cannot."""
         function = job_type.function
         assert function is not None
         try:
@@ -54,28 +54,28 @@ class Processes:
                 f"module under its function's own name: {error}"
             ) from error
 
-    async def call(self, holding: Holding) -> Any:
-        """Run a handler in a child and answer its value, or raise its error.
+    async def call(self, held_claim: HeldClaim) -> Any:
+        """Run a handler in a child. Returns its value or raises its error.
 
-        When the attempt is aborted the child hears why, and what has not ended after a moment is killed: when this
-        returns nothing of the handler runs any more.
+        After an abort the child receives the reason, and is killed if the handler does not end in time. When this
+        call returns, the handler does not run any more.
         """
         child = self._take()
-        request = Request(child.begin(), *self._references[holding.type.name], holding.record.input)
+        request = Request(child.begin(), *self._references[held_claim.type.name], held_claim.record.input)
         try:
             answer = self._threads.submit(partial(child.ask, request))
-        except BaseException:  # no thread to be had
+        except BaseException:  # no thread could be started
             self._give_back(child)
             raise
-        cancelled = await _see_through(answer, lambda: child.abort(holding.signal.reason or "cancelled"))
+        cancelled = await _wait_until_done(answer, lambda: child.abort(held_claim.signal.reason or "cancelled"))
         self._give_back(child)
         reply = answer.result().value()
-        if isinstance(reply, WasAborted) or (isinstance(reply, Death) and cancelled):
+        if isinstance(reply, HandlerAborted) or (isinstance(reply, ChildExited) and cancelled):
             raise asyncio.CancelledError
-        return value_of(reply, holding.type)
+        return value_of(reply, held_claim.type)
 
     def close(self) -> None:
-        """End every child: the worker has seen all attempts to their end."""
+        """End all children. Called after all attempts have ended."""
         for child in list(self._all):
             child.close()
         self._all.clear()
@@ -89,7 +89,7 @@ class Processes:
                 return child
             self._forget(child)
         if not self._all:
-            # A process that ends in disorder would wait for its children before it ends, for ever.
+            # A process that exits without close() would otherwise wait for its children forever.
             atexit.unregister(self.close)
             atexit.register(self.close)
         child = _Child(self._memory_limit)
@@ -108,7 +108,7 @@ class Processes:
 
 
 class _Child:
-    """One child process and the pipe to it. `ask` blocks, in a thread; `abort` comes from any other."""
+    """One child process and the pipe to it. `ask` blocks a thread; any other thread may call `abort`."""
 
     def __init__(self, memory_limit: int | None) -> None:
         from multiprocessing import get_context
@@ -117,14 +117,14 @@ class _Child:
         self._connection, theirs = context.Pipe()
         self._crashes, their_crashes = context.Pipe(duplex=False)
         self._sending = threading.Lock()
-        self._fate = threading.Lock()
-        """Held to end a call, and to kill the child over it: the call that it goes on to must not pay for it."""
+        self._end_lock = threading.Lock()
+        """Held while a call ends and while the child is killed, so that an abort never kills the next call."""
         self._number = 0
         self._ended = threading.Event()
-        """Set when the call that runs has ended."""
+        """Set when the current call has ended."""
         self._aborting = False
-        self._worn = False
-        # Not daemon=True: that forbids handlers to use multiprocessing themselves.
+        self._unusable = False
+        # Not daemon=True: handlers could then not use multiprocessing themselves.
         self._process: SpawnProcess = context.Process(
             target=serve, args=(theirs, their_crashes, os.getpid(), memory_limit), name="holdfast-handler"
         )
@@ -134,65 +134,68 @@ class _Child:
 
     @property
     def usable(self) -> bool:
-        return not self._worn and self._process.is_alive()
+        return not self._unusable and self._process.is_alive()
 
     def begin(self) -> int:
-        """Get ready for a call; answers its number. From now on it can be aborted."""
+        """Begin a call and return its number. From now on it can be aborted."""
         self._number += 1
         self._ended = threading.Event()
         self._aborting = False
         return self._number
 
-    def ask(self, request: Request) -> Reply | Death:
-        """Have a handler called, and wait for its end or that of the child."""
+    def ask(self, request: Request) -> Reply | ChildExited:
+        """Send a request, and wait for the reply or for the exit of the child."""
         from multiprocessing.connection import wait
 
         try:
             with self._sending:
-                if self._aborting:  # before a thread was there to ask
-                    return WasAborted()
+                if self._aborting:  # aborted before this thread ran
+                    return HandlerAborted()
                 self._connection.send(request)
             wait([self._connection, self._process.sentinel])
-            reply = cast("Reply", self._connection.recv()) if self._connection.poll() else self._death()
+            reply = cast("Reply", self._connection.recv()) if self._connection.poll() else self._exited()
         except (OSError, EOFError):
-            reply = self._death()
+            reply = self._exited()
         finally:
-            with self._fate:
+            with self._end_lock:
                 self._ended.set()
-        # After running out of memory a process is not what it was.
-        if isinstance(reply, Death) or (isinstance(reply, Broke) and reply.out_of_memory):
-            self._worn = True
+        # A process that ran out of memory may be damaged: do not reuse it.
+        if isinstance(reply, ChildExited) or (isinstance(reply, HandlerRaised) and reply.out_of_memory):
+            self._unusable = True
         return reply
 
     def abort(self, reason: AbortReason) -> None:
-        """Tell the handler that its attempt is over, and kill it if it goes on. Does not wait for either."""
+        """Send the abort, and kill the child if the handler continues. Returns without waiting."""
         if self._aborting:
             return
         self._aborting = True
-        # Not the handler's own thread pool, which may be at its limit, nor the loop: a frozen child does not read.
-        seeing_out = threading.Thread(
-            target=self._see_out, args=(Abort(self._number, reason), self._ended), name="holdfast-abort", daemon=True
+        # Not in the pool of handler threads, and not on the event loop: sending blocks if the child does not read.
+        aborting = threading.Thread(
+            target=self._abort_then_kill,
+            args=(Abort(self._number, reason), self._ended),
+            name="holdfast-abort",
+            daemon=True,
         )
         try:
-            seeing_out.start()
-        except RuntimeError:  # the system has no thread to give, and nobody else would end it
+            aborting.start()
+        except RuntimeError:  # no thread could be started, and no other code would end the handler
             self._kill(self._ended)
 
-    def _see_out(self, abort: Abort, ended: threading.Event) -> None:
-        if self._sending.acquire(timeout=PATIENCE):
+    def _abort_then_kill(self, abort: Abort, ended: threading.Event) -> None:
+        if self._sending.acquire(timeout=ABORT_GRACE):
             try:
                 self._connection.send(abort)
             except OSError:
-                return  # it ended by itself
+                return  # the child has exited
             finally:
                 self._sending.release()
-        if not ended.wait(PATIENCE):
+        if not ended.wait(ABORT_GRACE):
             self._kill(ended)
 
     def _kill(self, ended: threading.Event) -> None:
-        with self._fate:
+        with self._end_lock:
             if not ended.is_set():
-                self._worn = True
+                self._unusable = True
                 self._process.kill()
 
     def close(self) -> None:
@@ -204,13 +207,13 @@ class _Child:
         self._process.close()
         self._crashes.close()
 
-    def _death(self) -> Death:
+    def _exited(self) -> ChildExited:
         self._process.join()
-        return Death(self._process.exitcode, _read_all(self._crashes))
+        return ChildExited(self._process.exitcode, _read_all(self._crashes))
 
 
-async def _see_through(answer: asyncio.Future[Any], abort: Callable[[], None]) -> bool:
-    """Wait for the answer. Being cancelled meanwhile aborts the handler; tells whether that happened."""
+async def _wait_until_done(answer: asyncio.Future[Any], abort: Callable[[], None]) -> bool:
+    """Wait for the answer. A cancellation meanwhile aborts the handler. Returns whether there was one."""
     cancelled = False
     while not answer.done():
         try:
@@ -222,7 +225,7 @@ async def _see_through(answer: asyncio.Future[Any], abort: Callable[[], None]) -
 
 
 def _read_all(pipe: Connection) -> str:
-    """What the child's fault handler wrote before it died."""
+    """The output of the child's fault handler."""
     try:
         if not pipe.poll():
             return ""

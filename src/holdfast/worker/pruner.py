@@ -1,4 +1,4 @@
-"""Deletes finished chains past their keep time, a little at a time."""
+"""Deletes finished chains past their keep time, in batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH = 500
 
 
 class Pruner:
-    """Every worker prunes now and then; however many do, a chain is pruned once."""
+    """Prunes about once a minute. Every worker does; concurrent pruners never delete a chain twice."""
 
     def __init__(self, store: Store, observers: Observers, worker_id: str) -> None:
         self._store = store
@@ -23,7 +23,7 @@ class Pruner:
         self._worker_id = worker_id
 
     async def run(self) -> None:
-        """Prune for ever."""
+        """Prune until cancelled."""
         while True:
             await asyncio.sleep(EVERY * random.uniform(0.5, 1.5))
             try:
@@ -34,6 +34,7 @@ class Pruner:
             except Exception as error:
                 if not isinstance(error, HoldfastError):
                     log.exception(
-                        "worker %s could not prune, for a reason its store should have named", self._worker_id
+                        "worker %s could not prune: the store raised an error that it did not translate",
+                        self._worker_id,
                     )
                 self._observers.emit("store_error", worker=self._worker_id, detail=f"pruning: {error}", cause=error)

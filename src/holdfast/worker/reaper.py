@@ -1,4 +1,4 @@
-"""Takes back jobs from workers that stopped renewing them."""
+"""Returns jobs to pending whose leases have expired."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from holdfast.core.record import Status
 from holdfast.engine.observers import Observers
 from holdfast.engine.operations import Reap
 from holdfast.engine.store import Store
-from holdfast.worker.held_claims import Holdings, ticks
+from holdfast.worker.held_claims import HeldClaims, lease_clock
 
 REAP_EVERY = 1.0
 REAP_BATCH = 100
 
 
 class Reaper:
-    """Every worker reaps the types that it runs; however many do, a lost job is taken back once.
+    """Reaps the types that this worker runs. Every worker does; concurrent reapers never reap an attempt twice.
 
-    A claim that this worker holds itself is left alone, whatever became of its lease.
+    Claims that this worker holds itself are excluded, even if their leases have expired.
     """
 
     def __init__(
-        self, store: Store, holdings: Holdings, observers: Observers, worker_id: str, *, types: tuple[str, ...]
+        self, store: Store, held_claims: HeldClaims, observers: Observers, worker_id: str, *, types: tuple[str, ...]
     ) -> None:
         self._store = store
-        self._holdings = holdings
+        self._held_claims = held_claims
         self._observers = observers
         self._worker_id = worker_id
         self._types = types
@@ -31,18 +31,18 @@ class Reaper:
 
     @property
     def due(self) -> bool:
-        """Whether it is time to look again."""
-        return ticks() >= self._reaped + REAP_EVERY
+        """Whether it is time to reap again."""
+        return lease_clock() >= self._reaped + REAP_EVERY
 
     @property
-    def nap(self) -> float:
-        """Seconds to sleep where a job is due that nobody can claim, since its lease has yet to be taken back."""
+    def retry_delay(self) -> float:
+        """Seconds to sleep while a due job cannot be claimed because its expired lease is not reaped yet."""
         return REAP_EVERY / 2
 
     async def reap(self) -> bool:
-        """Take back what other workers lost; tells whether there was any."""
-        self._reaped = ticks()
-        held = tuple(holding.claim for holding in self._holdings.all() if not holding.given_up)
+        """Reap expired leases of other workers. Returns whether there were any."""
+        self._reaped = lease_clock()
+        held = tuple(each.claim for each in self._held_claims.all() if not each.given_up)
         reaped = await self._store.perform(Reap(self._types, held, REAP_BATCH))
         for each in reaped:
             detail = f"from worker {each.worker}"

@@ -1,4 +1,4 @@
-"""Keeps leases alive, from a thread of its own: a handler that blocks the event loop does not lose its job."""
+"""Renews leases from a thread of its own, so that a handler that blocks the event loop does not lose its job."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from holdfast.engine.operations import GetJobs, LostReason, Renew
 from holdfast.engine.store import Store
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError
-from holdfast.worker.held_claims import Holding, Holdings, ticks
+from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
 from holdfast.worker.losses import lost
 
-LOOK_EVERY = 0.25
-"""Seconds between two looks whether claims still hold, however many wake-ups there are."""
+CHECK_INTERVAL = 0.25
+"""Minimum seconds between two checks for lost claims, however many wake-ups arrive."""
 
 
 class Renewer:
-    """Renews all leases that are due in one step, and tells attempts whose claim is lost.
+    """Renews all leases that are due in one operation, and aborts attempts whose claim is lost.
 
-    A renewal has three answers. Renewed: go on. Lost: the attempt is aborted at once, with the reason. Unknown, since
-    the store did not answer: try again, while the fencer watches the time.
+    A renewal has three results. Renewed: the attempt continues. Lost: the attempt is aborted at once, with the reason.
+    Unknown, because the store did not answer: the renewer tries again, and the lease guard aborts in time.
     """
 
     def __init__(
         self,
         store: Store,
-        holdings: Holdings,
+        held_claims: HeldClaims,
         observers: Observers,
         worker_id: str,
         *,
@@ -36,90 +36,92 @@ class Renewer:
         interval: float,
     ) -> None:
         self._store = store
-        self._holdings = holdings
+        self._held_claims = held_claims
         self._observers = observers
         self._worker_id = worker_id
         self._shortest = shortest
         self._interval = interval
-        """The shortest of the types."""
+        """The shortest renew interval of the types."""
         self._wake = threading.Event()
         self._stopped = False
-        self._suspicious = False
-        self._looked = 0.0
+        self._check_requested = False
+        self._checked_at = 0.0
         self._thread = threading.Thread(target=self._run, name=f"holdfast-renewer-{worker_id}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self, timeout: float) -> None:
-        """End the thread; one that hangs in the store is left behind, and keeps nobody."""
+        """End the thread. If it hangs in a call to the store, it stays behind; it is a daemon thread."""
         self._stopped = True
         self._wake.set()
         self._thread.join(timeout)
 
     def receive(self, hints: Hints) -> None:
-        """A wake-up that may concern a claim of ours."""
-        if hints.anything or any(self._holdings.get(job_id) for job_id in hints.lost):
-            self._suspicious = True
+        """Check the claims soon if the hints name one of them."""
+        if hints.anything or any(self._held_claims.get(job_id) for job_id in hints.lost):
+            self._check_requested = True
             self._wake.set()
 
     def _run(self) -> None:
         while not self._stopped:
             self._wake.wait(self._pause())
             self._wake.clear()
-            if self._suspicious and ticks() >= self._looked + LOOK_EVERY:
-                self._suspicious = False
-                self._looked = ticks()
-                self._attempt(self._look)
-            self._attempt(self._renew)
+            if self._check_requested and lease_clock() >= self._checked_at + CHECK_INTERVAL:
+                self._check_requested = False
+                self._checked_at = lease_clock()
+                self._try(self._check_claims)
+            self._try(self._renew)
 
     def _pause(self) -> float:
-        """Until something is to be done. Claims may come meanwhile, so never longer than the shortest interval."""
+        """Seconds to wait. Never longer than the shortest interval: new claims may arrive meanwhile."""
         longest = self._interval
-        now = ticks()
+        now = lease_clock()
         dues = [
-            holding.renewed + holding.terms.renew_interval for holding in self._holdings.all() if not holding.given_up
+            held_claim.renewed + held_claim.options.renew_interval
+            for held_claim in self._held_claims.all()
+            if not held_claim.given_up
         ]
         if dues:
             left = min(dues) - now
-            # Overdue means that the last try failed: not again at once.
+            # An overdue renewal has failed before: do not retry at once.
             longest = min(longest, left if left > 0 else self._shortest / 20)
-        return min(longest, max(self._looked + LOOK_EVERY - now, 0)) if self._suspicious else longest
+        return min(longest, max(self._checked_at + CHECK_INTERVAL - now, 0)) if self._check_requested else longest
 
-    def _attempt(self, step: Callable[[], None]) -> None:
-        begun = ticks()
+    def _try(self, action: Callable[[], None]) -> None:
+        begun = lease_clock()
         try:
-            step()
+            action()
         except HoldfastError as error:
-            detail, took = f"renewing: {error}", ticks() - begun
+            detail, took = f"renewing: {error}", lease_clock() - begun
             self._observers.emit("store_error", worker=self._worker_id, detail=detail, duration=took, cause=error)
         except Exception:
-            log.exception("the renewer of worker %s met an error and goes on", self._worker_id)
+            log.exception("the renewer of worker %s raised an error and continues", self._worker_id)
 
     def _renew(self) -> None:
-        sent = ticks()
-        held = [holding for holding in self._holdings.all() if not holding.given_up]
-        due = [holding for holding in held if sent >= holding.renewed + holding.terms.renew_interval]
+        sent = lease_clock()
+        held = [each for each in self._held_claims.all() if not each.given_up]
+        due = [each for each in held if sent >= each.renewed + each.options.renew_interval]
         if not due:
             return
-        reasons = self._store.perform_sync(Renew(tuple((holding.claim, duration(holding.lease)) for holding in due)))
-        for holding in due:
-            if reason := reasons.get(holding.claim):
-                self._lose(holding, reason)
+        reasons = self._store.perform_sync(Renew(tuple((each.claim, duration(each.lease)) for each in due)))
+        for held_claim in due:
+            if reason := reasons.get(held_claim.claim):
+                self._abort_lost(held_claim, reason)
             else:
-                holding.renewed = sent
-                self._observers.emit("renewed", holding.record)
+                held_claim.renewed = sent
+                self._observers.emit("renewed", held_claim.record)
 
-    def _look(self) -> None:
-        """Compare what we hold with what the store says, without writing."""
-        holdings = self._holdings.all()
-        records = self._store.perform_sync(GetJobs(tuple(holding.record.id for holding in holdings)))
-        for holding, record in zip(holdings, records, strict=True):
-            if reason := lost(record, holding.claim):
-                self._lose(holding, reason)
+    def _check_claims(self) -> None:
+        """Compare the held claims with the store, without writing."""
+        held_claims = self._held_claims.all()
+        records = self._store.perform_sync(GetJobs(tuple(each.record.id for each in held_claims)))
+        for held_claim, record in zip(held_claims, records, strict=True):
+            if reason := lost(record, held_claim.claim):
+                self._abort_lost(held_claim, reason)
 
-    def _lose(self, holding: Holding, reason: LostReason) -> None:
-        # No more renewals for it; its attempt says farewell by itself.
-        if not holding.ended:
-            self._holdings.remove(holding)
-            holding.abort(reason)
+    def _abort_lost(self, held_claim: HeldClaim, reason: LostReason) -> None:
+        # Renew it no more. The task of the attempt emits the event.
+        if not held_claim.ended:
+            self._held_claims.remove(held_claim)
+            held_claim.abort(reason)

@@ -1,4 +1,7 @@
-"""On what terms a worker runs its types: the start's options first, then the type's, the worker's, the library's."""
+"""The options with which a worker runs each type.
+
+The order of precedence: the start's options, then the type's, the worker's and the library's defaults.
+"""
 
 from __future__ import annotations
 
@@ -16,39 +19,39 @@ from holdfast.registry.jobs import AnyJobType, Jobs
 from holdfast.registry.options import check_renewal
 
 GIVE_UP_AT = 0.9
-"""Without a renewal for this part of its lease an attempt is aborted; later only if its renewals come later."""
+"""An attempt is aborted after this part of its lease without a renewal, or later if the renew interval is longer."""
 
 
-class RunTerms(NamedTuple):
-    """On what terms a worker runs jobs of one type, found out once."""
+class RunOptions(NamedTuple):
+    """The options with which a worker runs jobs of one type, computed once."""
 
     type: AnyJobType
     retry: Retry
     lease: float
     """Seconds."""
     renew_interval: float
-    """Seconds after which a lease is renewed: less than the lease."""
+    """Seconds after which a lease is renewed; less than the lease."""
     default_timeout: float | None
     mismatch_timeout: float = MISMATCH_TIMEOUT
 
     @property
     def abort_after(self) -> float:
-        """Seconds without a renewal after which an attempt is aborted: before its lease ends."""
+        """Seconds without a renewal after which an attempt is aborted; less than the lease."""
         return max(self.lease * GIVE_UP_AT, (self.lease + self.renew_interval) / 2)
 
     def timeout(self, record: Record) -> float | None:
         """How long an attempt of this job may take, in seconds."""
         return self.default_timeout if record.timeout is None else record.timeout / SECOND
 
-    def claiming(self) -> TypeTerms:
-        """What a claim of this type needs to know."""
+    def for_claim(self) -> TypeTerms:
+        """The part of the options that a claim needs."""
         limit = self.retry.max_attempts
         return TypeTerms(self.type.name, duration(self.lease), FOR_EVER if limit is None else limit)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """A worker's defaults."""
+class WorkerDefaults:
+    """The defaults of a worker, for types that do not set an option themselves."""
 
     default_retry: Retry
     default_lease: Seconds
@@ -56,10 +59,10 @@ class Terms:
     default_timeout: Seconds | None
     mismatch_timeout: Seconds = MISMATCH_TIMEOUT
 
-    def of(self, job_type: AnyJobType) -> RunTerms:
+    def of(self, job_type: AnyJobType) -> RunOptions:
         lease = self.default_lease if job_type.lease is None else job_type.lease
         timeout = self.default_timeout if job_type.timeout is None else job_type.timeout
-        return RunTerms(
+        return RunOptions(
             job_type,
             job_type.retry or self.default_retry,
             seconds(lease),
@@ -69,7 +72,7 @@ class Terms:
         )
 
     def _renew_interval(self, job_type: AnyJobType, lease: float) -> float:
-        """The interval given beside the lease that applies; the worker's belongs to the worker's lease."""
+        """The renew interval. The worker's interval applies only together with the worker's lease."""
         interval = job_type.renew_interval
         if interval is None and job_type.lease is None:
             interval = self.default_renew_interval
@@ -77,8 +80,8 @@ class Terms:
         return lease / RENEWALS_PER_LEASE if interval is None else seconds(interval)
 
 
-def chosen(jobs: Jobs, types: Names | None) -> dict[str, AnyJobType]:
-    """The job types to run: those named, or every one that has a handler."""
+def types_to_run(jobs: Jobs, types: Names | None) -> dict[str, AnyJobType]:
+    """The job types to run: the named ones, or all that have a handler."""
     if types is None:
         types = [job_type for job_type in jobs if job_type.function is not None]
     names = type_names(types)

@@ -1,4 +1,4 @@
-"""Runs one attempt: from a claimed job to its outcome, written."""
+"""Runs one attempt: calls the handler, decides the settlement and submits it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from holdfast.registry.jobs import Jobs
 from holdfast.worker.attempt_events import emit_claimed, emit_end
 from holdfast.worker.completion_rules import blocker_outputs, outcome_of
 from holdfast.worker.handler_call import AsyncCall, Call, ThreadCall
-from holdfast.worker.held_claims import Holding, Holdings, ticks
-from holdfast.worker.middleware import Middleware, onion
+from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
+from holdfast.worker.middleware import Middleware, wrap_handler
 from holdfast.worker.mismatch import InputMismatch, arguments_of, reading_input
 from holdfast.worker.process_call import ProcessCall
 from holdfast.worker.processes import Processes
-from holdfast.worker.run_options import RunTerms
+from holdfast.worker.run_options import RunOptions
 from holdfast.worker.settler import Settler
 from holdfast.worker.threads import Threads
 
@@ -39,11 +39,11 @@ class AttemptTimeout(Exception):
 
 
 class LeaseInDanger(Exception):
-    """The lease could not be renewed in time, so the attempt was stopped before another worker could take the job."""
+    """The lease could not be renewed in time. The attempt was aborted before another worker could claim the job."""
 
 
-class Run:
-    """What is known of one attempt so far. Each stage of the runner notes here what the next one needs."""
+class AttemptRun:
+    """The state of one attempt. Each stage of the runner writes here what the next stage reads."""
 
     __slots__ = ("call", "interrupt", "outcome", "settlement", "task", "timeout")
 
@@ -55,12 +55,12 @@ class Run:
         """None if the claim is lost."""
         self.settlement: Settlement | None = None
         self.interrupt: BaseException | None = None
-        """A Ctrl-C that was raised while the handler ran."""
+        """A KeyboardInterrupt of Ctrl-C that was raised while the handler ran."""
 
     @property
     def has_transaction(self) -> bool:
-        """Whether a transaction of the attempt is open: it must end before the slot is free."""
-        return self.call is not None and self.call.work.tx is not None
+        """Whether a transaction of the attempt is open. It must end before the slot is free."""
+        return self.call is not None and self.call.completion.tx is not None
 
 
 class Runner:
@@ -71,8 +71,8 @@ class Runner:
         *,
         store: Store,
         jobs: Jobs,
-        terms: Mapping[str, RunTerms],
-        holdings: Holdings,
+        options: Mapping[str, RunOptions],
+        held_claims: HeldClaims,
         settler: Settler,
         threads: Threads,
         processes: Processes,
@@ -81,146 +81,151 @@ class Runner:
     ) -> None:
         self._store = store
         self._jobs = jobs
-        self._terms = terms
-        self._holdings = holdings
+        self._options = options
+        self._held_claims = held_claims
         self._settler = settler
         self._threads = threads
         self._processes = processes
         self._observers = observers
         self._middlewares = middlewares
-        self._bare = frozenset(
+        self._without_attempt = frozenset(
             name
-            for name, each in terms.items()
+            for name, each in options.items()
             if each.type.is_async and not each.type.takes_attempt and not middlewares
         )
-        """Types whose handlers take no attempt, and no middleware sees one: their value is all there is to a call."""
-        self._tells_starts = False
+        """Types without an attempt object: their async handlers take none, and there is no middleware."""
+        self._emits_started = False
 
-    def hold(self, records: Sequence[Record], sent: float) -> list[Holding]:
-        """Take note of jobs, claimed by a request sent at that time, so that their leases are renewed from now on."""
+    def hold(self, records: Sequence[Record], sent: float) -> list[HeldClaim]:
+        """Record claimed jobs, so that their leases are renewed. `sent` is the time of the claim request."""
         emit_claimed(self._observers, records)
-        # Asked once for all of them, and not again as each begins.
-        self._tells_starts = self._observers.wants("started")
-        now, terms = ticks(), self._terms
-        holdings = [Holding(record, terms[record.type], now, sent) for record in records]
-        self._holdings.add(holdings)
-        return holdings
+        # Once per claim instead of once per job.
+        self._emits_started = self._observers.wants("started")
+        now, options = lease_clock(), self._options
+        held_claims = [HeldClaim(record, options[record.type], now, sent) for record in records]
+        self._held_claims.add(held_claims)
+        return held_claims
 
-    def give_back(self, holding: Holding) -> None:
-        """Release a job whose handler was not even called."""
-        holding.leave()
-        self._submit(holding, self._settle(holding, _RELEASED))
+    def give_back(self, held_claim: HeldClaim) -> None:
+        """Release a job whose handler was not called."""
+        held_claim.leave()
+        self._submit(held_claim, self._settle(held_claim, _RELEASED))
 
-    async def call(self, holding: Holding, run: Run) -> None:
-        """Call the handler in the current task and note its outcome in `run`. Raises nothing that the handler raises.
+    async def call(self, held_claim: HeldClaim, run: AttemptRun) -> None:
+        """Call the handler in the current task and write its outcome to `run`. Errors of the handler are not raised.
 
-        It awaits nothing after the handler: if a handler awaits a future whose exception is GeneratorExit, then the
-        event loop closes this coroutine, and only the outermost coroutine of the task can await more.
+        It awaits nothing after the handler. If a handler awaits a future whose exception is GeneratorExit, the event
+        loop closes this coroutine. Only the outermost coroutine of the task can await more then.
         """
-        if self._tells_starts:
-            self._observers.emit("started", holding.record)
-        record, terms, task = holding.record, holding.terms, run.task
+        if self._emits_started:
+            self._observers.emit("started", held_claim.record)
+        record, options, task = held_claim.record, held_claim.options, run.task
         timer: asyncio.TimerHandle | None = None
         try:
-            if holding.enter(task):
-                run.timeout = terms.timeout(record)
+            if held_claim.enter(task):
+                run.timeout = options.timeout(record)
                 if run.timeout is not None:
-                    timer = task.get_loop().call_later(run.timeout, holding.abort, "timeout")
-                if record.type in self._bare:
-                    value = await terms.type.call(None, arguments_of(record, terms.type))
-                    run.outcome = outcome_of(value, record, terms.type)
+                    timer = task.get_loop().call_later(run.timeout, held_claim.abort, "timeout")
+                if record.type in self._without_attempt:
+                    value = await options.type.call(None, arguments_of(record, options.type))
+                    run.outcome = outcome_of(value, record, options.type)
                 else:
                     blockers = (await self._blockers(record)) if record.blockers else ()
-                    run.call = self._call(holding, blockers)
-                    value = await onion(self._middlewares, run.call.attempt, run.call.run)()
-                    run.outcome = run.call.work.outcome(value)
+                    run.call = self._call(held_claim, blockers)
+                    value = await wrap_handler(self._middlewares, run.call.attempt, run.call.run)()
+                    run.outcome = run.call.completion.outcome(value)
         except asyncio.CancelledError as error:
-            # Unless the attempt was aborted, the handler awaited something that was cancelled: an error like any other.
-            run.outcome = _RELEASED if holding.signal.aborted else Raised(error)
+            # Without an abort, the handler awaited a task that was cancelled: that is an ordinary error.
+            run.outcome = _RELEASED if held_claim.signal.aborted else Raised(error)
         except ClaimLost as error:
-            holding.signal.fire(cast("LostReason", error.reason))
+            held_claim.signal.fire(cast("LostReason", error.reason))
             run.outcome = None
         except InputMismatch as mismatch:
             run.outcome = Mismatched(mismatch.refusal)
         except BaseException as error:
-            # Of these only Ctrl-C ends the worker. A handler that raises SystemExit, say, has failed.
-            if terms.type.is_async and is_ctrl_c(error):
+            # Only Ctrl-C ends the worker. A handler that raises SystemExit, for example, has failed.
+            if options.type.is_async and is_ctrl_c(error):
                 run.interrupt = error
             else:
                 run.outcome = Raised(error)
         finally:
-            holding.leave()
+            held_claim.leave()
             if timer is not None:
                 timer.cancel()
 
-    def decide(self, holding: Holding, run: Run) -> None:
-        """Decide what to write, once the handler has ended."""
-        if run.outcome is not None and holding.signal.reason is not None:
-            run.outcome = self._aborted(holding, run.outcome, run.timeout)
-        run.settlement = None if run.outcome is None else self._settle(holding, run.outcome, run.call)
+    def decide(self, held_claim: HeldClaim, run: AttemptRun) -> None:
+        """Decide the settlement after the handler has ended."""
+        if run.outcome is not None and held_claim.signal.reason is not None:
+            run.outcome = self._aborted(held_claim, run.outcome, run.timeout)
+        run.settlement = None if run.outcome is None else self._settle(held_claim, run.outcome, run.call)
 
-    async def conclude(self, holding: Holding, run: Run) -> None:
+    async def conclude(self, held_claim: HeldClaim, run: AttemptRun) -> None:
         """Call the hook of the type, if it has one, before a final outcome is written."""
-        conclude, settlement = holding.terms.type.conclude, run.settlement
+        conclude, settlement = held_claim.options.type.conclude, run.settlement
         if conclude is not None and run.outcome is not None and settlement is not None and _is_final(settlement):
-            run.settlement = await conclude(holding.record, run.outcome, settlement)
+            run.settlement = await conclude(held_claim.record, run.outcome, settlement)
 
-    def write(self, holding: Holding, run: Run) -> None:
-        """Have the settlement written. An attempt with a transaction of its own goes through `end_transaction`."""
-        if run.settlement is None:  # the claim is lost, and with it the right to write
-            self._lose(holding)
+    def write(self, held_claim: HeldClaim, run: AttemptRun) -> None:
+        """Submit the settlement. An attempt with an open transaction uses `end_transaction` instead."""
+        if run.settlement is None:  # the claim is lost, so nothing may be written
+            self._abort_lost(held_claim)
         else:
-            self._submit(holding, run.settlement)
+            self._submit(held_claim, run.settlement)
 
-    async def end_transaction(self, holding: Holding, run: Run) -> None:
-        """Commit the attempt's own transaction with its settlement in it, or roll it back and settle without it."""
+    async def end_transaction(self, held_claim: HeldClaim, run: AttemptRun) -> None:
+        """Write the settlement in the attempt's transaction and commit, or roll back and settle outside of it."""
         call, settlement = run.call, run.settlement
         assert call is not None
         if settlement is None or settlement.status is not Status.COMPLETED:
             try:
                 await call.roll_back()
-            except BaseException as error:  # the transaction ends with its connection
+            except BaseException as error:  # the server rolls back when the connection closes
                 if ends_task(error, run.task):
                     raise
                 detail = f"rolling back: {message_of(error)}"
-                self._observers.emit("store_error", holding.record, detail=detail, cause=error)
-            self.write(holding, run)
+                self._observers.emit("store_error", held_claim.record, detail=detail, cause=error)
+            self.write(held_claim, run)
             return
-        started = call.work.started
+        started = call.completion.started
         try:
             answer = await call.commit(settlement)
         except BaseException as error:
             if ends_task(error, run.task):
                 raise
-            self._settle_in_doubt(holding, settlement, error, started)
+            self._settle_in_doubt(held_claim, settlement, error, started)
         else:
-            self._answered(holding, settlement, answer, started=started)
+            self._answered(held_claim, settlement, answer, started=started)
 
     async def _blockers(self, record: Record) -> tuple[Any, ...]:
         chains = await self._store.perform(GetBlockers(record.id))
         with reading_input():
             return blocker_outputs(chains, self._jobs)
 
-    def _call(self, holding: Holding, blockers: tuple[Any, ...]) -> Call:
-        job_type = holding.terms.type
-        arguments = arguments_of(holding.record, job_type)
+    def _call(self, held_claim: HeldClaim, blockers: tuple[Any, ...]) -> Call:
+        job_type = held_claim.options.type
+        arguments = arguments_of(held_claim.record, job_type)
         if job_type.is_async:
             return AsyncCall(
-                holding, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares
+                held_claim,
+                arguments,
+                store=self._store,
+                jobs=self._jobs,
+                blockers=blockers,
+                middlewares=self._middlewares,
             )
         if job_type.executor == "process":
             return ProcessCall(
-                holding, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares,
+                held_claim, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares,
                 processes=self._processes,
             )  # fmt: skip
         return ThreadCall(
-            holding, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares,
+            held_claim, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares,
             threads=self._threads,
         )  # fmt: skip
 
-    def _aborted(self, holding: Holding, outcome: Outcome, timeout: float | None) -> Outcome | None:
-        """What an attempt came to whose signal fired meanwhile."""
-        match holding.signal.reason:
+    def _aborted(self, held_claim: HeldClaim, outcome: Outcome, timeout: float | None) -> Outcome | None:
+        """The outcome of an attempt that was aborted."""
+        match held_claim.signal.reason:
             case "shutdown":
                 return outcome
             case "timeout":
@@ -230,48 +235,48 @@ class Runner:
             case _:
                 return None
 
-    def _settle(self, holding: Holding, outcome: Outcome, call: Call | None = None) -> Settlement:
-        terms = holding.terms
-        settlement = settle(holding.record, outcome, terms.retry, mismatch_timeout=terms.mismatch_timeout)
-        if call is not None and call.work.keep is not None:
-            settlement = replace(settlement, keep=call.work.keep)
+    def _settle(self, held_claim: HeldClaim, outcome: Outcome, call: Call | None = None) -> Settlement:
+        options = held_claim.options
+        settlement = settle(held_claim.record, outcome, options.retry, mismatch_timeout=options.mismatch_timeout)
+        if call is not None and call.completion.keep is not None:
+            settlement = replace(settlement, keep=call.completion.keep)
         return settlement
 
-    def _submit(self, holding: Holding, settlement: Settlement) -> None:
-        self._settler.submit(holding, settlement, self._answered)
+    def _submit(self, held_claim: HeldClaim, settlement: Settlement) -> None:
+        self._settler.submit(held_claim, settlement, self._answered)
 
     def _settle_in_doubt(
-        self, holding: Holding, hoped: Settlement, error: BaseException, started: list[Chain[Any]]
+        self, held_claim: HeldClaim, intended: Settlement, error: BaseException, started: list[Chain[Any]]
     ) -> None:
-        """Settle an attempt whose commit broke: nobody knows whether it arrived.
+        """Settle an attempt whose commit raised an error: the transaction may or may not be committed.
 
-        That it failed, written under the same token, changes nothing after a commit. Where the job turns out to be
-        completed, what we hoped for is sent once more, since the store tells whether that is how it was.
+        A failure is written with the same token, which changes nothing if the commit succeeded. If the job is found
+        completed, the intended settlement is sent again: the store reports whether it was the one that committed.
         """
 
-        def answered(holding: Holding, failed: Settlement, answer: Settled) -> None:
+        def answered(held_claim: HeldClaim, failed: Settlement, answer: Settled) -> None:
             if answer.lost == "already_completed":
-                self._settler.submit(holding, hoped, partial(self._answered, started=started))
+                self._settler.submit(held_claim, intended, partial(self._answered, started=started))
             else:
-                self._answered(holding, failed, answer)
+                self._answered(held_claim, failed, answer)
 
-        self._settler.submit(holding, self._settle(holding, Raised(error)), answered)
+        self._settler.submit(held_claim, self._settle(held_claim, Raised(error)), answered)
 
     def _answered(
-        self, holding: Holding, settlement: Settlement, answer: Settled, *, started: Sequence[Chain[Any]] = ()
+        self, held_claim: HeldClaim, settlement: Settlement, answer: Settled, *, started: Sequence[Chain[Any]] = ()
     ) -> None:
         if answer.refused is not None and settlement.status is Status.COMPLETED:
-            # It cannot be written as the handler wanted: that is a failed attempt.
-            self._submit(holding, self._settle(holding, Raised(answer.refused)))
+            # The store refuses the handler's result, so the attempt has failed.
+            self._submit(held_claim, self._settle(held_claim, Raised(answer.refused)))
             return
-        self._holdings.remove(holding)
-        emit_end(self._observers, holding, settlement, answer, started)
+        self._held_claims.remove(held_claim)
+        emit_end(self._observers, held_claim, settlement, answer, started)
 
-    def _lose(self, holding: Holding) -> None:
-        reason = holding.signal.reason
+    def _abort_lost(self, held_claim: HeldClaim) -> None:
+        reason = held_claim.signal.reason
         lost = cast("LostReason", reason) if reason in get_args(LostReason) else "taken_by_another_worker"
-        self._holdings.remove(holding)
-        emit_end(self._observers, holding, None, Settled(lost=lost))
+        self._held_claims.remove(held_claim)
+        emit_end(self._observers, held_claim, None, Settled(lost=lost))
 
 
 def _is_final(settlement: Settlement) -> bool:

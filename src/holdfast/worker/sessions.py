@@ -1,4 +1,4 @@
-"""A transaction that is the application's own session: opened by its factory, committed with the job."""
+"""Transactions of the application's own SQLAlchemy sessions: its factory opens them, and they commit with the job."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 class SessionTransaction:
-    """A SQLAlchemy AsyncSession on the same database, carrying our statements along with the application's."""
+    """A SQLAlchemy AsyncSession on the same database. It runs our statements in the application's transaction."""
 
     def __init__(self, store: Store, factory: Callable[[], Any]) -> None:
         self.native = factory()
@@ -42,7 +42,7 @@ class SessionTransaction:
 
 
 class SyncSessionTransaction:
-    """A SQLAlchemy Session on the same database."""
+    """A SQLAlchemy Session on the same database. It runs our statements in the application's transaction."""
 
     def __init__(self, store: Store, factory: Callable[[], Any]) -> None:
         self.native = factory()
@@ -70,4 +70,4 @@ class SyncSessionTransaction:
             self.native.close()
 
     def abandon(self) -> None:
-        """A session is its own thread's; what it holds, it holds until that thread ends."""
+        """Does nothing: only the session's own thread may use it. Its locks are released when the handler ends."""

@@ -1,7 +1,7 @@
-"""Writes outcomes, together: whatever is ready when the last write returned goes into the next one.
+"""Writes settlements in batches: everything that is ready when a write returns goes into the next write.
 
-No timers, so one outcome alone is written at once and a flood goes hundreds at a time. One that the store does not get
-written, since somebody holds its job, moves aside and is tried on there: the others do not wait for it.
+There are no timers. A single settlement is written at once, and many are written hundreds at a time. A batch that takes
+too long, for example because of a row lock, is written separately: later settlements do not wait for it.
 """
 
 from __future__ import annotations
@@ -18,35 +18,34 @@ from holdfast.engine.observers import Observers, log
 from holdfast.engine.operations import Settle, Settled
 from holdfast.engine.store import Store
 from holdfast.errors import HoldfastError, NotPermitted, StoreReplaced, StoreUnavailable
-from holdfast.worker.held_claims import Holding
+from holdfast.worker.held_claims import HeldClaim
 
 BATCH = 500
-PATIENCE = 10
-"""How often one settlement is sent where the store fails at it without saying why."""
-PROMPT = 1.0
-"""Seconds that later outcomes wait for a write. What takes longer goes on aside, in halves, each with twice the time:
-a job that somebody holds is soon alone, and a store that is slow is not sent hundreds of small writes instead."""
-ASIDE = 4
-"""Writes aside that are under way at once: each may keep a connection until the store gives up."""
+UNNAMED_ERROR_TRIES = 10
+"""How often one settlement is sent if the store raises an error that it did not translate."""
+BATCH_TIMEOUT = 1.0
+"""Seconds that later settlements wait for a write. A slower batch is written separately in two halves, each with twice
+the time. A locked job is soon in a batch of its own, and a slow store does not receive hundreds of small writes."""
+SEPARATE_WRITES = 4
+"""Separate writes at the same time: each may occupy a connection until the store gives up."""
 
 
-Answered = Callable[[Holding, Settlement, Settled], None]
+Answered = Callable[[HeldClaim, Settlement, Settled], None]
 
 
-class Unsettled(msgspec.Struct, eq=False, gc=False):
-    """An outcome waiting to be written, and whom to tell what became of it."""
+class PendingSettlement(msgspec.Struct, eq=False, gc=False):
+    """A settlement to be written, and the callback for its result."""
 
-    holding: Holding
+    held_claim: HeldClaim
     settlement: Settlement
     answered: Answered
 
 
 class Settler:
-    """Writes the settlements of a worker. While the store is away they wait; none is dropped.
+    """Writes the settlements of a worker. While the store is unavailable they wait; none is dropped.
 
-    Those of one job are written in their order, since nobody submits another before the last one is answered; those of
-    different jobs may overtake each other. `written` is called after each step, when everybody has heard what became of
-    their settlements.
+    Settlements of one job are written in order: the next is submitted only after the result of the last. Those of
+    different jobs may overtake each other. `written` is called after each write and its callbacks.
     """
 
     def __init__(
@@ -57,64 +56,66 @@ class Settler:
         self._recovery = recovery
         self._worker_id = worker_id
         self._written = written
-        self._waiting: list[Unsettled] = []
+        self._waiting: list[PendingSettlement] = []
         self._unanswered = 0
         self._more = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._places = asyncio.Semaphore(ASIDE)
+        self._places = asyncio.Semaphore(SEPARATE_WRITES)
 
-    def submit(self, holding: Holding, settlement: Settlement, answered: Answered) -> None:
-        """Have the settlement of a claim written; `answered` hears what became of it."""
+    def submit(self, held_claim: HeldClaim, settlement: Settlement, answered: Answered) -> None:
+        """Queue the settlement of a claim. `answered` is called with its result."""
         if not self._waiting:
             self._idle.clear()
             self._more.set()
         self._unanswered += 1
-        self._waiting.append(Unsettled(holding, settlement, answered))
+        self._waiting.append(PendingSettlement(held_claim, settlement, answered))
 
     async def flush(self) -> None:
-        """Wait until everything submitted is written."""
+        """Wait until all submitted settlements are written."""
         await self._idle.wait()
 
     async def run(self) -> None:
-        """Write for ever."""
+        """Write until cancelled."""
         async with asyncio.TaskGroup() as aside:
             while True:
                 await self._more.wait()
                 batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
                 if not self._waiting:
                     self._more.clear()
-                if not await self._settle(batch, within=PROMPT):
-                    detail = f"settling: not written within {PROMPT:g} s, goes on aside"
+                if not await self._settle(batch, within=BATCH_TIMEOUT):
+                    detail = f"settling: not written within {BATCH_TIMEOUT:g} s, continues separately"
                     self._observers.emit("store_error", worker=self._worker_id, detail=detail)
-                    self._move_aside(batch, aside, within=PROMPT)
+                    self._write_separately(batch, aside, within=BATCH_TIMEOUT)
 
-    def _move_aside(self, batch: list[Unsettled], aside: asyncio.TaskGroup, *, within: float) -> None:
+    def _write_separately(self, batch: list[PendingSettlement], aside: asyncio.TaskGroup, *, within: float) -> None:
         for half in filter(None, (batch[::2], batch[1::2])):
-            aside.create_task(self._settle_aside(half, aside, within=2 * within))
+            aside.create_task(self._settle_separately(half, aside, within=2 * within))
 
-    async def _settle_aside(self, batch: list[Unsettled], aside: asyncio.TaskGroup, *, within: float) -> None:
+    async def _settle_separately(
+        self, batch: list[PendingSettlement], aside: asyncio.TaskGroup, *, within: float
+    ) -> None:
         async with self._places:
             settled = await self._settle(batch, within=within if len(batch) > 1 else None, again=True)
         if not settled:
-            self._move_aside(batch, aside, within=within)
+            self._write_separately(batch, aside, within=within)
 
-    async def _settle(self, batch: list[Unsettled], *, within: float | None, again: bool = False) -> bool:
-        """Write a batch and tell everybody; False if that took too long, and perhaps some of it is written."""
+    async def _settle(self, batch: list[PendingSettlement], *, within: float | None, again: bool = False) -> bool:
+        """Write a batch and call the callbacks. Returns False after the timeout; a part may then be written."""
         try:
             async with asyncio.timeout(within):
                 answers = await self._write(batch, again=again)
         except TimeoutError:
             return False
         for each, answer in zip(batch, answers, strict=True):
-            each.answered(each.holding, each.settlement, answer)
+            each.answered(each.held_claim, each.settlement, answer)
         self._unanswered -= len(batch)
         self._written()
         if not self._unanswered:
             self._idle.set()
         return True
 
-    async def _write(self, batch: list[Unsettled], *, again: bool) -> list[Settled]:
+    async def _write(self, batch: list[PendingSettlement], *, again: bool) -> list[Settled]:
         failures = 0
         while True:
             try:
@@ -125,15 +126,17 @@ class Settler:
                 failures += 1
                 self._observers.emit("store_error", worker=self._worker_id, detail=f"settling: {error}", cause=error)
             except Exception as error:
-                # Something about what was sent: each goes by itself, so that one does not spoil the others.
+                # The error may concern a single settlement: write each by itself, so that the others succeed.
                 if len(batch) > 1:
                     return [answer for each in batch for answer in await self._write([each], again=True)]
                 if isinstance(error, HoldfastError):
                     return [Settled(refused=error)]
                 failures += 1
-                log.exception("worker %s could not settle, for a reason its store should have named", self._worker_id)
-                if failures >= PATIENCE:
+                log.exception(
+                    "worker %s could not settle: the store raised an error that it did not translate", self._worker_id
+                )
+                if failures >= UNNAMED_ERROR_TRIES:
                     return [Settled(refused=HoldfastError(f"{type(error).__name__}: {message_of(error)}"))]
-            # Sending it again is safe: what stands written is answered like the first time.
+            # Sending it again is safe: the store answers for a written settlement as it did the first time.
             again = True
             await asyncio.sleep(min(self._recovery.delay(failures), 5.0))

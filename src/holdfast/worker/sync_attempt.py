@@ -1,4 +1,4 @@
-"""An attempt, as a plain function in a thread sees it."""
+"""The attempt of a plain handler in a thread."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from holdfast.errors import ClaimLost
 from holdfast.registry.jobs import Bound, Jobs
 from holdfast.registry.options import StartKeywords
 from holdfast.worker.abort_signal import Signal
-from holdfast.worker.completion_rules import Ending, Mode, Work, progress_of
-from holdfast.worker.middleware import Middleware, around
+from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone, progress_of
+from holdfast.worker.middleware import Middleware, block_manager
 from holdfast.worker.sessions import SyncSessionTransaction
 from holdfast.worker.threads import Ended
 
@@ -29,17 +29,17 @@ T = TypeVar("T")
 _UNSET: Any = object()
 
 
-class SyncDone(Ending):
-    """The end of an attempt, being written, in blocking code."""
+class SyncDone(SharedDone):
+    """The completion of an attempt, inside `with attempt.complete()`."""
 
     def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
         """Start a side chain: it exists if, and only if, this completion commits."""
-        (started,) = self._tx.perform(self._start_of(bound, options))
-        return self._note(started)
+        (started,) = self._tx.perform(self._start_operation(bound, options))
+        return self._record_started(started)
 
 
 class SyncAttempt:
-    """One run of a job in a thread. A plain function cannot be cancelled: look at `signal` in long work."""
+    """One run of a job in a thread. A plain function cannot be cancelled: check `signal` in a long one."""
 
     __holdfast_attempt__: ClassVar[str] = "sync"
 
@@ -49,7 +49,7 @@ class SyncAttempt:
         *,
         store: Store,
         jobs: Jobs,
-        work: Work[SyncTransaction],
+        completion: CompletionState[SyncTransaction],
         signal: Signal,
         blockers: tuple[Any, ...],
         middlewares: tuple[Middleware, ...],
@@ -60,93 +60,99 @@ class SyncAttempt:
         self.signal = signal
         self._store = store
         self._jobs = jobs
-        self._work = work
+        self._completion = completion
         self._middlewares = middlewares
         self._loop = loop
 
     @property
     def claim(self) -> Claim:
-        """Proof of holding the job: its id and a token, new for each attempt. Jobs claimed together share the token."""
+        """The job's id and a token, new for each attempt: proof of the claim. Jobs claimed together share the token."""
         return self.job.record.claim
 
     def keep(self, time: Seconds) -> None:
-        """Keep the chain for this long once it is finished, instead of what its type says."""
-        self._work.keep = duration(seconds(time))
+        """Keep the finished chain for this long, instead of the time that its type sets."""
+        self._completion.keep = duration(seconds(time))
 
     def prepare(
         self, mode: Mode = "staged", *, session: Callable[[], Any] | None = None
     ) -> AbstractContextManager[Any]:
-        """A short transaction before the work. In atomic mode it stays open and carries the completion too."""
+        """A short transaction before the handler's main part. In atomic mode it stays open and includes the completion.
+
+        Raises ClaimLost if the claim is lost.
+        """
         return self._prepare(mode, session)
 
     def complete(self, *, session: Callable[[], Any] | None = None) -> AbstractContextManager[SyncDone]:
-        """The transaction that ends the job: the application's writes and the completion commit together."""
+        """The transaction that ends the job: the application's writes and the completion commit together.
+
+        It commits after the handler and every middleware have returned. An error before that rolls it back.
+        """
         return self._complete(session)
 
     def progress(self, fraction: float, note: str | None = None) -> None:
-        """Note how far the work has come, from 0 to 1. Raises ClaimLost if the job is no longer held."""
+        """Store the progress of the attempt, from 0 to 1. Raises ClaimLost if the claim is lost."""
         reason = self._store.perform_sync(progress_of(self.claim, fraction, note))
         if reason is not None:
             raise ClaimLost(self.job.id, reason)
 
     @contextmanager
     def _prepare(self, mode: Mode, session: Callable[[], Any] | None) -> Generator[Any]:
-        self._work.begin_prepare(mode)
+        self._completion.begin_prepare(mode)
         tx = self._begin(session)
         try:
             with ExitStack() as stack:
                 for middleware in self._middlewares:
-                    stack.enter_context(self._on_loop(around(middleware, "prepare", self, tx.native)))
-                with self._work.preparing():
+                    stack.enter_context(self._on_loop(block_manager(middleware, "prepare", self, tx.native)))
+                with self._completion.preparing():
                     yield tx.native
             if mode == "staged" and session is not None:
-                # After a statement's error that was swallowed, a session's commit is a rollback, without a word.
+                # If the application caught the error of a statement, the session's commit would silently roll back.
                 tx.perform(Guard(self.claim))
         except BaseException as error:
-            self._work.tx = None
+            self._completion.tx = None
             if mode == "atomic":
-                self._work.fail_inside(error)
+                self._completion.fail_inside(error)
             tx.rollback()
             raise
         if mode == "staged":
-            self._work.tx = None
+            self._completion.tx = None
             tx.commit()
 
     @contextmanager
     def _complete(self, session: Callable[[], Any] | None) -> Generator[SyncDone]:
-        self._work.begin_complete()
-        tx = self._work.tx or self._begin(session)
-        done = SyncDone(self._work, tx, self._jobs)
-        with self._work.undone_by_errors(), ExitStack() as stack:
+        self._completion.begin_complete()
+        tx = self._completion.tx or self._begin(session)
+        done = SyncDone(self._completion, tx, self._jobs)
+        with self._completion.undone_by_errors(), ExitStack() as stack:
             for middleware in self._middlewares:
-                stack.enter_context(self._on_loop(around(middleware, "complete", self, done)))
-            with self._work.undone_by_errors():
+                stack.enter_context(self._on_loop(block_manager(middleware, "complete", self, done)))
+            with self._completion.undone_by_errors():
                 yield done
 
     def _begin(self, session: Callable[[], Any] | None) -> SyncTransaction:
         tx = self._store.begin_sync() if session is None else SyncSessionTransaction(self._store, session)
-        self._work.tx = tx
+        self._completion.tx = tx
         try:
-            # Looked at after the transaction is there to be seen: whoever aborted before that did not take it away, and
-            # the attempt's outcome could not be written while it is open.
+            # Check the signal after `tx` is published. An abort before that could not abandon the transaction, and the
+            # settlement could not be written while it is open.
             if (over := self.signal.reason) is not None:
                 raise ClaimLost(self.job.id, over)
             tx.perform(Guard(self.claim))
         except BaseException as error:
-            self._work.tx = None
+            self._completion.tx = None
             tx.rollback()
             reason = self.signal.reason
             if reason is not None and isinstance(error, Exception) and not isinstance(error, ClaimLost):
-                # Cut off since the attempt is over: that is the news, not what became of the transaction.
+                # The abort closed the transaction: report the abort and not the error that followed from it.
                 raise ClaimLost(self.job.id, reason) from error
             raise
         return tx
 
     @contextmanager
     def _on_loop(self, manager: AbstractAsyncContextManager[Any]) -> Generator[Any]:
-        """Middlewares are async: enter and leave theirs on the event loop while this thread waits.
+        """Enter and exit the async context manager of a middleware on the event loop while this thread waits.
 
-        Both happen in one context, and the variables set on the way in are seen by the block, as in an async handler.
+        Both run in one context. The block sees the context variables that were set on entry, as in an async handler.
         """
         context = copy_context()
         value = self._await(_enter(manager), context)
@@ -171,7 +177,7 @@ async def _within(coroutine: Coroutine[Any, Any, R], context: Context) -> Ended[
 
 
 async def _ended(coroutine: Coroutine[Any, Any, R]) -> Ended[R]:
-    """Await a middleware's coroutine. A task that raised KeyboardInterrupt or SystemExit would end the event loop."""
+    """Await a middleware's coroutine. A task that raises KeyboardInterrupt or SystemExit would end the event loop."""
     try:
         return Ended(await coroutine, None)
     except BaseException as error:

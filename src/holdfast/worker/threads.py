@@ -1,7 +1,7 @@
-"""Threads for plain handlers: as many as are busy at once, reused, and never in the way of the process's exit.
+"""Threads for plain handlers: one per running handler, reused, and no obstacle to the exit of the process.
 
-The standard pool joins its threads when the interpreter ends, so one handler that hangs would keep a stopped worker
-alive for ever; these are daemons.
+The standard pool joins its threads when the interpreter exits. A handler that hangs would keep a stopped worker alive
+forever. These are daemon threads.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _Work = tuple[Callable[[], Any], "asyncio.Future[Ended[Any]]"]
 
 
 class Ended(Generic[R_co]):
-    """How a function ended in a thread: with a value or an error.
+    """The result of a function in a thread: a value or an error.
 
-    The error is not the exception of the future: the event loop would throw that into the task that awaits the future,
-    and a GeneratorExit thrown into a task closes all of its coroutines.
+    The error is not set as the exception of the future. The event loop would throw it into the task that awaits the
+    future, and a GeneratorExit thrown into a task closes all of its coroutines.
     """
 
     def __init__(self, value: R_co | None, error: BaseException | None) -> None:
@@ -31,7 +31,7 @@ class Ended(Generic[R_co]):
 
     def value(self) -> R_co:
         """Return the function's value, or raise its error."""
-        error, self._error = self._error, None  # a reference would make a cycle with the error's traceback
+        error, self._error = self._error, None  # a reference would form a cycle with the error's traceback
         try:
             if isinstance(error, StopIteration):  # a coroutine cannot raise it
                 raise RuntimeError(f"the handler raised {type(error).__name__}") from error
@@ -43,7 +43,7 @@ class Ended(Generic[R_co]):
 
 
 class Threads:
-    """Runs plain functions off the event loop. A thread that hangs in one of them does not use up a place."""
+    """Runs plain functions outside the event loop. There is no limit of threads: one that hangs blocks no other."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -53,11 +53,11 @@ class Threads:
         self._count = 0
 
     async def run(self, function: Callable[[], R]) -> R:
-        """Run `function` in a thread and await its value. Raises whatever the function raises."""
+        """Run `function` in a thread and await its value. Raises the error of the function."""
         return (await self.submit(function)).value()
 
     def submit(self, function: Callable[[], R]) -> asyncio.Future[Ended[R]]:
-        """Run `function` in a thread. Cancelling the future abandons it: the thread goes on, its result is dropped."""
+        """Run `function` in a thread. Cancelling the future does not stop the thread; its result is dropped."""
         future: asyncio.Future[Ended[R]] = asyncio.get_running_loop().create_future()
         with self._lock:
             if self._idle:
@@ -70,7 +70,7 @@ class Threads:
         return future
 
     def close(self) -> None:
-        """Let every thread end when it has nothing more to do."""
+        """End every thread after its current function."""
         for _ in range(self._count):
             self._work.put(None)
 

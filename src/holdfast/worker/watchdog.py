@@ -1,4 +1,4 @@
-"""Notices a blocked event loop and names the handler that blocks it."""
+"""Logs a warning when the event loop is blocked, with the handler that blocks it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import traceback
 from types import FrameType
 
 from holdfast.engine.observers import log
-from holdfast.worker.held_claims import Holding, Holdings, ticks
+from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
 
-BEAT = 1.0
-"""Seconds between two looks, while jobs are running."""
-MOST_LINES = 8
-"""Of a stack that is logged."""
+CHECK_INTERVAL = 1.0
+"""Seconds between two checks while jobs are running."""
+STACK_LINES = 8
+"""Maximum number of stack lines that are logged."""
 
 
 class Watchdog:
-    """Asks the loop for a sign of life every second while handlers run; logs where it is when none comes in time."""
+    """Schedules a callback on the event loop every second while handlers run, and logs the stack if it is late."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, holdings: Holdings, *, patience: float) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, held_claims: HeldClaims, *, threshold: float) -> None:
         self._loop = loop
         self._loop_thread = threading.get_ident()
-        self._holdings = holdings
-        self._patience = patience
+        self._held_claims = held_claims
+        self._threshold = threshold
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="holdfast-watchdog", daemon=True)
 
@@ -37,21 +37,21 @@ class Watchdog:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._stop.wait(BEAT):
-            if not len(self._holdings):
+        while not self._stop.wait(CHECK_INTERVAL):
+            if not len(self._held_claims):
                 continue
             alive = threading.Event()
-            asked = ticks()
+            asked = lease_clock()
             try:
                 self._loop.call_soon_threadsafe(alive.set)
             except RuntimeError:  # the loop is closed
                 return
-            if not alive.wait(self._patience):
+            if not alive.wait(self._threshold):
                 self._report()
-                while not alive.wait(BEAT):
+                while not alive.wait(CHECK_INTERVAL):
                     if self._loop.is_closed():
                         return
-                log.warning("the event loop runs again after %.1f s", ticks() - asked)
+                log.warning("the event loop runs again after %.1f s", lease_clock() - asked)
 
     def _report(self) -> None:
         frame = sys._current_frames().get(self._loop_thread)  # pyright: ignore[reportPrivateUsage]
@@ -60,20 +60,20 @@ class Watchdog:
         blocking, stack = self._find(frame)
         name = "something" if blocking is None else f"the handler of {blocking.record.type!r}"
         fields = {} if blocking is None else {"holdfast_type": blocking.record.type}
-        # Where the handler is; of something else only where it is by now can mean anything.
+        # For a handler, its own line. For other code, the innermost line.
         place = stack[0] if blocking is not None else stack[-1]
         log.warning(
             "%s blocks the event loop for more than %.1f s, at %s. Leases are still renewed, but nothing else runs: "
             "make it a plain function (it then runs in a thread), or await instead of blocking",
             name,
-            self._patience,
+            self._threshold,
             place,
             extra={"holdfast_event": "loop_blocked", "holdfast_stack": _shortened(stack), **fields},
         )
 
-    def _find(self, frame: FrameType) -> tuple[Holding | None, list[str]]:
-        """Whose handler it is, with the stack from the handler on; nobody's, with the whole stack. Outermost first."""
-        codes = {getattr(holding.type.function, "__code__", None): holding for holding in self._holdings.all()}
+    def _find(self, frame: FrameType) -> tuple[HeldClaim | None, list[str]]:
+        """The claim whose handler runs, with the stack from the handler on; else None, with the whole stack."""
+        codes = {getattr(each.type.function, "__code__", None): each for each in self._held_claims.all()}
         lines: list[str] = []
         for each, number in traceback.walk_stack(frame):
             lines.insert(0, _line(each, number))
@@ -89,5 +89,5 @@ def _line(frame: FrameType, number: int) -> str:
 
 
 def _shortened(stack: list[str]) -> list[str]:
-    """Both ends of a deep stack: where the handler calls, and where it hangs."""
-    return stack if len(stack) <= MOST_LINES else [stack[0], "...", *stack[2 - MOST_LINES :]]
+    """The first line and the last lines of a deep stack."""
+    return stack if len(stack) <= STACK_LINES else [stack[0], "...", *stack[2 - STACK_LINES :]]

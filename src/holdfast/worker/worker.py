@@ -1,4 +1,4 @@
-"""The worker: puts its parts together, and sees them through from the start to the last outcome written."""
+"""The worker: creates its parts, runs them, and stops them after the last settlement is written."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from holdfast.core.retry import Retry, Seconds, seconds
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer, Observers, log
 from holdfast.registry.options import check_duration, check_renewal
-from holdfast.worker.claim_loop import Feeder
+from holdfast.worker.claim_loop import ClaimLoop
 from holdfast.worker.claimer import Claimer
-from holdfast.worker.held_claims import Holdings
-from holdfast.worker.lease_guard import Fencer
+from holdfast.worker.held_claims import HeldClaims
+from holdfast.worker.lease_guard import LeaseGuard
 from holdfast.worker.middleware import Middleware
 from holdfast.worker.os_signals import on_signals
 from holdfast.worker.processes import Processes
 from holdfast.worker.pruner import Pruner
 from holdfast.worker.reaper import Reaper
 from holdfast.worker.renewer import Renewer
-from holdfast.worker.run_options import Terms, chosen
+from holdfast.worker.run_options import WorkerDefaults, types_to_run
 from holdfast.worker.runner import Runner
 from holdfast.worker.settler import Settler
 from holdfast.worker.slots import Slots
 from holdfast.worker.threads import Threads
 from holdfast.worker.watchdog import Watchdog
 
-LAST_WORDS = 5.0
-"""Seconds that handlers have to end once they were aborted, and again that outcomes have to be written."""
+SHUTDOWN_TIMEOUT = 5.0
+"""Seconds that aborted handlers have to end, and then again that settlements have to be written."""
 
 
 class Worker:
-    """Runs jobs of a client's registry on its store. Types without a handler here are left to others that have one."""
+    """Runs jobs of a client's registry on its store. It leaves types without a handler here to other workers."""
 
     def __init__(
         self,
@@ -77,32 +77,32 @@ class Worker:
         check_duration("grace", grace, zero=True)
         check_duration("mismatch_timeout", mismatch_timeout, zero=True)
         check_duration("job_delay", job_delay, zero=True)
-        # Unique per start, also where machines or containers come back under one name.
+        # Unique per start, even if containers restart with the same host name and process id.
         self.id = worker_id or f"{socket.gethostname()}-{os.getpid()}-{new_token()[:6]}"
         self._store = client.store
         self._grace = seconds(grace)
         recovery = recovery or Retry(initial=0.2, maximum=5, jitter=0.5, max_attempts=None)
         self._observers = Observers([*client.observers.given, *observers])
-        types_run = chosen(client.jobs, types)
+        types_run = types_to_run(client.jobs, types)
         self._types = tuple(types_run)
-        usual = Terms(retry or Retry(), lease, renew_interval, timeout, mismatch_timeout)
-        self._terms = {name: usual.of(job_type) for name, job_type in types_run.items()}
-        self._shortest_lease = min(terms.lease for terms in self._terms.values())
+        usual = WorkerDefaults(retry or Retry(), lease, renew_interval, timeout, mismatch_timeout)
+        self._options = {name: usual.of(job_type) for name, job_type in types_run.items()}
+        self._shortest_lease = min(options.lease for options in self._options.values())
         self._threads = Threads(f"holdfast-{self.id}")
         self._processes = Processes(self._threads, memory_limit=memory_limit)
         for job_type in types_run.values():
             if job_type.executor == "process":
                 self._processes.check(job_type)
-        self._holdings = Holdings()
+        self._held_claims = HeldClaims()
         self._started = False
         self._stopping = asyncio.Event()
-        self._hurry = asyncio.Event()
+        self._end_grace = asyncio.Event()
         self._background: asyncio.Task[None] | None = None
-        claim_terms = tuple(terms.claiming() for terms in self._terms.values())
-        self._feeder = Feeder(
+        claim_terms = tuple(options.for_claim() for options in self._options.values())
+        self._claim_loop = ClaimLoop(
             self._store,
             Claimer(self._store, claim_terms, self.id, shortest=self._shortest_lease),
-            Reaper(self._store, self._holdings, self._observers, self.id, types=self._types),
+            Reaper(self._store, self._held_claims, self._observers, self.id, types=self._types),
             self._observers,
             self.id,
             types=self._types,
@@ -111,32 +111,32 @@ class Worker:
             recovery=recovery,
             stopping=self._stopping,
         )
-        self._settler = Settler(self._store, self._observers, recovery, self.id, written=self._feeder.room)
+        self._settler = Settler(self._store, self._observers, recovery, self.id, written=self._claim_loop.slot_freed)
         runner = Runner(
-            store=self._store, jobs=client.jobs, terms=self._terms, holdings=self._holdings, settler=self._settler,
-            threads=self._threads, processes=self._processes, observers=self._observers,
+            store=self._store, jobs=client.jobs, options=self._options, held_claims=self._held_claims,
+            settler=self._settler, threads=self._threads, processes=self._processes, observers=self._observers,
             middlewares=tuple(middlewares),
         )  # fmt: skip
         self._slots = Slots(
-            runner, self._holdings, concurrency=concurrency, job_delay=seconds(job_delay), stopping=self._stopping,
-            freed=self._feeder.room,
+            runner, self._held_claims, concurrency=concurrency, job_delay=seconds(job_delay), stopping=self._stopping,
+            freed=self._claim_loop.slot_freed,
         )  # fmt: skip
 
     # Running
 
     async def run(self, *, signals: bool = True) -> None:
-        """Work until cancelled, stopped or signalled; then finish or give back what runs, within the grace period.
+        """Run jobs until cancelled, stopped or signalled. Then finish or release the running ones in the grace period.
 
-        SIGTERM and SIGINT stop it when it runs in the main thread, unless `signals` leaves them alone. A second one, or
-        being cancelled again, ends the grace period. RuntimeError if the client is not open.
+        In the main thread SIGTERM and SIGINT stop the worker, unless `signals=False`. A second signal or cancellation
+        ends the grace period. RuntimeError if the client is not open.
         """
         self._store.check_open()
         with on_signals(self.stop) if signals else nullcontext():
-            await self._see_through(asyncio.create_task(self._work(), name=f"holdfast-worker-{self.id}"))
+            await self._wait_until_done(asyncio.create_task(self._run_parts(), name=f"holdfast-worker-{self.id}"))
 
     async def __aenter__(self) -> Self:
         self._store.check_open()
-        self._background = asyncio.create_task(self._work(), name=f"holdfast-worker-{self.id}")
+        self._background = asyncio.create_task(self._run_parts(), name=f"holdfast-worker-{self.id}")
         return self
 
     async def __aexit__(
@@ -144,22 +144,22 @@ class Worker:
     ) -> None:
         self.stop()
         assert self._background is not None
-        await self._see_through(self._background)
+        await self._wait_until_done(self._background)
 
     def stop(self) -> None:
-        """Stop claiming and wind down. Called again, it ends the grace period."""
+        """Stop claiming and begin the grace period. A second call ends the grace period."""
         if self._stopping.is_set():
-            self._hurry.set()
+            self._end_grace.set()
         self._stopping.set()
-        self._feeder.wake()
+        self._claim_loop.wake()
 
     @property
     def busy(self) -> int:
         """How many handlers are running."""
         return len(self._slots.tasks)
 
-    async def _see_through(self, work: asyncio.Task[None]) -> None:
-        """Await the work to its end. Being cancelled meanwhile stops it: what is claimed is not left lying."""
+    async def _wait_until_done(self, work: asyncio.Task[None]) -> None:
+        """Await the end of the worker. A cancellation meanwhile stops it in order, so that no claim is left behind."""
         cancelled = False
         while not work.done():
             try:
@@ -171,38 +171,38 @@ class Worker:
         if cancelled:
             raise asyncio.CancelledError
 
-    async def _work(self) -> None:
+    async def _run_parts(self) -> None:
         if self._started:
             raise RuntimeError("a worker runs once; make another one")
         self._started = True
         loop = asyncio.get_running_loop()
         renewer = Renewer(
-            self._store, self._holdings, self._observers, self.id, shortest=self._shortest_lease,
-            interval=min(terms.renew_interval for terms in self._terms.values()),
+            self._store, self._held_claims, self._observers, self.id, shortest=self._shortest_lease,
+            interval=min(options.renew_interval for options in self._options.values()),
         )  # fmt: skip
-        watchdog = Watchdog(loop, self._holdings, patience=min(self._shortest_lease / 4, 5.0))
-        fencer = Fencer(self._store, self._holdings, shortest=self._shortest_lease)
+        watchdog = Watchdog(loop, self._held_claims, threshold=min(self._shortest_lease / 4, 5.0))
+        lease_guard = LeaseGuard(self._store, self._held_claims, shortest=self._shortest_lease)
         pruner = Pruner(self._store, self._observers, self.id)
         with ExitStack() as subscriptions:
-            subscriptions.callback(self._store.wakeups.subscribe(self._feeder.receive))
+            subscriptions.callback(self._store.wakeups.subscribe(self._claim_loop.receive))
             subscriptions.callback(self._store.wakeups.subscribe(renewer.receive))
             _start_threads(renewer, watchdog)
             parts = [
                 asyncio.create_task(self._settler.run(), name="holdfast-settler"),
-                asyncio.create_task(fencer.run(), name="holdfast-fencer"),
+                asyncio.create_task(lease_guard.run(), name="holdfast-lease_guard"),
                 asyncio.create_task(pruner.run(), name="holdfast-pruner"),
             ]
             for part in parts:
-                part.add_done_callback(self._miss)
+                part.add_done_callback(self._stop_after_error)
             self._observers.emit("worker_started", worker=self.id, detail=", ".join(sorted(self._types)))
             try:
-                await self._feeder.run(self._slots)
-                await self._wind_down()
+                await self._claim_loop.run(self._slots)
+                await self._drain()
                 for part in parts:
                     if part.done() and not part.cancelled():
                         part.result()
-                if self._feeder.broken is not None:
-                    raise self._feeder.broken
+                if self._claim_loop.error is not None:
+                    raise self._claim_loop.error
             finally:
                 subscriptions.close()
                 await self._end(parts, renewer, watchdog)
@@ -212,25 +212,25 @@ class Worker:
             for part in parts:
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)
-            # Not in the loop's own pool: handlers may have blocked all of it.
+            # Not in the event loop's own thread pool: handlers may have blocked all of its threads.
             await self._threads.run(partial(_stop_threads, renewer, watchdog))
         finally:
             self._processes.close()
             self._threads.close()
             self._observers.emit("worker_stopped", worker=self.id)
 
-    def _miss(self, part: asyncio.Task[None]) -> None:
-        """A part that should run for ever has ended. Better to stop than to hold jobs whose outcomes nobody writes."""
+    def _stop_after_error(self, part: asyncio.Task[None]) -> None:
+        """Stop the worker because a part has failed: without it, leases or settlements would not be written."""
         if not part.cancelled() and (error := part.exception()) is not None:
-            log.error("%s of worker %s broke: it stops", part.get_name(), self.id, exc_info=error)
+            log.error("%s failed: worker %s stops", part.get_name(), self.id, exc_info=error)
             self.stop()
 
     # Stopping
 
-    async def _wind_down(self) -> None:
+    async def _drain(self) -> None:
         tasks = self._slots.tasks
         self._observers.emit("worker_stopping", worker=self.id, detail=f"{len(tasks)} running")
-        hurry = asyncio.create_task(self._hurry.wait())
+        hurry = asyncio.create_task(self._end_grace.wait())
         deadline = asyncio.get_running_loop().time() + self._grace
         while tasks and not hurry.done():
             left = deadline - asyncio.get_running_loop().time()
@@ -238,13 +238,13 @@ class Worker:
                 break
             await asyncio.wait([*tasks, hurry], timeout=left, return_when=asyncio.FIRST_COMPLETED)
         hurry.cancel()
-        for holding in self._holdings.all():
-            holding.abort("shutdown")
+        for held_claim in self._held_claims.all():
+            held_claim.abort("shutdown")
         if tasks:
-            await asyncio.wait(tasks, timeout=LAST_WORDS)
+            await asyncio.wait(tasks, timeout=SHUTDOWN_TIMEOUT)
         with suppress(TimeoutError):
-            # Not written in time, the leases run out: nothing depends on it.
-            await asyncio.wait_for(self._settler.flush(), timeout=LAST_WORDS)
+            # If a settlement is not written in time, its lease expires and another worker runs the job again.
+            await asyncio.wait_for(self._settler.flush(), timeout=SHUTDOWN_TIMEOUT)
 
 
 def _start_threads(renewer: Renewer, watchdog: Watchdog) -> None:
@@ -257,5 +257,5 @@ def _start_threads(renewer: Renewer, watchdog: Watchdog) -> None:
 
 
 def _stop_threads(renewer: Renewer, watchdog: Watchdog) -> None:
-    renewer.stop(LAST_WORDS)
+    renewer.stop(SHUTDOWN_TIMEOUT)
     watchdog.stop()

@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.ext.asyncio import async_sessionmaker, create_async_engine
 from sqlalchemy.orm import sessionmaker
 
-from tests.conformance.client.faces import Mode
+from tests.conformance.client.async_adapters import Mode
 from tests.servers.postgres import shared_postgres
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.conformance import Place
-from tests.conformance.client.faces import Mode
-from tests.conformance.client.scene import Scene
+from tests.conformance.client.async_adapters import Mode
+from tests.conformance.client.harness import ClientHarness
 from tests.conformance.conftest import STORES
 from tests.servers.postgres import fresh_address, shared_postgres
 
@@ -44,12 +44,12 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 
 @pytest.fixture(params=Mode, ids=lambda mode: mode.value)
-async def scene(request: pytest.FixtureRequest, place: Place) -> AsyncGenerator[Scene]:
+async def harness(request: pytest.FixtureRequest, place: Place) -> AsyncGenerator[ClientHarness]:
     store = place()
-    scene = Scene(store, request.param)
+    harness = ClientHarness(store, request.param)
     await store.open()
     try:
-        yield scene
+        yield harness
     finally:
-        scene.hands.close()
+        harness.threads.close()
         await store.close()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from holdfast import Attempt, Bound, Fail, SyncAttempt
-from tests.conformance.client.faces import AttemptFace
-from tests.conformance.client.scene import Scene, value
+from tests.conformance.client.async_adapters import AttemptAdapter
+from tests.conformance.client.harness import ClientHarness, value
 
 
 @dataclass(frozen=True)
@@ -18,24 +18,24 @@ class Part:
     size: int
 
 
-async def test_a_line(scene: Scene) -> None:
-    @scene.jobs.job
+async def test_a_line(harness: ClientHarness) -> None:
+    @harness.jobs.job
     async def first(number: int) -> Bound[str]:
         return second.bind(number + 1)
 
-    @scene.jobs.job
+    @harness.jobs.job
     def second(number: int) -> str | Bound[str]:
         return third.bind(number + 1)
 
-    @scene.jobs.job
+    @harness.jobs.job
     async def third(number: int) -> str:
         return f"{number} at last"
 
-    chain = await scene.client.start(first.bind(1))
-    await scene.drain()
+    chain = await harness.client.start(first.bind(1))
+    await harness.drain()
 
-    assert await scene.client.wait(chain, timeout=1) == "3 at last"
-    jobs = (await scene.client.list_jobs(chain=chain)).items
+    assert await harness.client.wait(chain, timeout=1) == "3 at last"
+    jobs = (await harness.client.list_jobs(chain=chain)).items
     assert [(job.index, job.type, job.status) for job in jobs] == [
         (2, "third", "completed"),
         (1, "second", "completed"),
@@ -44,254 +44,254 @@ async def test_a_line(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(("number", "output"), [(1, "odd 1"), (2, "even 2")])
-async def test_a_branch(scene: Scene, number: int, output: str) -> None:
-    async def choose(attempt: AttemptFace, number: int) -> Any:
+async def test_a_branch(harness: ClientHarness, number: int, output: str) -> None:
+    async def choose(attempt: AttemptAdapter, number: int) -> Any:
         return (odd if number % 2 else even).bind(number)
 
-    @scene.jobs.job
+    @harness.jobs.job
     async def odd(number: int) -> str:
         return f"odd {number}"
 
-    @scene.jobs.job
+    @harness.jobs.job
     def even(number: int) -> str:
         return f"even {number}"
 
-    chain = await scene.client.start(scene.job(choose).bind(number))
-    await scene.drain()
+    chain = await harness.client.start(harness.job(choose).bind(number))
+    await harness.drain()
 
-    assert await scene.client.wait(chain, timeout=1) == output
+    assert await harness.client.wait(chain, timeout=1) == output
 
 
-async def test_a_loop_of_a_hundred_rounds(scene: Scene) -> None:
-    async def count(attempt: AttemptFace, number: int) -> Any:
+async def test_a_loop_of_a_hundred_rounds(harness: ClientHarness) -> None:
+    async def count(attempt: AttemptAdapter, number: int) -> Any:
         assert attempt.job.index == 100 - number
         return counting.bind(number - 1) if number else "done"
 
-    counting = scene.job(count)
-    chain = await scene.client.start(counting.bind(100))
-    await scene.drain()
+    counting = harness.job(count)
+    chain = await harness.client.start(counting.bind(100))
+    await harness.drain()
 
-    assert await scene.client.wait(chain, timeout=1) == "done"
-    assert (await scene.now(chain)).index == 100
+    assert await harness.client.wait(chain, timeout=1) == "done"
+    assert (await harness.now(chain)).index == 100
 
 
-async def test_a_jump_back(scene: Scene) -> None:
+async def test_a_jump_back(harness: ClientHarness) -> None:
     visits: list[str] = []
 
-    async def draft(attempt: AttemptFace, number: int) -> Any:
+    async def draft(attempt: AttemptAdapter, number: int) -> Any:
         visits.append(f"draft {number}")
         return reviewing.bind(number)
 
-    async def review(attempt: AttemptFace, number: int) -> Any:
+    async def review(attempt: AttemptAdapter, number: int) -> Any:
         visits.append(f"review {number}")
         return "accepted" if number == 3 else drafting.bind(number + 1)
 
-    drafting, reviewing = scene.job(draft), scene.job(review)
-    chain = await scene.client.start(drafting.bind(1))
-    await scene.drain()
+    drafting, reviewing = harness.job(draft), harness.job(review)
+    chain = await harness.client.start(drafting.bind(1))
+    await harness.drain()
 
-    assert await scene.client.wait(chain, timeout=1) == "accepted"
+    assert await harness.client.wait(chain, timeout=1) == "accepted"
     assert visits == ["draft 1", "review 1", "draft 2", "review 2", "draft 3", "review 3"]
 
 
-async def test_a_continuation_has_attempts_of_its_own(scene: Scene) -> None:
-    async def flaky(attempt: AttemptFace, number: int) -> Any:
+async def test_a_continuation_has_attempts_of_its_own(harness: ClientHarness) -> None:
+    async def flaky(attempt: AttemptAdapter, number: int) -> Any:
         if attempt.job.attempt < 3:
             raise ValueError
         return failing.bind(number - 1) if number else attempt.job.attempt
 
-    failing = scene.job(flaky)
-    chain = await scene.client.start(failing.bind(1), max_attempts=3)
-    await scene.drain(advance=True)
+    failing = harness.job(flaky)
+    chain = await harness.client.start(failing.bind(1), max_attempts=3)
+    await harness.drain(advance=True)
 
-    assert await scene.client.wait(chain, timeout=1) == 3
+    assert await harness.client.wait(chain, timeout=1) == 3
 
 
-async def test_a_chain_fails_where_its_last_job_does(scene: Scene) -> None:
-    async def step(attempt: AttemptFace, number: int) -> Any:
+async def test_a_chain_fails_where_its_last_job_does(harness: ClientHarness) -> None:
+    async def step(attempt: AttemptAdapter, number: int) -> Any:
         if number == 0:
             raise Fail("at the end")
         return stepping.bind(number - 1)
 
-    stepping = scene.job(step)
-    chain = await scene.client.start(stepping.bind(2))
-    await scene.drain()
+    stepping = harness.job(step)
+    chain = await harness.client.start(stepping.bind(2))
+    await harness.drain()
 
-    found = await scene.client.get(chain)
+    found = await harness.client.get(chain)
     assert (found.status, str(found.error), found.job.index) == ("failed", "Fail: at the end", 2)
 
 
-async def test_a_blocked_job_waits_for_whole_chains(scene: Scene) -> None:
+async def test_a_blocked_job_waits_for_whole_chains(harness: ClientHarness) -> None:
     order: list[str] = []
 
-    async def step(attempt: AttemptFace, number: int) -> Any:
+    async def step(attempt: AttemptAdapter, number: int) -> Any:
         order.append(f"step {number}")
         return stepping.bind(number - 1) if number else "done"
 
-    async def last(attempt: AttemptFace, number: int) -> Any:
+    async def last(attempt: AttemptAdapter, number: int) -> Any:
         order.append("last")
         return list(attempt.blockers)
 
-    stepping = scene.job(step)
-    blocker = await scene.client.start(stepping.bind(2))
-    chain = await scene.client.start(scene.job(last).bind(), after=[blocker])
+    stepping = harness.job(step)
+    blocker = await harness.client.start(stepping.bind(2))
+    chain = await harness.client.start(harness.job(last).bind(), after=[blocker])
     assert chain.status == "blocked"
-    await scene.drain()
+    await harness.drain()
 
     assert order == ["step 2", "step 1", "step 0", "last"]
-    assert await scene.client.wait(chain, timeout=1) == ["done"]
+    assert await harness.client.wait(chain, timeout=1) == ["done"]
 
 
-async def test_blockers_outputs_are_typed_and_in_order(scene: Scene) -> None:
-    @scene.jobs.job
+async def test_blockers_outputs_are_typed_and_in_order(harness: ClientHarness) -> None:
+    @harness.jobs.job
     async def make(name: str, size: int) -> Part:
         return Part(name, size)
 
-    @scene.jobs.job
+    @harness.jobs.job
     async def assemble(attempt: Attempt) -> list[Part]:
         return list(attempt.blockers)
 
-    @scene.jobs.job
+    @harness.jobs.job
     def assemble_plain(attempt: SyncAttempt) -> list[Part]:
         return list(attempt.blockers)
 
-    parts = [await scene.client.start(make.bind(name, size), priority=size) for size, name in enumerate("abc")]
-    chains = [await scene.client.start(each.bind(), after=reversed(parts)) for each in (assemble, assemble_plain)]
-    await scene.drain()
+    parts = [await harness.client.start(make.bind(name, size), priority=size) for size, name in enumerate("abc")]
+    chains = [await harness.client.start(each.bind(), after=reversed(parts)) for each in (assemble, assemble_plain)]
+    await harness.drain()
 
     for chain in chains:
-        assert await scene.client.wait(chain, timeout=1) == [Part("c", 2), Part("b", 1), Part("a", 0)]
+        assert await harness.client.wait(chain, timeout=1) == [Part("c", 2), Part("b", 1), Part("a", 0)]
 
 
-async def test_no_blockers_are_an_empty_tuple(scene: Scene) -> None:
-    async def look(attempt: AttemptFace, number: int) -> Any:
+async def test_no_blockers_are_an_empty_tuple(harness: ClientHarness) -> None:
+    async def look(attempt: AttemptAdapter, number: int) -> Any:
         return attempt.blockers == ()
 
-    chain = await scene.client.start(scene.job(look).bind())
-    await scene.drain()
+    chain = await harness.client.start(harness.job(look).bind())
+    await harness.drain()
 
-    assert await scene.client.wait(chain, timeout=1) is True
-
-
-async def test_a_completed_blocker_blocks_nothing(scene: Scene) -> None:
-    double = scene.jobs.job(value)
-    blocker = await scene.client.start(double.bind(1))
-    await scene.drain()
-
-    assert (await scene.client.start(double.bind(2), after=[blocker])).status == "pending"
+    assert await harness.client.wait(chain, timeout=1) is True
 
 
-async def test_fan_out_and_fan_in_over_hundreds(scene: Scene) -> None:
-    async def split(attempt: AttemptFace, number: int) -> Any:
+async def test_a_completed_blocker_blocks_nothing(harness: ClientHarness) -> None:
+    double = harness.jobs.job(value)
+    blocker = await harness.client.start(double.bind(1))
+    await harness.drain()
+
+    assert (await harness.client.start(double.bind(2), after=[blocker])).status == "pending"
+
+
+async def test_fan_out_and_fan_in_over_hundreds(harness: ClientHarness) -> None:
+    async def split(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:
             parts = [await done.start(squaring.bind(each)) for each in range(number)]
             return done.continue_with(adding.bind(), after=parts)
 
-    async def square(attempt: AttemptFace, number: int) -> Any:
+    async def square(attempt: AttemptAdapter, number: int) -> Any:
         return number * number
 
-    async def add(attempt: AttemptFace, number: int) -> Any:
+    async def add(attempt: AttemptAdapter, number: int) -> Any:
         return sum(attempt.blockers)
 
-    splitting, squaring, adding = scene.job(split), scene.job(square), scene.job(add)
-    chain = await scene.client.start(splitting.bind(200))
-    await scene.drain(concurrency=20)
+    splitting, squaring, adding = harness.job(split), harness.job(square), harness.job(add)
+    chain = await harness.client.start(splitting.bind(200))
+    await harness.drain(concurrency=20)
 
-    assert await scene.client.wait(chain, timeout=1) == sum(each * each for each in range(200))
-    assert (await scene.now(chain)).index == 1
+    assert await harness.client.wait(chain, timeout=1) == sum(each * each for each in range(200))
+    assert (await harness.now(chain)).index == 1
 
 
-async def test_many_wait_for_one(scene: Scene) -> None:
-    double = scene.jobs.job(value)
-    blocker = await scene.client.start(double.bind(1))
-    await scene.client.start_many([double.bind(number).options(after=[blocker]) for number in range(100)])
+async def test_many_wait_for_one(harness: ClientHarness) -> None:
+    double = harness.jobs.job(value)
+    blocker = await harness.client.start(double.bind(1))
+    await harness.client.start_many([double.bind(number).options(after=[blocker]) for number in range(100)])
 
-    ran = await scene.drain(concurrency=20)
+    ran = await harness.drain(concurrency=20)
 
     assert len(ran) == 101
     assert {event.kind for event in ran} == {"completed"}
 
 
-async def test_a_batch_may_wait_for_its_own_members(scene: Scene) -> None:
-    double = scene.jobs.job(value)
+async def test_a_batch_may_wait_for_its_own_members(harness: ClientHarness) -> None:
+    double = harness.jobs.job(value)
 
-    first, second = await scene.client.start_many(
+    first, second = await harness.client.start_many(
         [double.bind(1).options(id="the-first"), double.bind(2).options(after=["the-first"])]
     )
 
     assert (first.id, second.status) == ("the-first", "blocked")
-    await scene.drain()
-    assert (await scene.now(second)).status == "completed"
+    await harness.drain()
+    assert (await harness.now(second)).status == "completed"
 
 
-async def test_unblocking_keeps_a_later_time(scene: Scene) -> None:
-    double = scene.jobs.job(value)
-    blocker = await scene.client.start(double.bind(1))
-    blocked = await scene.client.start(double.bind(2), after=[blocker], delay=500)
-    await scene.drain()
+async def test_unblocking_keeps_a_later_time(harness: ClientHarness) -> None:
+    double = harness.jobs.job(value)
+    blocker = await harness.client.start(double.bind(1))
+    blocked = await harness.client.start(double.bind(2), after=[blocker], delay=500)
+    await harness.drain()
 
-    job = await scene.now(blocked)
+    job = await harness.now(blocked)
     assert job.status == "pending"
-    assert (job.scheduled_at - scene.time).total_seconds() == 500
+    assert (job.scheduled_at - harness.time).total_seconds() == 500
 
 
-async def test_a_failed_blocker_leaves_its_dependent_waiting_for_a_retry(scene: Scene) -> None:
-    async def flaky(attempt: AttemptFace, number: int) -> Any:
+async def test_a_failed_blocker_leaves_its_dependent_waiting_for_a_retry(harness: ClientHarness) -> None:
+    async def flaky(attempt: AttemptAdapter, number: int) -> Any:
         if not fixed:
             raise Fail
         return number
 
     fixed: list[bool] = []
-    failing, double = scene.job(flaky), scene.jobs.job(value)
-    blocker = await scene.client.start(failing.bind(1))
-    blocked = await scene.client.start(double.bind(2), after=[blocker])
-    await scene.drain()
-    assert (await scene.now(blocked)).status == "blocked"
+    failing, double = harness.job(flaky), harness.jobs.job(value)
+    blocker = await harness.client.start(failing.bind(1))
+    blocked = await harness.client.start(double.bind(2), after=[blocker])
+    await harness.drain()
+    assert (await harness.now(blocked)).status == "blocked"
 
     fixed.append(True)
-    await scene.client.retry(blocker)
-    await scene.drain()
+    await harness.client.retry(blocker)
+    await harness.drain()
 
-    assert (await scene.now(blocked)).status == "completed"
+    assert (await harness.now(blocked)).status == "completed"
 
 
 @pytest.mark.parametrize("of", ["start", "type"])
 @pytest.mark.parametrize("end", ["failed", "cancelled"])
-async def test_a_dependent_may_fail_with_its_blocker_and_so_on(scene: Scene, end: str, of: str) -> None:
+async def test_a_dependent_may_fail_with_its_blocker_and_so_on(harness: ClientHarness, end: str, of: str) -> None:
     options: Any = {"on_blocker_failure": "fail"} if of == "start" else {}
     declared: Any = {"on_blocker_failure": "fail"} if of == "type" else {}
 
-    async def deletable(attempt: AttemptFace, number: int) -> Any:
+    async def deletable(attempt: AttemptAdapter, number: int) -> Any:
         raise Fail
 
-    double = scene.jobs.job(**declared)(value)
-    blocker = await scene.client.start(scene.job(deletable).bind())
-    dependent = await scene.client.start(double.bind(1), after=[blocker], **options)
-    further = await scene.client.start(double.bind(2), after=[dependent], **options)
+    double = harness.jobs.job(**declared)(value)
+    blocker = await harness.client.start(harness.job(deletable).bind())
+    dependent = await harness.client.start(double.bind(1), after=[blocker], **options)
+    further = await harness.client.start(double.bind(2), after=[dependent], **options)
     if end == "failed":
-        await scene.drain()
+        await harness.drain()
     else:
-        await scene.client.cancel(blocker)
+        await harness.client.cancel(blocker)
 
     for chain in (dependent, further):
-        job = await scene.now(chain)
+        job = await harness.now(chain)
         assert (job.status, "BlockerFailed" in str(job.error)) == ("failed", True)
-    late = await scene.client.start(double.bind(3), after=[blocker], **options)
-    assert (await scene.now(late)).status == "failed"
+    late = await harness.client.start(double.bind(3), after=[blocker], **options)
+    assert (await harness.now(late)).status == "failed"
 
 
-async def test_a_blocker_is_found_by_each_step_of_its_dependents_chain(scene: Scene) -> None:
-    async def wait_for_side(attempt: AttemptFace, number: int) -> Any:
+async def test_a_blocker_is_found_by_each_step_of_its_dependents_chain(harness: ClientHarness) -> None:
+    async def wait_for_side(attempt: AttemptAdapter, number: int) -> Any:
         if number == 0:
             return list(attempt.blockers)
         async with attempt.complete() as done:
             side = await done.start(double.bind(number), delay=60)
             return done.continue_with(waiting.bind(0), after=[side])
 
-    double, waiting = scene.jobs.job(value), scene.job(wait_for_side)
-    chain = await scene.client.start(waiting.bind(9))
-    await scene.drain()
-    assert (await scene.now(chain)).status == "blocked"
-    await scene.drain(advance=True)
+    double, waiting = harness.jobs.job(value), harness.job(wait_for_side)
+    chain = await harness.client.start(waiting.bind(9))
+    await harness.drain()
+    assert (await harness.now(chain)).status == "blocked"
+    await harness.drain(advance=True)
 
-    assert await scene.client.wait(chain, timeout=1) == [9]
+    assert await harness.client.wait(chain, timeout=1) == [9]

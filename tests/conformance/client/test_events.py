@@ -8,30 +8,30 @@ from typing import Any
 import pytest
 
 from holdfast.engine.operations import Listen, Operation
-from tests.conformance.client.faces import AttemptFace
-from tests.conformance.client.scene import Scene, soon, value
+from tests.conformance.client.async_adapters import AttemptAdapter
+from tests.conformance.client.harness import ClientHarness, in_time, value
 
 
-async def test_events_are_followed_live(scene: Scene, listening: asyncio.Event) -> None:
-    async def step(attempt: AttemptFace, number: int) -> Any:
+async def test_events_are_followed_live(harness: ClientHarness, listening: asyncio.Event) -> None:
+    async def step(attempt: AttemptAdapter, number: int) -> Any:
         if number == 1 and attempt.job.attempt == 1:
             raise ValueError
         return stepping.bind(number - 1) if number else "there"
 
-    stepping = scene.job(step)
-    async with scene.client.events() as next_event:
+    stepping = harness.job(step)
+    async with harness.client.events() as next_event:
         first = asyncio.create_task(next_event())
-        await soon(listening.wait())
-        chain = await scene.client.start(stepping.bind(1))
-        await scene.drain(advance=True)
-        other = await scene.client.start(stepping.bind(0), delay=100)
-        await scene.client.run_now(other)
-        await scene.client.cancel(other)
-        await scene.client.retry(other)
-        await scene.client.delete([other])
-        events = [await soon(first)]
+        await in_time(listening.wait())
+        chain = await harness.client.start(stepping.bind(1))
+        await harness.drain(advance=True)
+        other = await harness.client.start(stepping.bind(0), delay=100)
+        await harness.client.run_now(other)
+        await harness.client.cancel(other)
+        await harness.client.retry(other)
+        await harness.client.delete([other])
+        events = [await in_time(first)]
         while (events[-1].kind, events[-1].chain_id) != ("deleted", other.id):
-            events.append(await soon(next_event()))
+            events.append(await in_time(next_event()))
 
     mine = [(event.kind, event.type, event.attempt) for event in events if event.chain_id == chain.id]
     assert mine[:4] == [("created", "step", 0), ("claimed", "step", 1), ("retrying", "step", 1), ("claimed", "step", 2)]
@@ -44,10 +44,10 @@ async def test_events_are_followed_live(scene: Scene, listening: asyncio.Event) 
 
 
 @pytest.fixture
-async def listening(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+async def listening(harness: ClientHarness, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Set when somebody follows the events: from then on the store records what happens."""
     loop, listening = asyncio.get_running_loop(), asyncio.Event()
-    perform, perform_sync = scene.store.perform, scene.store.perform_sync
+    perform, perform_sync = harness.store.perform, harness.store.perform_sync
 
     async def noted(operation: Operation[Any]) -> Any:
         answer = await perform(operation)
@@ -61,15 +61,15 @@ async def listening(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> asyncio.Ev
             loop.call_soon_threadsafe(listening.set)
         return answer
 
-    monkeypatch.setattr(scene.store, "perform", noted)
-    monkeypatch.setattr(scene.store, "perform_sync", noted_sync)
+    monkeypatch.setattr(harness.store, "perform", noted)
+    monkeypatch.setattr(harness.store, "perform_sync", noted_sync)
     return listening
 
 
-async def test_following_ends_cleanly_while_nothing_happens(scene: Scene, listening: asyncio.Event) -> None:
-    double = scene.jobs.job(name="double")(value)
-    async with scene.client.events() as next_event:
+async def test_following_ends_cleanly_while_nothing_happens(harness: ClientHarness, listening: asyncio.Event) -> None:
+    double = harness.jobs.job(name="double")(value)
+    async with harness.client.events() as next_event:
         first = asyncio.create_task(next_event())
-        await soon(listening.wait())
-        await scene.client.start(double.bind(1))
-        assert (await soon(first)).type == "double"
+        await in_time(listening.wait())
+        await harness.client.start(double.bind(1))
+        assert (await in_time(first)).type == "double"

@@ -8,18 +8,18 @@ import pytest
 
 from holdfast import Bound, Client, Event, Jobs, Retry, Status
 from holdfast.testing import drain
-from tests.conformance.client.scene import Scene
+from tests.conformance.client.harness import ClientHarness
 
 STEADY = Retry(initial=10, multiplier=2, maximum=300, jitter=0, max_attempts=2)
 
 
 class Release:
-    """A program of one version: its registry, and a client on the scene's store."""
+    """A program of one version: its registry, and a client on the harness's store."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, harness: ClientHarness) -> None:
         self.jobs = Jobs()
         self.reported: list[Event] = []
-        self.client = Client(scene.store, self.jobs, observers=[self.reported.append])
+        self.client = Client(harness.store, self.jobs, observers=[self.reported.append])
 
     async def work(self, **options: Any) -> list[str]:
         """Run what is due; answers what happened."""
@@ -27,8 +27,8 @@ class Release:
 
 
 @pytest.fixture
-def old(scene: Scene) -> Release:
-    release = Release(scene)
+def old(harness: ClientHarness) -> Release:
+    release = Release(harness)
 
     @release.jobs.job(retry=STEADY)
     async def resize(image: int, mode: Literal["fit"] = "fit") -> str:
@@ -38,8 +38,8 @@ def old(scene: Scene) -> Release:
 
 
 @pytest.fixture
-def new(scene: Scene) -> Release:
-    release = Release(scene)
+def new(harness: ClientHarness) -> Release:
+    release = Release(harness)
 
     @release.jobs.job(retry=STEADY)
     async def resize(image: int, mode: Literal["fit", "crop"] = "fit", quality: int = 80) -> str:
@@ -50,17 +50,17 @@ def new(scene: Scene) -> Release:
 
 @pytest.mark.parametrize("change", [{"quality": 50}, {"mode": "crop"}], ids=["parameter", "literal"])
 async def test_an_older_worker_leaves_a_newer_input_to_a_newer_worker(
-    scene: Scene, old: Release, new: Release, change: dict[str, Any]
+    harness: ClientHarness, old: Release, new: Release, change: dict[str, Any]
 ) -> None:
     chain = await new.client.start(new.jobs["resize"].bind(1, **change))
 
     for delay in (10, 20, 40, 80):
         assert await old.work() == ["mismatched"]
-        job = await scene.now(chain.id)
+        job = await harness.now(chain.id)
         assert (job.status, job.attempt) == (Status.PENDING, 0)
-        assert (job.scheduled_at - scene.time).total_seconds() == delay
+        assert (job.scheduled_at - harness.time).total_seconds() == delay
         assert await old.work() == []  # not due: a worker alone does not spin
-        scene.clock.advance(delay)
+        harness.clock.advance(delay)
 
     assert await new.work() == ["completed"]
     report = await new.client.report(chain.id)
@@ -80,33 +80,35 @@ async def test_an_observer_is_told_of_the_mismatch_and_its_reason(old: Release, 
     assert "quality" in str(event.error)
 
 
-async def test_it_fails_when_no_worker_accepts_it_within_the_timeout(scene: Scene, old: Release, new: Release) -> None:
+async def test_it_fails_when_no_worker_accepts_it_within_the_timeout(
+    harness: ClientHarness, old: Release, new: Release
+) -> None:
     chain = await new.client.start(new.jobs["resize"].bind(1, quality=50))
-    begun = scene.time
+    begun = harness.time
 
     assert set(await old.work(advance=True)) == {"mismatched", "failed"}
 
-    job = await scene.now(chain.id)
+    job = await harness.now(chain.id)
     assert (job.status, job.attempt) == (Status.FAILED, 0)
     assert job.error is not None
     assert job.error.type == "PayloadRefused"
-    assert (scene.time - begun).total_seconds() == pytest.approx(3600, abs=1)
+    assert (harness.time - begun).total_seconds() == pytest.approx(3600, abs=1)
 
 
-async def test_retry_grants_the_whole_time_anew(scene: Scene, old: Release, new: Release) -> None:
+async def test_retry_grants_the_whole_time_anew(harness: ClientHarness, old: Release, new: Release) -> None:
     chain = await new.client.start(new.jobs["resize"].bind(1, quality=50))
     await old.work(advance=True)
 
     await new.client.retry(chain.id)
 
     assert await old.work() == ["mismatched"]
-    assert (await scene.now(chain.id)).status is Status.PENDING
+    assert (await harness.now(chain.id)).status is Status.PENDING
 
 
 async def test_an_attempt_that_begins_properly_grants_the_whole_time_anew(
-    scene: Scene, old: Release, new: Release
+    harness: ClientHarness, old: Release, new: Release
 ) -> None:
-    failing = Release(scene)
+    failing = Release(harness)
 
     @failing.jobs.job(retry=STEADY)
     async def resize(image: int, mode: str = "fit", quality: int = 80) -> str:
@@ -114,17 +116,19 @@ async def test_an_attempt_that_begins_properly_grants_the_whole_time_anew(
 
     chain = await new.client.start(new.jobs["resize"].bind(1, quality=50))
     await old.work()
-    scene.clock.advance(3600)
+    harness.clock.advance(3600)
     assert await failing.work() == ["retrying"]
-    scene.clock.advance(3600)
+    harness.clock.advance(3600)
 
     assert await old.work() == ["mismatched"]
 
-    job = await scene.now(chain.id)
+    job = await harness.now(chain.id)
     assert (job.status, job.attempt) == (Status.PENDING, 1)
 
 
-async def test_a_continuation_from_a_newer_worker_is_left_to_it(scene: Scene, old: Release, new: Release) -> None:
+async def test_a_continuation_from_a_newer_worker_is_left_to_it(
+    harness: ClientHarness, old: Release, new: Release
+) -> None:
     @new.jobs.job
     async def fetch(image: int) -> str | Bound[str]:
         return new.jobs["resize"].bind(image, quality=30)
@@ -133,12 +137,14 @@ async def test_a_continuation_from_a_newer_worker_is_left_to_it(scene: Scene, ol
     await new.work(types=[fetch])
 
     assert await old.work() == ["mismatched"]
-    scene.clock.advance(10)
+    harness.clock.advance(10)
     assert await new.work() == ["completed"]
     assert await new.client.wait(chain) == "new 1 fit 30"
 
 
-async def test_a_blocker_s_output_that_does_not_decode_is_a_mismatch(scene: Scene, old: Release, new: Release) -> None:
+async def test_a_blocker_s_output_that_does_not_decode_is_a_mismatch(
+    harness: ClientHarness, old: Release, new: Release
+) -> None:
     @old.jobs.declare
     async def measure() -> Literal["small"]:
         raise NotImplementedError
@@ -152,9 +158,9 @@ async def test_a_blocker_s_output_that_does_not_decode_is_a_mismatch(scene: Scen
     await new.work(types=[measure_newer])
 
     assert await old.work(types=["resize"]) == ["mismatched"]
-    scene.clock.advance(10)
+    harness.clock.advance(10)
     assert await new.work() == ["completed"]
-    assert (await scene.now(chain.id)).attempt == 1
+    assert (await harness.now(chain.id)).attempt == 1
 
 
 async def test_a_type_that_is_only_declared_here_is_not_claimed(old: Release, new: Release) -> None:
@@ -172,7 +178,7 @@ async def test_a_type_that_is_only_declared_here_is_not_claimed(old: Release, ne
     assert await new.work() == ["completed"]
 
 
-async def test_an_output_that_does_not_match_is_an_ordinary_failure(scene: Scene, old: Release) -> None:
+async def test_an_output_that_does_not_match_is_an_ordinary_failure(harness: ClientHarness, old: Release) -> None:
     @old.jobs.job(retry=STEADY)
     async def count() -> int:
         return "many"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
@@ -180,10 +186,10 @@ async def test_an_output_that_does_not_match_is_an_ordinary_failure(scene: Scene
     chain = await old.client.start(count.bind())
 
     assert await old.work(advance=True) == ["retrying", "failed"]
-    assert (await scene.now(chain.id)).attempt == 2
+    assert (await harness.now(chain.id)).attempt == 2
 
 
-async def test_a_refusal_inside_the_handler_is_an_ordinary_failure(scene: Scene, old: Release) -> None:
+async def test_a_refusal_inside_the_handler_is_an_ordinary_failure(harness: ClientHarness, old: Release) -> None:
     @old.jobs.job(retry=STEADY)
     async def binds_badly() -> None:
         old.jobs["resize"].bind("no number")

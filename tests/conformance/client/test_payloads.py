@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 import pydantic
 
-from tests.conformance.client.scene import Scene
+from tests.conformance.client.harness import ClientHarness
 
 
 class Color(enum.Enum):
@@ -71,31 +71,31 @@ def everything(*inner: Everything) -> Everything:
     )
 
 
-async def test_every_type_comes_back_as_it_was(scene: Scene) -> None:
+async def test_every_type_comes_back_as_it_was(harness: ClientHarness) -> None:
     address = Address(street="Sesame", since=date(1969, 11, 10))
     given = everything(everything())
     seen: list[tuple[Everything, Address]] = []
 
-    @scene.jobs.job
+    @harness.jobs.job
     async def echo(value: Everything, address: Address) -> Everything:
         seen.append((value, address))
         return value
 
-    chain = await scene.client.start(echo.bind(given, address))
-    await scene.drain()
+    chain = await harness.client.start(echo.bind(given, address))
+    await harness.drain()
 
     assert seen == [(given, address)]
-    output = await scene.client.wait(chain, timeout=1)
+    output = await harness.client.wait(chain, timeout=1)
     assert output == given
     assert str(output.price) == "1.10"
     assert output.when.utcoffset() == given.when.utcoffset()
-    job = await scene.now(chain)
+    job = await harness.now(chain)
     assert job.input == {"value": given, "address": address}
     assert job.output == given
 
 
-async def test_an_output_that_cannot_be_kept_fails_the_attempt(scene: Scene) -> None:
-    @scene.jobs.job
+async def test_an_output_that_cannot_be_kept_fails_the_attempt(harness: ClientHarness) -> None:
+    @harness.jobs.job
     async def spoil(what: str) -> datetime | float | str:
         outputs: dict[str, datetime | float | str] = {
             "naive": datetime(2026, 1, 1),  # noqa: DTZ001 - the point
@@ -104,13 +104,13 @@ async def test_an_output_that_cannot_be_kept_fails_the_attempt(scene: Scene) -> 
         }
         return outputs[what]
 
-    chains = await scene.client.start_many(
+    chains = await harness.client.start_many(
         [spoil.bind(what).options(max_attempts=1) for what in ("naive", "nan", "nul")]
     )
-    await scene.drain()
+    await harness.drain()
 
     for chain in chains:
-        job = await scene.now(chain)
+        job = await harness.now(chain)
         assert job.status == "failed"
         assert job.error is not None
         assert job.error.type == "PayloadRefused"

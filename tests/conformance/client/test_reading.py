@@ -11,8 +11,8 @@ import pytest
 
 from holdfast import Bound, Fail, Reschedule, Status
 from holdfast.core.dependencies import MOST_CHAINS
-from tests.conformance.client.faces import AttemptFace
-from tests.conformance.client.scene import Scene, soon, value
+from tests.conformance.client.async_adapters import AttemptAdapter
+from tests.conformance.client.harness import ClientHarness, in_time, value
 
 
 @dataclass(frozen=True)
@@ -21,15 +21,15 @@ class Box:
     age: timedelta
 
 
-async def test_none_where_there_is_none(scene: Scene) -> None:
-    assert await scene.client.get("nothing") is None
-    assert await scene.client.get_job("nothing") is None
-    assert await scene.client.report("nothing") is None
+async def test_none_where_there_is_none(harness: ClientHarness) -> None:
+    assert await harness.client.get("nothing") is None
+    assert await harness.client.get_job("nothing") is None
+    assert await harness.client.report("nothing") is None
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "a\ud800"], ids=["empty", "NUL", "lone surrogate"])
-async def test_a_name_that_no_store_could_keep_is_refused_everywhere_alike(scene: Scene, name: str) -> None:
-    client = scene.client
+async def test_a_name_that_no_store_could_keep_is_refused_everywhere_alike(harness: ClientHarness, name: str) -> None:
+    client = harness.client
     calls = [client.get, client.get_job, client.report, client.cancel, client.retry, client.run_now, client.pause]
 
     for call in calls:
@@ -43,51 +43,51 @@ async def test_a_name_that_no_store_could_keep_is_refused_everywhere_alike(scene
         await client.list_jobs(type=name)
 
 
-async def test_a_chain_shows_its_last_job(scene: Scene) -> None:
-    @scene.jobs.job
+async def test_a_chain_shows_its_last_job(harness: ClientHarness) -> None:
+    @harness.jobs.job
     async def first() -> Bound[int]:
         return second.bind(5)
 
-    second = scene.jobs.job(name="second")(value)
-    chain = await scene.client.start(first.bind())
-    await scene.drain()
+    second = harness.jobs.job(name="second")(value)
+    chain = await harness.client.start(first.bind())
+    await harness.drain()
 
-    found = await scene.client.get(chain)
+    found = await harness.client.get(chain)
     assert (found.id, found.type, found.status, found.output) == (chain.id, "first", "completed", 5)
     assert (found.first_job.type, found.first_job.output) == ("first", None)
     assert (found.job.type, found.job.index, found.job.output) == ("second", 1, 5)
-    assert await scene.client.get(found.job.id) is None
-    assert (await scene.client.get_job(found.job)).chain_id == chain.id
-    assert found.finished_at == scene.time
+    assert await harness.client.get(found.job.id) is None
+    assert (await harness.client.get_job(found.job)).chain_id == chain.id
+    assert found.finished_at == harness.time
 
 
-async def test_typed_values_come_back_as_they_were(scene: Scene) -> None:
-    @scene.jobs.job
+async def test_typed_values_come_back_as_they_were(harness: ClientHarness) -> None:
+    @harness.jobs.job
     async def grow(box: Box) -> Box:
         return Box(box.size + 1, box.age)
 
-    chain = await scene.client.start(grow.bind(Box(1, timedelta(seconds=3))))
-    await scene.drain()
+    chain = await harness.client.start(grow.bind(Box(1, timedelta(seconds=3))))
+    await harness.drain()
 
-    found = await scene.client.get(chain)
+    found = await harness.client.get(chain)
     assert found.job.input == {"box": Box(1, timedelta(seconds=3))}
     assert found.output == Box(2, timedelta(seconds=3))
-    assert await scene.client.wait(chain) == Box(2, timedelta(seconds=3))
+    assert await harness.client.wait(chain) == Box(2, timedelta(seconds=3))
 
 
-async def test_listings_are_newest_first_and_pages_fit_together(scene: Scene) -> None:
-    double = scene.jobs.job(value)
-    chains = await scene.client.start_many([double.bind(number) for number in range(25)])
+async def test_listings_are_newest_first_and_pages_fit_together(harness: ClientHarness) -> None:
+    double = harness.jobs.job(value)
+    chains = await harness.client.start_many([double.bind(number) for number in range(25)])
 
     pages: list[list[str]] = []
     cursor: str | None = None
     while True:
-        page = await scene.client.list_chains(limit=10, cursor=cursor)
+        page = await harness.client.list_chains(limit=10, cursor=cursor)
         pages.append([chain.id for chain in page.items])
         if not pages[1:]:
             # What comes and goes meanwhile makes no row appear twice or not at all.
-            await scene.client.start_many([double.bind(0) for _ in range(5)])
-            await scene.client.delete([chains[24], chains[15]])
+            await harness.client.start_many([double.bind(0) for _ in range(5)])
+            await harness.client.delete([chains[24], chains[15]])
         if (cursor := page.next_cursor) is None:
             break
 
@@ -95,30 +95,30 @@ async def test_listings_are_newest_first_and_pages_fit_together(scene: Scene) ->
     assert [id for page in pages for id in page] == [chain.id for chain in reversed(chains)]
 
 
-async def test_a_full_last_page_has_no_next(scene: Scene) -> None:
-    double = scene.jobs.job(value)
-    await scene.client.start_many([double.bind(number) for number in range(10)])
+async def test_a_full_last_page_has_no_next(harness: ClientHarness) -> None:
+    double = harness.jobs.job(value)
+    await harness.client.start_many([double.bind(number) for number in range(10)])
 
-    page = await scene.client.list_jobs(limit=10)
+    page = await harness.client.list_jobs(limit=10)
 
     assert (len(page.items), page.next_cursor) == (10, None)
 
 
-async def test_listings_filter(scene: Scene) -> None:
-    double, other = scene.jobs.job(value), scene.jobs.job(name="other")(value)
-    done = await scene.client.start(double.bind(1), key="a")
-    await scene.drain()
-    scene.clock.advance(10)
-    middle = scene.time
-    due = await scene.client.start(other.bind(1), key="a")
-    scene.clock.advance(10)
-    later = await scene.client.start(double.bind(1), delay=100)
-    gone = await scene.client.start(double.bind(1))
-    await scene.client.cancel(gone)
+async def test_listings_filter(harness: ClientHarness) -> None:
+    double, other = harness.jobs.job(value), harness.jobs.job(name="other")(value)
+    done = await harness.client.start(double.bind(1), key="a")
+    await harness.drain()
+    harness.clock.advance(10)
+    middle = harness.time
+    due = await harness.client.start(other.bind(1), key="a")
+    harness.clock.advance(10)
+    later = await harness.client.start(double.bind(1), delay=100)
+    gone = await harness.client.start(double.bind(1))
+    await harness.client.cancel(gone)
 
     async def ids(**filters: Any) -> list[str]:
-        chains = [chain.id for chain in (await scene.client.list_chains(**filters)).items]
-        assert [job.id for job in (await scene.client.list_jobs(**filters)).items] == chains
+        chains = [chain.id for chain in (await harness.client.list_chains(**filters)).items]
+        assert [job.id for job in (await harness.client.list_jobs(**filters)).items] == chains
         return chains
 
     assert await ids() == [gone.id, later.id, due.id, done.id]
@@ -133,42 +133,44 @@ async def test_listings_filter(scene: Scene) -> None:
     assert await ids(since=middle) == [gone.id, later.id, due.id]
     assert await ids(until=middle) == [done.id]
     assert await ids(since=middle, until=middle + timedelta(seconds=1)) == [due.id]
-    scene.clock.advance(100)
+    harness.clock.advance(100)
     assert await ids(status="scheduled") == []
 
 
-async def test_a_chains_status_filters_by_its_last_job_and_its_type_by_the_first(scene: Scene) -> None:
-    @scene.jobs.job
+async def test_a_chains_status_filters_by_its_last_job_and_its_type_by_the_first(harness: ClientHarness) -> None:
+    @harness.jobs.job
     async def first() -> Bound[int]:
         return second.bind(5).options(delay=100)
 
-    second = scene.jobs.job(name="second")(value)
-    chain = await scene.client.start(first.bind(), key="k")
-    await scene.drain()
+    second = harness.jobs.job(name="second")(value)
+    chain = await harness.client.start(first.bind(), key="k")
+    await harness.drain()
 
-    assert [each.id for each in (await scene.client.list_chains(status="scheduled", type="first")).items] == [chain.id]
-    assert (await scene.client.list_chains(status="completed")).items == []
-    assert (await scene.client.list_chains(type="second")).items == []
-    jobs = (await scene.client.list_jobs(chain=chain)).items
+    assert [each.id for each in (await harness.client.list_chains(status="scheduled", type="first")).items] == [
+        chain.id
+    ]
+    assert (await harness.client.list_chains(status="completed")).items == []
+    assert (await harness.client.list_chains(type="second")).items == []
+    jobs = (await harness.client.list_jobs(chain=chain)).items
     assert [(job.type, job.status) for job in jobs] == [("second", "pending"), ("first", "completed")]
-    assert [job.type for job in (await scene.client.list_jobs(chain=jobs[0], status="scheduled")).items] == ["second"]
+    assert [job.type for job in (await harness.client.list_jobs(chain=jobs[0], status="scheduled")).items] == ["second"]
 
 
-async def test_listings_refuse_what_they_do_not_know(scene: Scene) -> None:
+async def test_listings_refuse_what_they_do_not_know(harness: ClientHarness) -> None:
     with pytest.raises(ValueError, match="no status"):
-        await scene.client.list_chains(status="done")
+        await harness.client.list_chains(status="done")
     with pytest.raises(ValueError, match="stands alone"):
-        await scene.client.list_jobs(status=["scheduled", "failed"])
+        await harness.client.list_jobs(status=["scheduled", "failed"])
     for limit in (0, 1001):
         with pytest.raises(ValueError, match="limit"):
-            await scene.client.list_chains(limit=limit)
+            await harness.client.list_chains(limit=limit)
     for cursor in ("x", "-1", "1.5", "²"):
         with pytest.raises(ValueError, match="cursor"):
-            await scene.client.list_jobs(cursor=cursor)
+            await harness.client.list_jobs(cursor=cursor)
 
 
-async def test_a_report_tells_every_attempt(scene: Scene) -> None:
-    async def eventful(attempt: AttemptFace, number: int) -> str:
+async def test_a_report_tells_every_attempt(harness: ClientHarness) -> None:
+    async def eventful(attempt: AttemptAdapter, number: int) -> str:
         match attempt.job.attempt:
             case 1:
                 raise ValueError("first")
@@ -177,10 +179,10 @@ async def test_a_report_tells_every_attempt(scene: Scene) -> None:
             case _:
                 return "done"
 
-    chain = await scene.client.start(scene.job(eventful).bind())
-    await scene.drain(advance=True)
+    chain = await harness.client.start(harness.job(eventful).bind())
+    await harness.drain(advance=True)
 
-    report = await scene.client.report(chain.id)
+    report = await harness.client.report(chain.id)
     assert report.job.id == chain.id
     assert [(each.number, each.outcome) for each in report.attempts] == [
         (1, "failed"),
@@ -195,43 +197,43 @@ async def test_a_report_tells_every_attempt(scene: Scene) -> None:
     assert all(each.started_at <= each.ended_at for each in report.attempts)
 
 
-async def test_a_report_of_a_job_that_never_ran_and_of_one_that_runs(scene: Scene) -> None:
+async def test_a_report_of_a_job_that_never_ran_and_of_one_that_runs(harness: ClientHarness) -> None:
     running, go_on = asyncio.Event(), asyncio.Event()
 
-    @scene.jobs.job
+    @harness.jobs.job
     async def slow() -> None:
         running.set()
         await go_on.wait()
 
-    chain = await scene.client.start(slow.bind())
-    assert (await scene.client.report(chain.job)).attempts == []
+    chain = await harness.client.start(slow.bind())
+    assert (await harness.client.report(chain.job)).attempts == []
 
-    async with scene.worker(worker_id="me"):
-        await soon(running.wait())
-        report = await scene.client.report(chain.job)
+    async with harness.worker(worker_id="me"):
+        await in_time(running.wait())
+        report = await harness.client.report(chain.job)
         go_on.set()
 
     assert [(each.number, each.worker, each.outcome) for each in report.attempts] == [(1, "me", "running")]
-    assert (report.attempts[0].started_at, report.attempts[0].ended_at) == (scene.time, None)
+    assert (report.attempts[0].started_at, report.attempts[0].ended_at) == (harness.time, None)
 
 
-async def test_stats_count_by_status_and_type(scene: Scene) -> None:
-    async def fail(attempt: AttemptFace, number: int) -> None:
+async def test_stats_count_by_status_and_type(harness: ClientHarness) -> None:
+    async def fail(attempt: AttemptAdapter, number: int) -> None:
         raise Fail
 
-    double, failing = scene.jobs.job(value), scene.job(fail)
-    await scene.client.start(double.bind(1))
-    await scene.client.start(failing.bind())
-    await scene.drain()
-    scene.clock.advance(5)
-    due = await scene.client.start(double.bind(1))
-    scene.clock.advance(5)
-    await scene.client.start(double.bind(1))
-    await scene.client.start(double.bind(1), delay=60)
-    await scene.client.start(failing.bind(), after=[due])
-    await scene.client.pause("fail")
+    double, failing = harness.jobs.job(value), harness.job(fail)
+    await harness.client.start(double.bind(1))
+    await harness.client.start(failing.bind())
+    await harness.drain()
+    harness.clock.advance(5)
+    due = await harness.client.start(double.bind(1))
+    harness.clock.advance(5)
+    await harness.client.start(double.bind(1))
+    await harness.client.start(double.bind(1), delay=60)
+    await harness.client.start(failing.bind(), after=[due])
+    await harness.client.pause("fail")
 
-    stats = await scene.client.stats()
+    stats = await harness.client.stats()
 
     assert {status: count for status, count in stats.counts.items() if count} == {
         Status.COMPLETED: 1,
@@ -245,32 +247,32 @@ async def test_stats_count_by_status_and_type(scene: Scene) -> None:
     assert sum(stats.counts.values()) == sum(sum(each.counts.values()) for each in stats.types.values()) == 6
 
 
-async def test_paused_jobs_are_not_due(scene: Scene) -> None:
-    double = scene.jobs.job(value)
-    await scene.client.start(double.bind(1))
-    await scene.client.pause(double)
+async def test_paused_jobs_are_not_due(harness: ClientHarness) -> None:
+    double = harness.jobs.job(value)
+    await harness.client.start(double.bind(1))
+    await harness.client.pause(double)
 
-    assert (await scene.client.stats()).due == 0
+    assert (await harness.client.stats()).due == 0
 
 
-async def test_examining_a_store_names_what_it_found(scene: Scene) -> None:
-    findings = await scene.client.examine()
+async def test_examining_a_store_names_what_it_found(harness: ClientHarness) -> None:
+    findings = await harness.client.examine()
 
     assert {finding.level for finding in findings} <= {"ok", "warning", "error"}
     assert all(finding.subject and finding.detail for finding in findings)
 
 
-async def test_a_cycle_that_was_too_long_to_be_refused_is_found_by_an_examination(scene: Scene) -> None:
-    step = scene.jobs.job(value)
-    chain = await scene.client.start(step.bind(0), id="chain-0")
+async def test_a_cycle_that_was_too_long_to_be_refused_is_found_by_an_examination(harness: ClientHarness) -> None:
+    step = harness.jobs.job(value)
+    chain = await harness.client.start(step.bind(0), id="chain-0")
     others = [step.bind(n).options(id=f"chain-{n}", after=[f"chain-{n - 1}"]) for n in range(1, MOST_CHAINS + 3)]
-    await scene.client.start_many(others)
-    assert _cycles(await scene.client.examine()) == [("ok", "none")]
+    await harness.client.start_many(others)
+    assert _cycles(await harness.client.examine()) == [("ok", "none")]
 
-    async with scene.client.completing(chain) as current:
+    async with harness.client.completing(chain) as current:
         await current.continue_with(step.bind(1), after=[f"chain-{MOST_CHAINS + 2}"])
 
-    ((level, detail),) = _cycles(await scene.client.examine())
+    ((level, detail),) = _cycles(await harness.client.examine())
     assert level == "error"
     assert f"({MOST_CHAINS - 3} more)" in detail
 
@@ -279,13 +281,13 @@ def _cycles(findings: Any) -> list[tuple[str, str]]:
     return [(finding.level, finding.detail) for finding in findings if finding.subject == "dependency cycles"]
 
 
-async def test_progress_is_seen(scene: Scene) -> None:
-    async def long(attempt: AttemptFace, number: int) -> None:
+async def test_progress_is_seen(harness: ClientHarness) -> None:
+    async def long(attempt: AttemptAdapter, number: int) -> None:
         await attempt.progress(0.25)
         await attempt.progress(0.4, "resizing")
 
-    chain = await scene.client.start(scene.job(long).bind())
-    await scene.drain()
+    chain = await harness.client.start(harness.job(long).bind())
+    await harness.drain()
 
-    job = await scene.now(chain)
+    job = await harness.now(chain)
     assert (job.progress, job.progress_note) == (0.4, "resizing")

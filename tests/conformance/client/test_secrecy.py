@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from holdfast.engine.operations import GetJobs
-from tests.conformance.client.faces import AttemptFace
-from tests.conformance.client.scene import Scene
+from tests.conformance.client.async_adapters import AttemptAdapter
+from tests.conformance.client.harness import ClientHarness
 
 MARKED = 867530912345
 
@@ -20,30 +20,31 @@ def everything_logged(caplog: pytest.LogCaptureFixture) -> str:
 
 
 async def test_no_log_record_and_no_error_shows_a_payload_or_a_token(
-    scene: Scene, caplog: pytest.LogCaptureFixture
+    harness: ClientHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
 
-    async def finishes(attempt: AttemptFace, number: int) -> Any:
+    async def finishes(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:
             return done.output(number)
 
-    async def undoes(attempt: AttemptFace, number: int) -> Any:
+    async def undoes(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:
             done.output(number)
             raise RuntimeError("undone")
 
-    async def misfits(attempt: AttemptFace, number: int) -> Any:
+    async def misfits(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:
             return done.output({number})
 
     chains = [
-        await scene.client.start(scene.job(body).bind(MARKED), max_attempts=1) for body in (finishes, undoes, misfits)
+        await harness.client.start(harness.job(body).bind(MARKED), max_attempts=1)
+        for body in (finishes, undoes, misfits)
     ]
-    await scene.drain()
+    await harness.drain()
 
-    jobs = [await scene.client.get_job(chain.id) for chain in chains]
-    records = await scene.store.perform(GetJobs(tuple(chain.id for chain in chains)))
+    jobs = [await harness.client.get_job(chain.id) for chain in chains]
+    records = await harness.store.perform(GetJobs(tuple(chain.id for chain in chains)))
     tokens = [record.token for record in records if record is not None and record.token is not None]
     shown = everything_logged(caplog)
     assert [job.status for job in jobs] == ["completed", "failed", "failed"]

@@ -19,247 +19,247 @@ from holdfast import (
     Status,
     WrongArguments,
 )
-from tests.conformance.client.faces import AttemptFace
-from tests.conformance.client.scene import Scene, soon, value
+from tests.conformance.client.async_adapters import AttemptAdapter
+from tests.conformance.client.harness import ClientHarness, in_time, value
 
 
-async def test_a_started_chain_is_its_first_job(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
+async def test_a_started_chain_is_its_first_job(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
 
-    chain = await scene.client.start(resize.bind(7))
-    job = await scene.client.get_job(chain.id)
+    chain = await harness.client.start(resize.bind(7))
+    job = await harness.client.get_job(chain.id)
 
     assert (chain.id, chain.type, chain.status, chain.deduplicated) == (job.id, "value", "pending", False)
     assert chain.job == chain.first_job == job
     assert (job.chain_id, job.index, job.input, job.output, job.error) == (chain.id, 0, {"number": 7}, None, None)
     assert (job.attempt, job.worker, job.leased_until, job.started_at, job.finished_at) == (0, None, None, None, None)
-    assert job.created_at == job.scheduled_at == scene.time
+    assert job.created_at == job.scheduled_at == harness.time
 
 
-async def test_delay_and_at_schedule_it(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
-    tomorrow = scene.time + timedelta(days=1)
+async def test_delay_and_at_schedule_it(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
+    tomorrow = harness.time + timedelta(days=1)
 
-    delayed = await scene.client.start(resize.bind(1), delay=60)
-    by_timedelta = await scene.client.start(resize.bind(1), delay=timedelta(minutes=1))
-    dated = await scene.client.start(resize.bind(1), at=tomorrow)
-    past = await scene.client.start(resize.bind(1), at=datetime(2001, 1, 1, tzinfo=UTC))
+    delayed = await harness.client.start(resize.bind(1), delay=60)
+    by_timedelta = await harness.client.start(resize.bind(1), delay=timedelta(minutes=1))
+    dated = await harness.client.start(resize.bind(1), at=tomorrow)
+    past = await harness.client.start(resize.bind(1), at=datetime(2001, 1, 1, tzinfo=UTC))
 
-    assert delayed.scheduled_at == by_timedelta.scheduled_at == scene.time + timedelta(minutes=1)
+    assert delayed.scheduled_at == by_timedelta.scheduled_at == harness.time + timedelta(minutes=1)
     assert dated.scheduled_at == tomorrow
-    assert past.scheduled_at == scene.time
-    assert [event.chain_id for event in await scene.drain()] == [past.id]
+    assert past.scheduled_at == harness.time
+    assert [event.chain_id for event in await harness.drain()] == [past.id]
 
 
-async def test_options_go_on_the_start_or_on_the_bind(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
+async def test_options_go_on_the_start_or_on_the_bind(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
     options: dict[str, Any] = {"delay": 5, "priority": 3, "key": "img-1", "max_attempts": 2, "timeout": 30}
 
-    on_start = await scene.client.start(resize.bind(1), **options)
+    on_start = await harness.client.start(resize.bind(1), **options)
     options["key"] = "img-2"
-    on_bind = await scene.client.start(resize.bind(1).options(**options))
+    on_bind = await harness.client.start(resize.bind(1).options(**options))
 
     for chain in (on_start, on_bind):
         job = chain.job
         assert (job.priority, job.max_attempts, job.record.timeout) == (3, 2, 30_000_000)
-        assert job.scheduled_at == scene.time + timedelta(seconds=5)
+        assert job.scheduled_at == harness.time + timedelta(seconds=5)
     assert (on_start.key, on_bind.key) == ("img-1", "img-2")
 
 
-async def test_a_types_options_hold_unless_the_start_says_otherwise(scene: Scene) -> None:
-    resize = scene.jobs.job(priority=4, retry=Retry(max_attempts=9))(value)
+async def test_a_types_options_hold_unless_the_start_says_otherwise(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(priority=4, retry=Retry(max_attempts=9))(value)
 
-    chain = await scene.client.start(resize.bind(1))
-    other = await scene.client.start(resize.bind(1), priority=0, max_attempts=1)
+    chain = await harness.client.start(resize.bind(1))
+    other = await harness.client.start(resize.bind(1), priority=0, max_attempts=1)
 
     assert (chain.job.priority, chain.job.max_attempts) == (4, 9)
     assert (other.job.priority, other.job.max_attempts) == (0, 1)
 
 
-async def test_ten_thousand_at_once(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
+async def test_ten_thousand_at_once(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
 
-    chains = await scene.client.start_many([resize.bind(number) for number in range(10_000)])
+    chains = await harness.client.start_many([resize.bind(number) for number in range(10_000)])
 
     assert len({chain.id for chain in chains}) == 10_000
     assert [chain.job.input["number"] for chain in chains[::1000]] == list(range(0, 10_000, 1000))
     assert [chain.id for chain in chains] == sorted(chain.id for chain in chains)
-    assert (await scene.client.stats()).counts[Status.PENDING] == 10_000
+    assert (await harness.client.stats()).counts[Status.PENDING] == 10_000
 
 
-async def test_no_chains_at_all(scene: Scene) -> None:
-    assert await scene.client.start_many([]) == []
+async def test_no_chains_at_all(harness: ClientHarness) -> None:
+    assert await harness.client.start_many([]) == []
 
 
-async def test_many_with_options_of_their_own(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
+async def test_many_with_options_of_their_own(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
 
-    chains = await scene.client.start_many([resize.bind(n).options(key=f"img-{n}", delay=n) for n in range(3)])
+    chains = await harness.client.start_many([resize.bind(n).options(key=f"img-{n}", delay=n) for n in range(3)])
 
     assert [chain.key for chain in chains] == ["img-0", "img-1", "img-2"]
-    assert [(chain.scheduled_at - scene.time).total_seconds() for chain in chains] == [0, 1, 2]
+    assert [(chain.scheduled_at - harness.time).total_seconds() for chain in chains] == [0, 1, 2]
 
 
-async def test_a_key_finds_the_incomplete_chain(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
+async def test_a_key_finds_the_incomplete_chain(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
 
-    first = await scene.client.start(resize.bind(1), key="img-1")
-    again = await scene.client.start(resize.bind(2), key="img-1")
-    other_key = await scene.client.start(resize.bind(3), key="img-2")
-    await scene.drain()
-    afresh = await scene.client.start(resize.bind(4), key="img-1")
+    first = await harness.client.start(resize.bind(1), key="img-1")
+    again = await harness.client.start(resize.bind(2), key="img-1")
+    other_key = await harness.client.start(resize.bind(3), key="img-2")
+    await harness.drain()
+    afresh = await harness.client.start(resize.bind(4), key="img-1")
 
     assert (again.id, again.deduplicated, again.job.input) == (first.id, True, {"number": 1})
     assert not other_key.deduplicated
     assert (afresh.id != first.id, afresh.deduplicated) == (True, False)
 
 
-async def test_a_key_finds_a_chain_at_any_step(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
+async def test_a_key_finds_a_chain_at_any_step(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
 
-    first = await scene.client.start(resize.bind(1), key="img-1")
-    async with scene.client.completing(first) as current:
+    first = await harness.client.start(resize.bind(1), key="img-1")
+    async with harness.client.completing(first) as current:
         await current.continue_with(resize.bind(2))
-    again = await scene.client.start(resize.bind(3), key="img-1")
+    again = await harness.client.start(resize.bind(3), key="img-1")
 
     assert (again.id, again.deduplicated, again.status, again.job.index) == (first.id, True, "pending", 1)
 
 
-async def test_dedup_any_window_and_exclude(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
-    first = await scene.client.start(resize.bind(1), key="img-1")
-    await scene.drain()
-    scene.clock.advance(100)
+async def test_dedup_any_window_and_exclude(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
+    first = await harness.client.start(resize.bind(1), key="img-1")
+    await harness.drain()
+    harness.clock.advance(100)
 
-    seen = await scene.client.start(resize.bind(2), key="img-1", dedup="any")
-    seen_in_time = await scene.client.start(resize.bind(2), key="img-1", dedup="any", window=101)
-    too_late = await scene.client.start(resize.bind(2), key="img-1", dedup="any", window=99)
-    spared = await scene.client.start(resize.bind(3), key="img-1", dedup="any", exclude=[first, too_late.id])
+    seen = await harness.client.start(resize.bind(2), key="img-1", dedup="any")
+    seen_in_time = await harness.client.start(resize.bind(2), key="img-1", dedup="any", window=101)
+    too_late = await harness.client.start(resize.bind(2), key="img-1", dedup="any", window=99)
+    spared = await harness.client.start(resize.bind(3), key="img-1", dedup="any", exclude=[first, too_late.id])
 
     assert (seen.id, seen_in_time.id) == (first.id, first.id)
     assert len({first.id, too_late.id, spared.id}) == 3
 
 
-async def test_a_key_belongs_to_its_type(scene: Scene) -> None:
-    resize, shrink = scene.jobs.job(value), scene.jobs.job(name="shrink")(value)
+async def test_a_key_belongs_to_its_type(harness: ClientHarness) -> None:
+    resize, shrink = harness.jobs.job(value), harness.jobs.job(name="shrink")(value)
 
-    first = await scene.client.start(resize.bind(1), key="img-1")
-    other = await scene.client.start(shrink.bind(1), key="img-1")
+    first = await harness.client.start(resize.bind(1), key="img-1")
+    other = await harness.client.start(shrink.bind(1), key="img-1")
 
     assert first.id != other.id
 
 
-async def test_one_key_twice_in_one_batch_is_one_chain(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
+async def test_one_key_twice_in_one_batch_is_one_chain(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
 
-    first, second = await scene.client.start_many([resize.bind(n).options(key="img-1") for n in range(2)])
+    first, second = await harness.client.start_many([resize.bind(n).options(key="img-1") for n in range(2)])
 
     assert (first.id, first.deduplicated) == (second.id, False)
     assert second.deduplicated
-    assert len(scene.reported) == 1
+    assert len(harness.reported) == 1
 
 
-async def test_many_starters_with_one_key_make_one_chain(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
+async def test_many_starters_with_one_key_make_one_chain(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
 
-    chains = await soon(asyncio.gather(*(scene.client.start(resize.bind(n), key="img-1") for n in range(20))))
+    chains = await in_time(asyncio.gather(*(harness.client.start(resize.bind(n), key="img-1") for n in range(20))))
 
     assert len({chain.id for chain in chains}) == 1
     assert sum(not chain.deduplicated for chain in chains) == 1
 
 
-async def test_an_id_of_the_callers_own_makes_starting_again_safe(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
+async def test_an_id_of_the_callers_own_makes_starting_again_safe(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
 
-    first = await scene.client.start(resize.bind(1), id="order-7")
-    again = await scene.client.start(resize.bind(2), id="order-7")
+    first = await harness.client.start(resize.bind(1), id="order-7")
+    again = await harness.client.start(resize.bind(2), id="order-7")
 
     assert (first.id, again.id, again.deduplicated) == ("order-7", "order-7", True)
     assert again.job.input == {"number": 1}
 
 
-async def test_an_unknown_blocker_starts_nothing(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
+async def test_an_unknown_blocker_starts_nothing(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
 
     with pytest.raises(ChainNotFound, match="nowhere") as raised:
-        await scene.client.start_many([resize.bind(1), resize.bind(2).options(after=["nowhere"])])
+        await harness.client.start_many([resize.bind(1), resize.bind(2).options(after=["nowhere"])])
 
     assert raised.value.chain_id == "nowhere"
-    assert (await scene.client.list_chains()).items == []
-    assert scene.reported == []
+    assert (await harness.client.list_chains()).items == []
+    assert harness.reported == []
 
 
-async def test_what_does_not_fit_is_refused_before_anything_is_written(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
+async def test_what_does_not_fit_is_refused_before_anything_is_written(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
     resize_any: Any = resize
 
     with pytest.raises(WrongArguments, match="number"):
         resize_any.bind("seven")
     with pytest.raises(PayloadRefused, match="number"):
         resize.bind(2**63)
-    for options in ({"delay": -1}, {"delay": 1, "at": scene.time}, {"window": 1}, {"max_attempts": 0}, {"key": ""}):
+    for options in ({"delay": -1}, {"delay": 1, "at": harness.time}, {"window": 1}, {"max_attempts": 0}, {"key": ""}):
         with pytest.raises(ValueError, match=next(iter(options))):
-            await scene.client.start(resize.bind(1), **options)
+            await harness.client.start(resize.bind(1), **options)
     with pytest.raises(ValueError, match="time zone"):
-        await scene.client.start(resize.bind(1), at=datetime(2027, 1, 1))  # noqa: DTZ001
+        await harness.client.start(resize.bind(1), at=datetime(2027, 1, 1))  # noqa: DTZ001
     with pytest.raises(TypeError, match="after"):
-        await scene.client.start(resize.bind(1), after="just-one")
+        await harness.client.start(resize.bind(1), after="just-one")
 
-    assert (await scene.client.list_chains()).items == []
-
-
-async def test_run_starts_and_waits(scene: Scene) -> None:
-    double = scene.jobs.job(value)
-
-    async with scene.worker():
-        assert await scene.client.run(double.bind(21), timeout=20) == 21
+    assert (await harness.client.list_chains()).items == []
 
 
-async def test_run_takes_start_options_from_the_bind(scene: Scene) -> None:
-    async def never(attempt: AttemptFace, number: int) -> None:
+async def test_run_starts_and_waits(harness: ClientHarness) -> None:
+    double = harness.jobs.job(value)
+
+    async with harness.worker():
+        assert await harness.client.run(double.bind(21), timeout=20) == 21
+
+
+async def test_run_takes_start_options_from_the_bind(harness: ClientHarness) -> None:
+    async def never(attempt: AttemptAdapter, number: int) -> None:
         raise Fail("as told")
 
-    failing = scene.job(never)
-    async with scene.worker():
+    failing = harness.job(never)
+    async with harness.worker():
         with pytest.raises(ChainFailed, match="as told"):
-            await scene.client.run(failing.bind().options(priority=5, key="once"), timeout=20)
+            await harness.client.run(failing.bind().options(priority=5, key="once"), timeout=20)
 
-    (chain,) = (await scene.client.list_chains()).items
+    (chain,) = (await harness.client.list_chains()).items
     assert (chain.key, chain.job.priority) == ("once", 5)
 
 
-async def test_a_producer_needs_no_handler(scene: Scene) -> None:
+async def test_a_producer_needs_no_handler(harness: ClientHarness) -> None:
     contract = Jobs()
 
     @contract.declare
     async def publish(url: str) -> None: ...
 
-    chain = await scene.client.start(publish.bind("/a"))
+    chain = await harness.client.start(publish.bind("/a"))
 
     assert chain.job.input == {"url": "/a"}
-    assert await scene.drain(types=scene.jobs.job(value)) == []
-    assert (await scene.now(chain)).status == "pending"
+    assert await harness.drain(types=harness.jobs.job(value)) == []
+    assert (await harness.now(chain)).status == "pending"
 
 
-async def test_an_output_of_an_unknown_type_is_plain(scene: Scene) -> None:
+async def test_an_output_of_an_unknown_type_is_plain(harness: ClientHarness) -> None:
     elsewhere = Jobs()
 
     @elsewhere.job
     async def stamp() -> datetime:
         return datetime(2026, 1, 1, tzinfo=UTC)
 
-    chain = await scene.client.start(stamp.bind())
-    async with scene.client.completing(chain) as current:
+    chain = await harness.client.start(stamp.bind())
+    async with harness.client.completing(chain) as current:
         await current.output({"plain": [1, None, "x"]})
 
-    assert await scene.client.wait(chain, timeout=20) == {"plain": [1, None, "x"]}
+    assert await harness.client.wait(chain, timeout=20) == {"plain": [1, None, "x"]}
 
 
-async def test_the_trace_context_goes_along_the_chain(scene: Scene) -> None:
+async def test_the_trace_context_goes_along_the_chain(harness: ClientHarness) -> None:
     """Set by the client that starts, seen by every job of the chain and its side chains."""
     seen: list[str | None] = []
 
-    async def note(attempt: AttemptFace, number: int) -> Any:
+    async def note(attempt: AttemptAdapter, number: int) -> Any:
         seen.append(attempt.job.trace)
         if number == 0:
             return None
@@ -267,23 +267,23 @@ async def test_the_trace_context_goes_along_the_chain(scene: Scene) -> None:
             await done.start(noting.bind(0))
             return done.continue_with(noting.bind(0))
 
-    noting = scene.job(note)
-    client = type(scene.client.client)(scene.store, scene.jobs, trace=lambda: "00-abc-def-01")
-    scene.client.client = client
-    await scene.client.start(noting.bind(1))
-    await scene.drain()
+    noting = harness.job(note)
+    client = type(harness.client.client)(harness.store, harness.jobs, trace=lambda: "00-abc-def-01")
+    harness.client.client = client
+    await harness.client.start(noting.bind(1))
+    await harness.drain()
 
     assert seen == ["00-abc-def-01"] * 3
 
 
-async def test_chains_that_would_wait_for_themselves_or_each_other_are_refused(scene: Scene) -> None:
-    resize = scene.jobs.job(value)
+async def test_chains_that_would_wait_for_themselves_or_each_other_are_refused(harness: ClientHarness) -> None:
+    resize = harness.jobs.job(value)
     one = resize.bind(1).options(id="one", after=["two"])
     two = resize.bind(2).options(id="two", after=["one"])
 
     with pytest.raises(DependencyCycle, match="chain 'own' waits for itself"):
-        await scene.client.start(resize.bind(1), id="own", after=["own"])
+        await harness.client.start(resize.bind(1), id="own", after=["own"])
     with pytest.raises(DependencyCycle, match="waits for"):
-        await scene.client.start_many([one, two])
+        await harness.client.start_many([one, two])
 
-    assert (await scene.client.list_jobs()).items == []
+    assert (await harness.client.list_jobs()).items == []

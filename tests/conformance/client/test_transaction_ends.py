@@ -13,8 +13,8 @@ from sqlalchemy import text
 
 from holdfast.core.job import Job
 from tests.conformance.client.application import Application, run
-from tests.conformance.client.faces import AttemptFace, Mode
-from tests.conformance.client.scene import Scene, value
+from tests.conformance.client.async_adapters import AttemptAdapter, Mode
+from tests.conformance.client.harness import ClientHarness, value
 from tests.conformance.client.transactional import application as application
 from tests.conformance.client.transactional import place as place
 
@@ -52,22 +52,22 @@ async def end_session(session: Any, call: str) -> None:
         await run(session.execute(text(call)))
 
 
-async def outcome(scene: Scene, chain: Any) -> tuple[Job, Any]:
+async def outcome(harness: ClientHarness, chain: Any) -> tuple[Job, Any]:
     """The job after its first attempt, and the output after the second."""
-    await scene.drain()
-    first = await scene.now(chain)
-    await scene.client.run_now(chain)
-    await scene.drain()
-    return first, await scene.client.wait(chain, timeout=1)
+    await harness.drain()
+    first = await harness.now(chain)
+    await harness.client.run_now(chain)
+    await harness.drain()
+    return first, await harness.client.wait(chain, timeout=1)
 
 
 @pytest.mark.parametrize(
     ("call", "swallowed"), [*((call, False) for call in CALLS), *((call, True) for call in METHODS)]
 )
 async def test_complete_rejects_what_would_end_its_transaction(
-    scene: Scene, application: Application, call: str, swallowed: bool
+    harness: ClientHarness, application: Application, call: str, swallowed: bool
 ) -> None:
-    async def charge(attempt: AttemptFace, number: int) -> Any:
+    async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:
             await application.note(done.tx, "charged")
             if attempt.job.attempt == 1:
@@ -75,7 +75,7 @@ async def test_complete_rejects_what_would_end_its_transaction(
                     await end(done.tx, call)
             return done.output(attempt.job.attempt)
 
-    first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+    first, output = await outcome(harness, await harness.client.start(harness.job(charge).bind()))
 
     assert (first.status, REJECTED in str(first.error)) == ("pending", True)
     assert output == 2
@@ -83,18 +83,20 @@ async def test_complete_rejects_what_would_end_its_transaction(
 
 
 @pytest.mark.parametrize("call", POSTGRES_TEXTS)
-async def test_complete_rejects_the_commands_of_postgresql(scene: Scene, application: Application, call: str) -> None:
-    if scene.store.name.startswith("sqlite"):
+async def test_complete_rejects_the_commands_of_postgresql(
+    harness: ClientHarness, application: Application, call: str
+) -> None:
+    if harness.store.name.startswith("sqlite"):
         return  # SQLite runs one statement at a time, and has no such commands
 
-    async def charge(attempt: AttemptFace, number: int) -> Any:
+    async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:
             await application.note(done.tx, "charged")
             if attempt.job.attempt == 1:
                 await end(done.tx, call)
             return done.output(attempt.job.attempt)
 
-    first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+    first, output = await outcome(harness, await harness.client.start(harness.job(charge).bind()))
 
     assert (REJECTED in str(first.error), output) == (True, 2)
     assert await application.notes() == ["charged"]
@@ -103,9 +105,9 @@ async def test_complete_rejects_the_commands_of_postgresql(scene: Scene, applica
 @pytest.mark.parametrize("call", [*METHODS, "with", "COMMIT"])
 @pytest.mark.parametrize("mode", ["staged", "atomic"])
 async def test_prepare_rejects_what_would_end_its_transaction(
-    scene: Scene, application: Application, call: str, mode: str
+    harness: ClientHarness, application: Application, call: str, mode: str
 ) -> None:
-    async def charge(attempt: AttemptFace, number: int) -> Any:
+    async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.prepare(mode) as tx:
             await application.note(tx, f"prepared {attempt.job.attempt}")
             if attempt.job.attempt == 1:
@@ -114,7 +116,7 @@ async def test_prepare_rejects_what_would_end_its_transaction(
         async with attempt.complete() as done:
             return done.output(attempt.job.attempt)
 
-    first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+    first, output = await outcome(harness, await harness.client.start(harness.job(charge).bind()))
 
     assert (first.status, REJECTED in str(first.error)) == ("pending", True)
     assert output == 2
@@ -124,12 +126,12 @@ async def test_prepare_rejects_what_would_end_its_transaction(
 @pytest.mark.parametrize("call", [*METHODS, "with", "COMMIT"])
 @pytest.mark.parametrize("swallowed", [False, True])
 async def test_completing_rejects_what_would_end_its_transaction(
-    scene: Scene, application: Application, call: str, swallowed: bool
+    harness: ClientHarness, application: Application, call: str, swallowed: bool
 ) -> None:
-    chain = await scene.client.start(scene.jobs.job(value).bind(1))
+    chain = await harness.client.start(harness.jobs.job(value).bind(1))
 
     async def complete() -> None:
-        async with scene.client.completing(chain) as current:
+        async with harness.client.completing(chain) as current:
             await application.note(current.tx, "approved")
             await current.output(2)
             with suppress(*([RuntimeError] if swallowed else [])):
@@ -138,7 +140,7 @@ async def test_completing_rejects_what_would_end_its_transaction(
     with pytest.raises(RuntimeError, match=REJECTED):
         await complete()
 
-    assert (await scene.now(chain)).status == "pending"
+    assert (await harness.now(chain)).status == "pending"
     assert await application.notes() == []
 
 
@@ -146,9 +148,9 @@ async def test_completing_rejects_what_would_end_its_transaction(
     ("call", "swallowed"), [*((call, False) for call in SESSION_CALLS), *((call, True) for call in METHODS)]
 )
 async def test_a_session_rejects_what_would_end_its_transaction(
-    scene: Scene, application: Application, call: str, swallowed: bool
+    harness: ClientHarness, application: Application, call: str, swallowed: bool
 ) -> None:
-    async def charge(attempt: AttemptFace, number: int) -> Any:
+    async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete(session=sessions) as done:
             await run(done.tx.execute(application.insert("charged")))
             if attempt.job.attempt == 1:
@@ -157,7 +159,7 @@ async def test_a_session_rejects_what_would_end_its_transaction(
             return done.output(attempt.job.attempt)
 
     async with application.sessions() as sessions:
-        first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+        first, output = await outcome(harness, await harness.client.start(harness.job(charge).bind()))
 
     assert (first.status, REJECTED in str(first.error)) == ("pending", True)
     assert output == 2
@@ -167,9 +169,9 @@ async def test_a_session_rejects_what_would_end_its_transaction(
 @pytest.mark.parametrize("mode", ["staged", "atomic"])
 @pytest.mark.parametrize("call", ["commit", "rollback", "COMMIT"])
 async def test_a_session_in_prepare_rejects_what_would_end_its_transaction(
-    scene: Scene, application: Application, mode: str, call: str
+    harness: ClientHarness, application: Application, mode: str, call: str
 ) -> None:
-    async def charge(attempt: AttemptFace, number: int) -> Any:
+    async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.prepare(mode, session=sessions) as session:
             await run(session.execute(application.insert(f"prepared {attempt.job.attempt}")))
             if attempt.job.attempt == 1:
@@ -179,14 +181,16 @@ async def test_a_session_in_prepare_rejects_what_would_end_its_transaction(
             return done.output(attempt.job.attempt)
 
     async with application.sessions() as sessions:
-        first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+        first, output = await outcome(harness, await harness.client.start(harness.job(charge).bind()))
 
     assert (REJECTED in str(first.error), output) == (True, 2)
     assert await application.notes() == ["prepared 2"]
 
 
-async def test_a_session_used_as_a_context_manager_is_not_closed_by_it(scene: Scene, application: Application) -> None:
-    async def charge(attempt: AttemptFace, number: int) -> Any:
+async def test_a_session_used_as_a_context_manager_is_not_closed_by_it(
+    harness: ClientHarness, application: Application
+) -> None:
+    async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete(session=sessions) as done:
             await run(done.tx.execute(application.insert("charged")))
             if attempt.job.attempt == 1:
@@ -194,14 +198,14 @@ async def test_a_session_used_as_a_context_manager_is_not_closed_by_it(scene: Sc
             return done.output(attempt.job.attempt)
 
     async with application.sessions() as sessions:
-        first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+        first, output = await outcome(harness, await harness.client.start(harness.job(charge).bind()))
 
     assert (REJECTED in str(first.error), output) == (True, 2)
     assert await application.notes() == ["charged"]
 
 
-async def test_savepoints_are_allowed(scene: Scene, application: Application) -> None:
-    async def charge(attempt: AttemptFace, number: int) -> Any:
+async def test_savepoints_are_allowed(harness: ClientHarness, application: Application) -> None:
+    async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:
             await run(done.tx.execute("savepoint here"))
             await application.note(done.tx, "undone")
@@ -210,24 +214,24 @@ async def test_savepoints_are_allowed(scene: Scene, application: Application) ->
             await run(done.tx.execute("release savepoint here"))
             if hasattr(done.tx, "transaction"):
                 with suppress(ValueError):
-                    async with psycopg_savepoint(scene, done.tx):
+                    async with psycopg_savepoint(harness, done.tx):
                         await application.note(done.tx, "undone too")
                         raise ValueError
-                async with psycopg_savepoint(scene, done.tx):
+                async with psycopg_savepoint(harness, done.tx):
                     await application.note(done.tx, "kept too")
             return done.output(1)
 
-    chain = await scene.client.start(scene.job(charge).bind())
-    await scene.drain()
+    chain = await harness.client.start(harness.job(charge).bind())
+    await harness.drain()
 
-    assert await scene.client.wait(chain, timeout=1) == 1
-    expected = ["kept"] if scene.store.name.startswith("sqlite") else ["kept", "kept too"]
+    assert await harness.client.wait(chain, timeout=1) == 1
+    expected = ["kept"] if harness.store.name.startswith("sqlite") else ["kept", "kept too"]
     assert await application.notes() == expected
 
 
 @asynccontextmanager
-async def psycopg_savepoint(scene: Scene, tx: Any) -> AsyncGenerator[None]:
-    if scene.mode is Mode.ASYNC:
+async def psycopg_savepoint(harness: ClientHarness, tx: Any) -> AsyncGenerator[None]:
+    if harness.mode is Mode.ASYNC:
         async with tx.transaction():
             yield
     else:
@@ -235,8 +239,8 @@ async def psycopg_savepoint(scene: Scene, tx: Any) -> AsyncGenerator[None]:
             yield
 
 
-async def test_savepoints_of_a_session_are_allowed(scene: Scene, application: Application) -> None:
-    async def charge(attempt: AttemptFace, number: int) -> Any:
+async def test_savepoints_of_a_session_are_allowed(harness: ClientHarness, application: Application) -> None:
+    async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete(session=sessions) as done:
             for words in ("undone", "kept"):
                 savepoint = await run(done.tx.begin_nested())
@@ -245,20 +249,20 @@ async def test_savepoints_of_a_session_are_allowed(scene: Scene, application: Ap
             return done.output(1)
 
     async with application.sessions() as sessions:
-        chain = await scene.client.start(scene.job(charge).bind())
-        await scene.drain()
+        chain = await harness.client.start(harness.job(charge).bind())
+        await harness.drain()
 
-    assert await scene.client.wait(chain, timeout=1) == 1
+    assert await harness.client.wait(chain, timeout=1) == 1
     assert await application.notes() == ["kept"]
 
 
 @pytest.mark.parametrize("begins", [False, True])
 async def test_complete_detects_a_commit_by_a_cursor_of_the_applications_own(
-    scene: Scene, application: Application, begins: bool
+    harness: ClientHarness, application: Application, begins: bool
 ) -> None:
     """SQLite rejects it. On PostgreSQL the rows stay, and the error says so."""
 
-    async def charge(attempt: AttemptFace, number: int) -> Any:
+    async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:
             await application.note(done.tx, "charged")
             if attempt.job.attempt == 1:
@@ -266,9 +270,9 @@ async def test_complete_detects_a_commit_by_a_cursor_of_the_applications_own(
                     await commit_unseen(done.tx, begins)
             return done.output(attempt.job.attempt)
 
-    first, output = await outcome(scene, await scene.client.start(scene.job(charge).bind()))
+    first, output = await outcome(harness, await harness.client.start(harness.job(charge).bind()))
 
-    rejects = scene.store.name.startswith("sqlite")
+    rejects = harness.store.name.startswith("sqlite")
     expected = REJECTED if rejects else "the rows written before it are committed"
     assert (first.status, expected in str(first.error), output) == ("pending", True, 2)
     assert await application.notes() == (["charged"] if rejects else ["charged", "charged"])
@@ -276,12 +280,12 @@ async def test_complete_detects_a_commit_by_a_cursor_of_the_applications_own(
 
 @pytest.mark.parametrize("begins", [False, True])
 async def test_completing_detects_a_commit_by_a_cursor_of_the_applications_own(
-    scene: Scene, application: Application, begins: bool
+    harness: ClientHarness, application: Application, begins: bool
 ) -> None:
-    chain = await scene.client.start(scene.jobs.job(value).bind(1))
+    chain = await harness.client.start(harness.jobs.job(value).bind(1))
 
     async def complete() -> None:
-        async with scene.client.completing(chain) as current:
+        async with harness.client.completing(chain) as current:
             with suppress(sqlite3.DatabaseError):
                 await commit_unseen(current.tx, begins)
             await current.output(2)
@@ -289,7 +293,7 @@ async def test_completing_detects_a_commit_by_a_cursor_of_the_applications_own(
     with pytest.raises(RuntimeError, match=f"{REJECTED}|ended by a statement of the application"):
         await complete()
 
-    assert (await scene.now(chain)).status == "pending"
+    assert (await harness.now(chain)).status == "pending"
 
 
 async def commit_unseen(tx: Any, begins: bool) -> None:
@@ -307,16 +311,16 @@ async def commit_unseen(tx: Any, begins: bool) -> None:
 @pytest.mark.parametrize("call", ["commit", "rollback", "COMMIT", "ROLLBACK"])
 @pytest.mark.parametrize("goes_on", [False, True])
 async def test_completing_detects_that_the_applications_transaction_ended(
-    scene: Scene, application: Application, call: str, goes_on: bool
+    harness: ClientHarness, application: Application, call: str, goes_on: bool
 ) -> None:
-    chain = await scene.client.start(scene.jobs.job(value).bind(1))
+    chain = await harness.client.start(harness.jobs.job(value).bind(1))
 
     async def complete(tx: Any) -> None:
-        async with scene.client.completing(chain, tx=tx) as current:
+        async with harness.client.completing(chain, tx=tx) as current:
             await current.output(2)
             await end(tx, call)
             if goes_on:
-                if scene.store.name.startswith("sqlite"):
+                if harness.store.name.startswith("sqlite"):
                     await run(tx.execute("begin immediate"))
                 await application.note(tx, "later")
 
@@ -325,16 +329,16 @@ async def test_completing_detects_that_the_applications_transaction_ended(
             await complete(tx)
         await run(tx.rollback())
 
-    assert (await scene.now(chain)).status == "pending"
+    assert (await harness.now(chain)).status == "pending"
 
 
 async def test_completing_detects_that_the_applications_session_committed(
-    scene: Scene, application: Application
+    harness: ClientHarness, application: Application
 ) -> None:
-    chain = await scene.client.start(scene.jobs.job(value).bind(1))
+    chain = await harness.client.start(harness.jobs.job(value).bind(1))
 
     async def complete(session: Any) -> None:
-        async with scene.client.completing(chain, tx=session) as current:
+        async with harness.client.completing(chain, tx=session) as current:
             await current.output(2)
             await run(session.commit())
 
@@ -345,15 +349,17 @@ async def test_completing_detects_that_the_applications_session_committed(
         await run(session.rollback())
         await run(session.close())
 
-    assert (await scene.now(chain)).status == "pending"
+    assert (await harness.now(chain)).status == "pending"
 
 
-async def test_savepoints_inside_completing_with_tx_are_allowed(scene: Scene, application: Application) -> None:
-    chain = await scene.client.start(scene.jobs.job(value).bind(1))
+async def test_savepoints_inside_completing_with_tx_are_allowed(
+    harness: ClientHarness, application: Application
+) -> None:
+    chain = await harness.client.start(harness.jobs.job(value).bind(1))
 
     async with application.transaction() as tx:
         await run(tx.execute("savepoint around"))
-        async with scene.client.completing(chain, tx=tx) as current:
+        async with harness.client.completing(chain, tx=tx) as current:
             await run(tx.execute("savepoint within"))
             await application.note(tx, "undone")
             await run(tx.execute("rollback to savepoint within"))
@@ -361,5 +367,5 @@ async def test_savepoints_inside_completing_with_tx_are_allowed(scene: Scene, ap
             await current.output(2)
         await run(tx.execute("release savepoint around"))
 
-    assert await scene.client.wait(chain, timeout=1) == 2
+    assert await harness.client.wait(chain, timeout=1) == 2
     assert await application.notes() == ["kept"]

@@ -18,8 +18,8 @@ from holdfast.client import tx_events
 from holdfast.engine.operations import FindMarks, Mark, Operation
 from holdfast.engine.wakeups import Listener
 from tests.conformance.client.application import Application, run
-from tests.conformance.client.faces import ClientFace, Mode
-from tests.conformance.client.scene import PATIENCE, Scene, value
+from tests.conformance.client.async_adapters import ClientAdapter, Mode
+from tests.conformance.client.harness import TIMEOUT, ClientHarness, value
 from tests.conformance.client.transactional import application as application
 from tests.conformance.client.transactional import place as place
 
@@ -36,20 +36,20 @@ async def undo(application: Application, body: Callable[[Any], Awaitable[Any]]) 
             raise Undone
 
 
-def observed(scene: Scene) -> list[tuple[str, str | None]]:
-    return [(event.kind, event.chain_id or event.job_id) for event in scene.reported]
+def observed(harness: ClientHarness) -> list[tuple[str, str | None]]:
+    return [(event.kind, event.chain_id or event.job_id) for event in harness.reported]
 
 
 class Noted:
     """The operations that a store performs, inside and outside of the application's transactions."""
 
-    def __init__(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, harness: ClientHarness, monkeypatch: pytest.MonkeyPatch) -> None:
         self.operations: list[Operation[Any]] = []
         self.down = False
         for name in ("perform", "perform_sync"):
-            monkeypatch.setattr(scene.store, name, self._noting(getattr(scene.store, name)))
+            monkeypatch.setattr(harness.store, name, self._noting(getattr(harness.store, name)))
         for name in ("join", "join_sync"):
-            monkeypatch.setattr(scene.store, name, self._joining(getattr(scene.store, name)))
+            monkeypatch.setattr(harness.store, name, self._joining(getattr(harness.store, name)))
 
     def of(self, kind: type[Operation[Any]]) -> list[Operation[Any]]:
         return [operation for operation in self.operations if isinstance(operation, kind)]
@@ -72,104 +72,106 @@ class Noted:
         return joined
 
 
-async def test_events_are_delivered_after_the_commit(scene: Scene, application: Application) -> None:
-    double = scene.jobs.job(value)
+async def test_events_are_delivered_after_the_commit(harness: ClientHarness, application: Application) -> None:
+    double = harness.jobs.job(value)
 
     async with application.transaction() as tx:
-        chain = await scene.client.start(double.bind(1), tx=tx)
-        many = await scene.client.start_many([double.bind(number) for number in range(2)], tx=tx)
-        await scene.client.stats()
-        assert scene.reported == []
+        chain = await harness.client.start(double.bind(1), tx=tx)
+        many = await harness.client.start_many([double.bind(number) for number in range(2)], tx=tx)
+        await harness.client.stats()
+        assert harness.reported == []
 
-    await scene.client.stats()
-    assert observed(scene) == [("created", each.id) for each in (chain, *many)]
+    await harness.client.stats()
+    assert observed(harness) == [("created", each.id) for each in (chain, *many)]
 
-    await scene.client.stats()
-    assert len(scene.reported) == 3
+    await harness.client.stats()
+    assert len(harness.reported) == 3
 
 
-async def test_a_rollback_delivers_nothing(scene: Scene, application: Application) -> None:
-    double = scene.jobs.job(value)
+async def test_a_rollback_delivers_nothing(harness: ClientHarness, application: Application) -> None:
+    double = harness.jobs.job(value)
 
     async def body(tx: Any) -> None:
-        await scene.client.start(double.bind(1), tx=tx, id="order")
+        await harness.client.start(double.bind(1), tx=tx, id="order")
 
     await undo(application, body)
-    assert (await scene.client.list_chains()).items == []
-    assert scene.reported == []
+    assert (await harness.client.list_chains()).items == []
+    assert harness.reported == []
 
-    await scene.client.start(double.bind(1), id="order")
-    assert observed(scene) == [("created", "order")]
+    await harness.client.start(double.bind(1), id="order")
+    assert observed(harness) == [("created", "order")]
 
 
 async def test_a_chain_that_was_deleted_by_the_transaction_that_rolled_back(
-    scene: Scene, application: Application
+    harness: ClientHarness, application: Application
 ) -> None:
     """Neither the start nor the deletion happened, although the chain is not there."""
-    double = scene.jobs.job(value)
+    double = harness.jobs.job(value)
 
     async def body(tx: Any) -> None:
-        chain = await scene.client.start(double.bind(1), tx=tx)
-        await scene.client.delete([chain], tx=tx)
+        chain = await harness.client.start(double.bind(1), tx=tx)
+        await harness.client.delete([chain], tx=tx)
 
     await undo(application, body)
-    await scene.client.stats()
-    assert scene.reported == []
+    await harness.client.stats()
+    assert harness.reported == []
 
     async with application.transaction() as tx:
         await body(tx)
-    await scene.client.stats()
-    assert [event.kind for event in scene.reported] == ["created", "deleted"]
+    await harness.client.stats()
+    assert [event.kind for event in harness.reported] == ["created", "deleted"]
 
 
-async def test_a_savepoint_that_is_rolled_back_delivers_nothing(scene: Scene, application: Application) -> None:
-    double = scene.jobs.job(value)
-    later = await scene.client.start(double.bind(0), delay=100)
-    scene.reported.clear()
+async def test_a_savepoint_that_is_rolled_back_delivers_nothing(
+    harness: ClientHarness, application: Application
+) -> None:
+    double = harness.jobs.job(value)
+    later = await harness.client.start(double.bind(0), delay=100)
+    harness.reported.clear()
 
     async with application.transaction() as tx:
-        kept = await scene.client.start(double.bind(1), tx=tx)
+        kept = await harness.client.start(double.bind(1), tx=tx)
         await run(tx.execute("savepoint point"))
-        await scene.client.start(double.bind(2), tx=tx)
-        await scene.client.cancel(later, tx=tx)
-        await scene.client.cancel(kept, tx=tx)
+        await harness.client.start(double.bind(2), tx=tx)
+        await harness.client.cancel(later, tx=tx)
+        await harness.client.cancel(kept, tx=tx)
         await run(tx.execute("rollback to savepoint point"))
-        also = await scene.client.start(double.bind(3), tx=tx)
+        also = await harness.client.start(double.bind(3), tx=tx)
 
-    await scene.client.stats()
-    assert observed(scene) == [("created", kept.id), ("created", also.id)]
+    await harness.client.stats()
+    assert observed(harness) == [("created", kept.id), ("created", also.id)]
 
 
 async def test_every_operation_has_the_events_that_it_has_without_a_transaction(
-    scene: Scene, application: Application
+    harness: ClientHarness, application: Application
 ) -> None:
-    double = scene.jobs.job(value)
+    double = harness.jobs.job(value)
 
     async def operate(name: str, **options: Any) -> None:
-        chain = await scene.client.start(double.bind(1), id=f"{name}-chain", key=name, delay=100, **options)
-        again = await scene.client.start(double.bind(1), key=name, **options)
+        chain = await harness.client.start(double.bind(1), id=f"{name}-chain", key=name, delay=100, **options)
+        again = await harness.client.start(double.bind(1), key=name, **options)
         assert again.deduplicated
-        waiting = await scene.client.start(double.bind(1), id=f"{name}-waiting", after=[chain], **options)
-        await scene.client.run_now(chain, **options)
-        await scene.client.cancel(chain, **options)
-        await scene.client.cancel(chain, **options)
-        await scene.client.retry(chain, **options)
-        async with scene.client.completing(chain, **options) as current:
+        waiting = await harness.client.start(double.bind(1), id=f"{name}-waiting", after=[chain], **options)
+        await harness.client.run_now(chain, **options)
+        await harness.client.cancel(chain, **options)
+        await harness.client.cancel(chain, **options)
+        await harness.client.retry(chain, **options)
+        async with harness.client.completing(chain, **options) as current:
             await current.start(double.bind(2), id=f"{name}-side")
             await current.continue_with(double.bind(3))
             await current.output(4)
-        await scene.client.delete([waiting], **options)
+        await harness.client.delete([waiting], **options)
 
     await operate("alone")
-    alone = [_shape(event) for event in scene.reported]
-    scene.reported.clear()
+    alone = [_shape(event) for event in harness.reported]
+    harness.reported.clear()
 
     async with application.transaction() as tx:
         await operate("with", tx=tx)
-        assert scene.reported == []
-    await scene.client.stats()
+        assert harness.reported == []
+    await harness.client.stats()
 
-    assert [_shape(event) for event in scene.reported] == alone
+    assert [_shape(event) for event in harness.reported] == alone
     kinds = [event[0] for event in alone]
     assert {*kinds} == {
         "created", "hurried", "cancelled", "retried", "continued", "completed", "unblocked", "deleted",
@@ -184,42 +186,42 @@ def _shape(event: Any) -> tuple[Any, ...]:
     return event.kind, {name: value for name, value in given.items() if name not in ids}, {*given}, named
 
 
-async def test_a_wake_up_delivers_without_another_call(scene: Scene, application: Application) -> None:
-    double = scene.jobs.job(value)
+async def test_a_wake_up_delivers_without_another_call(harness: ClientHarness, application: Application) -> None:
+    double = harness.jobs.job(value)
     loop, delivered = asyncio.get_running_loop(), asyncio.Event()
 
     def observe(event: Event) -> None:
         loop.call_soon_threadsafe(delivered.set)
 
-    client = _client(scene, observers=[observe])
+    client = _client(harness, observers=[observe])
 
     async with application.transaction() as tx:
         await client.start(double.bind(1), delay=100, tx=tx)
 
-    await asyncio.wait_for(delivered.wait(), PATIENCE)
+    await asyncio.wait_for(delivered.wait(), TIMEOUT)
     await client.close()
 
 
 async def test_closing_a_client_looks_a_last_time(
-    scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch
+    harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    double = scene.jobs.job(value)
-    monkeypatch.setattr(scene.store.wakeups, "subscribe", _deaf)
+    double = harness.jobs.job(value)
+    monkeypatch.setattr(harness.store.wakeups, "subscribe", _deaf)
 
     async with application.transaction() as tx:
-        await scene.client.start(double.bind(1), tx=tx)
-    assert scene.reported == []
+        await harness.client.start(double.bind(1), tx=tx)
+    assert harness.reported == []
 
-    await scene.client.close()
-    assert [event.kind for event in scene.reported] == ["created"]
+    await harness.client.close()
+    assert [event.kind for event in harness.reported] == ["created"]
 
 
 async def test_a_client_without_observers_sends_no_statement_for_events(
-    scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch
+    harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    double = scene.jobs.job(value)
-    noted = Noted(scene, monkeypatch)
-    client = _client(scene)
+    double = harness.jobs.job(value)
+    noted = Noted(harness, monkeypatch)
+    client = _client(harness)
 
     async with application.transaction() as tx:
         await client.start(double.bind(1), tx=tx)
@@ -229,40 +231,40 @@ async def test_a_client_without_observers_sends_no_statement_for_events(
 
 
 async def test_an_open_transaction_is_not_looked_for_by_the_calls_inside_it(
-    scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch
+    harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    double = scene.jobs.job(value)
-    monkeypatch.setattr(scene.store.wakeups, "subscribe", _deaf)
-    noted = Noted(scene, monkeypatch)
+    double = harness.jobs.job(value)
+    monkeypatch.setattr(harness.store.wakeups, "subscribe", _deaf)
+    noted = Noted(harness, monkeypatch)
 
     async with application.transaction() as tx:
         for number in range(3):
-            await scene.client.start(double.bind(number), tx=tx)
+            await harness.client.start(double.bind(number), tx=tx)
 
     assert len(noted.of(Mark)) == 3
     assert noted.of(FindMarks) == []
 
 
 async def test_a_transaction_that_was_rolled_back_is_looked_for_once(
-    scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch
+    harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    double = scene.jobs.job(value)
-    noted = Noted(scene, monkeypatch)
+    double = harness.jobs.job(value)
+    noted = Noted(harness, monkeypatch)
 
-    await undo(application, lambda tx: scene.client.start(double.bind(1), tx=tx))
-    await scene.client.stats()
+    await undo(application, lambda tx: harness.client.start(double.bind(1), tx=tx))
+    await harness.client.stats()
     looked = len(noted.of(FindMarks))
-    await scene.client.stats()
+    await harness.client.stats()
 
     assert looked >= 1
     assert len(noted.of(FindMarks)) == looked
 
 
 async def test_the_log_has_the_events_of_a_transaction_after_the_commit(
-    scene: Scene, application: Application, caplog: pytest.LogCaptureFixture
+    harness: ClientHarness, application: Application, caplog: pytest.LogCaptureFixture
 ) -> None:
-    double = scene.jobs.job(value)
-    client = _client(scene)
+    double = harness.jobs.job(value)
+    client = _client(harness)
 
     with caplog.at_level(logging.INFO, "holdfast"):
         await undo(application, lambda tx: client.start(double.bind(1), tx=tx))
@@ -275,34 +277,34 @@ async def test_the_log_has_the_events_of_a_transaction_after_the_commit(
 
 
 async def test_an_outage_while_looking_delays_the_events_and_fails_no_call(
-    scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch
+    harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    double = scene.jobs.job(value)
-    noted = Noted(scene, monkeypatch)
+    double = harness.jobs.job(value)
+    noted = Noted(harness, monkeypatch)
     noted.down = True
 
     async with application.transaction() as tx:
-        chain = await scene.client.start(double.bind(1), tx=tx)
-    assert (await scene.client.get(chain)).id == chain.id
-    assert scene.reported == []
+        chain = await harness.client.start(double.bind(1), tx=tx)
+    assert (await harness.client.get(chain)).id == chain.id
+    assert harness.reported == []
 
     noted.down = False
-    await scene.client.get(chain)
-    assert observed(scene) == [("created", chain.id)]
+    await harness.client.get(chain)
+    assert observed(harness) == [("created", chain.id)]
 
 
 async def test_the_oldest_events_are_dropped_where_a_client_would_hold_too_many(
-    scene: Scene, application: Application, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    double = scene.jobs.job(value)
+    double = harness.jobs.job(value)
     monkeypatch.setattr(tx_events, "LIMIT", 3)
 
     async with application.transaction() as tx:
-        await scene.client.start_many([double.bind(1), double.bind(2)], tx=tx)
-        kept = [await scene.client.start(double.bind(number), tx=tx) for number in range(3)]
-    await scene.client.stats()
+        await harness.client.start_many([double.bind(1), double.bind(2)], tx=tx)
+        kept = [await harness.client.start(double.bind(number), tx=tx) for number in range(3)]
+    await harness.client.stats()
 
-    assert observed(scene) == [("created", chain.id) for chain in kept]
+    assert observed(harness) == [("created", chain.id) for chain in kept]
     assert "2 events" in caplog.text
 
 
@@ -311,6 +313,6 @@ def _deaf(listener: Listener) -> Callable[[], None]:
     return lambda: None
 
 
-def _client(scene: Scene, **options: Any) -> ClientFace:
-    kind = Client if scene.mode is Mode.ASYNC else SyncClient
-    return ClientFace(kind(scene.store, scene.jobs, **options), scene.hands)
+def _client(harness: ClientHarness, **options: Any) -> ClientAdapter:
+    kind = Client if harness.mode is Mode.ASYNC else SyncClient
+    return ClientAdapter(kind(harness.store, harness.jobs, **options), harness.threads)

@@ -10,7 +10,7 @@ import pytest
 from holdfast.testing.conformance import Place
 from tests.conformance.client.application import Application
 from tests.conformance.client.conftest import emptied_postgres
-from tests.conformance.client.scene import Scene
+from tests.conformance.client.harness import ClientHarness
 from tests.conformance.conftest import STORES
 
 
@@ -20,7 +20,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 
 @pytest.fixture
-async def application(scene: Scene, tmp_path: Path) -> AsyncGenerator[Application]:
-    application = Application(tmp_path if scene.store.name.startswith("sqlite") else None, scene.mode)
+async def application(harness: ClientHarness, tmp_path: Path) -> AsyncGenerator[Application]:
+    application = Application(tmp_path if harness.store.name.startswith("sqlite") else None, harness.mode)
     async with application.running():
         yield application

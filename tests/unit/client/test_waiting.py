@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.client.waiting import Nap, Watcher
+from holdfast.client.waiting import ChainSubscription, Sleep
 from holdfast.engine.operations import GetChains
 from holdfast.engine.wakeups import ANYTHING, Hints, LocalWakeups
 
@@ -12,9 +12,9 @@ from holdfast.engine.wakeups import ANYTHING, Hints, LocalWakeups
 )
 def test_only_a_chain_that_was_named_is_taken_to_have_just_ended(hints: Hints, fresh: bool) -> None:
     wakeups = LocalWakeups()
-    watcher = Watcher(wakeups, "mine")
+    watcher = ChainSubscription(wakeups, "mine")
     waiting = watcher.finished(None, look=False)
-    assert isinstance(next(waiting), Nap)
+    assert isinstance(next(waiting), Sleep)
 
     wakeups.send(hints)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.client.cycles import QUESTION, cycle_findings
+from holdfast.client.cycles import WAITING_JOBS, cycle_findings
 from holdfast.core.dependencies import MOST_CHAINS, check_batch, cycles, walk
 from holdfast.engine.operations import Waiting
 from holdfast.errors import DependencyCycle
@@ -84,7 +84,7 @@ def test_doctor_names_each_cycle() -> None:
 
 def test_doctor_says_how_far_it_looked() -> None:
     assert cycle_findings([Waiting("a", ("b",))])[0].detail == "none"
-    many = [Waiting(str(n), ("x",)) for n in range(QUESTION.limit)]
+    many = [Waiting(str(n), ("x",)) for n in range(WAITING_JOBS.limit)]
 
     (finding,) = cycle_findings(many)
 

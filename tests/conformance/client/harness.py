@@ -12,12 +12,12 @@ from holdfast import Chain, Client, Event, Job, Jobs, SyncClient, Worker
 from holdfast.engine.store import Store
 from holdfast.engine.wakeups import ANYTHING
 from holdfast.testing import ManualClock, drain
-from tests.conformance.client.faces import Body, ClientFace, Hands, Mode, declare
+from tests.conformance.client.async_adapters import Body, ClientAdapter, Mode, TaskThreads, declare
 
-PATIENCE = 20.0
+TIMEOUT = 20.0
 
 
-class Scene:
+class ClientHarness:
     """A client on a store that nobody else uses."""
 
     def __init__(self, store: Store, mode: Mode) -> None:
@@ -27,13 +27,13 @@ class Scene:
         store.clock = self.clock
         self.clock.subscribe(lambda: store.wakeups.send(ANYTHING))
         self.jobs = Jobs()
-        self.hands = Hands()
+        self.threads = TaskThreads()
         self.reported: list[Event] = []
         self.workers_client = Client(store, self.jobs)
         if mode is Mode.ASYNC:
-            self.client = ClientFace(Client(store, self.jobs, observers=[self.reported.append]), self.hands)
+            self.client = ClientAdapter(Client(store, self.jobs, observers=[self.reported.append]), self.threads)
         else:
-            self.client = ClientFace(SyncClient(store, self.jobs, observers=[self.reported.append]), self.hands)
+            self.client = ClientAdapter(SyncClient(store, self.jobs, observers=[self.reported.append]), self.threads)
 
     def job(self, body: Body, **options: Any) -> Any:
         """Declare a job type with this body, async or plain by the mode."""
@@ -62,9 +62,9 @@ class Scene:
         return datetime.fromtimestamp(self.clock() / 1e6, UTC)
 
 
-async def soon(awaitable: Any) -> Any:
+async def in_time(awaitable: Any) -> Any:
     """Await something that must happen."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         return await awaitable
 
 

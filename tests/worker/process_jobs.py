@@ -139,7 +139,7 @@ def overrun(marker: str) -> None:
 
 @jobs.job(executor="process", retry=ONCE)
 def linger(begun: str, ended: str) -> str:
-    """Work until aborted, and write down why."""
+    """CompletionState until aborted, and write down why."""
     os.mkfifo(ended + ".never")
     try:
         with Path(begun).open("w") as pipe:  # a fifo: whoever reads it knows that this runs

@@ -9,7 +9,7 @@ from typing import Any
 
 from holdfast import Attempt, Jobs, Retry, SyncAttempt
 from holdfast.worker.process_child import Aborted
-from tests.process.gate import opened
+from tests.process.latch import opened
 
 jobs = Jobs()
 
@@ -25,10 +25,10 @@ async def note(attempt: Attempt, number: int) -> str:
 
 
 @jobs.job(retry=AT_ONCE)
-async def hold(attempt: Attempt, number: int, gate: str) -> str:
-    """Note it when the gate is open. Only the first attempt waits there."""
+async def hold(attempt: Attempt, number: int, latch: str) -> str:
+    """Note it when the latch is open. Only the first attempt waits there."""
     if attempt.job.attempt == 1:
-        await opened(gate)
+        await opened(latch)
     async with attempt.complete() as done:
         await _insert(done.tx, number, attempt.claim.token)
         return done.output(attempt.claim.token)

@@ -21,7 +21,7 @@ class Mode(Enum):
     SYNC = "sync"
 
 
-class Hands:
+class TaskThreads:
     """Threads for blocking calls: each task of a test has one of its own, as if it were a program of its own."""
 
     def __init__(self) -> None:
@@ -39,31 +39,31 @@ class Hands:
             thread.shutdown()
 
 
-class ClientFace:
+class ClientAdapter:
     """A client whose every method is awaited."""
 
-    def __init__(self, client: Client | SyncClient, hands: Hands) -> None:
+    def __init__(self, client: Client | SyncClient, threads: TaskThreads) -> None:
         self.client = client
-        self._hands = hands
+        self._threads = threads
 
     def __getattr__(self, name: str) -> Callable[..., Coroutine[Any, Any, Any]]:
         method = getattr(self.client, name)
-        return method if isinstance(self.client, Client) else partial(self._hands.call, method)
+        return method if isinstance(self.client, Client) else partial(self._threads.call, method)
 
     @asynccontextmanager
-    async def completing(self, chain: Any, **options: Any) -> AsyncGenerator[CurrentFace]:
+    async def completing(self, chain: Any, **options: Any) -> AsyncGenerator[CurrentAdapter]:
         if isinstance(self.client, Client):
             async with self.client.completing(chain, **options) as current:
-                yield CurrentFace(current, None)
+                yield CurrentAdapter(current, None)
             return
         manager = self.client.completing(chain, **options)
-        entered = await self._hands.call(manager.__enter__)
+        entered = await self._threads.call(manager.__enter__)
         try:
-            yield CurrentFace(entered, self._hands)
+            yield CurrentAdapter(entered, self._threads)
         except BaseException as error:
-            await self._hands.call(manager.__exit__, type(error), error, error.__traceback__)
+            await self._threads.call(manager.__exit__, type(error), error, error.__traceback__)
             raise
-        await self._hands.call(manager.__exit__, None, None, None)
+        await self._threads.call(manager.__exit__, None, None, None)
 
     @asynccontextmanager
     async def events(self) -> AsyncGenerator[Callable[[], Coroutine[Any, Any, Any]]]:
@@ -77,17 +77,17 @@ class ClientFace:
         else:
             blocking = self.client.events()
             try:
-                yield lambda: self._hands.call(next, blocking)
+                yield lambda: self._threads.call(next, blocking)
             finally:
-                await self._hands.call(blocking.close)
+                await self._threads.call(blocking.close)
 
 
-class CurrentFace:
+class CurrentAdapter:
     """What `completing` gives, its methods awaited."""
 
-    def __init__(self, current: Any, hands: Hands | None) -> None:
+    def __init__(self, current: Any, threads: TaskThreads | None) -> None:
         self.current = current
-        self._hands = hands
+        self._threads = threads
 
     @property
     def job(self) -> Any:
@@ -108,10 +108,10 @@ class CurrentFace:
 
     async def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         method = getattr(self.current, name)
-        return await (method(*args, **kwargs) if self._hands is None else self._hands.call(method, *args, **kwargs))
+        return await (method(*args, **kwargs) if self._threads is None else self._threads.call(method, *args, **kwargs))
 
 
-class AttemptFace:
+class AttemptAdapter:
     """An attempt whose blocks are entered with `async with`, in a plain handler too: there, nothing suspends."""
 
     def __init__(self, attempt: Attempt | SyncAttempt) -> None:
@@ -130,13 +130,13 @@ class AttemptFace:
                 yield tx
 
     @asynccontextmanager
-    async def complete(self, **options: Any) -> AsyncGenerator[DoneFace]:
+    async def complete(self, **options: Any) -> AsyncGenerator[DoneAdapter]:
         if isinstance(self.attempt, Attempt):
             async with self.attempt.complete(**options) as done:
-                yield DoneFace(done)
+                yield DoneAdapter(done)
         else:
             with self.attempt.complete(**options) as done_too:
-                yield DoneFace(done_too)
+                yield DoneAdapter(done_too)
 
     async def progress(self, fraction: float, note: str | None = None) -> None:
         if isinstance(self.attempt, Attempt):
@@ -145,7 +145,7 @@ class AttemptFace:
             self.attempt.progress(fraction, note)
 
 
-class DoneFace:
+class DoneAdapter:
     def __init__(self, done: Any) -> None:
         self.done = done
         self.tx = done.tx
@@ -157,7 +157,7 @@ class DoneFace:
         return await started if asyncio.iscoroutine(started) else started
 
 
-Body = Callable[[AttemptFace, int], Coroutine[Any, Any, Any]]
+Body = Callable[[AttemptAdapter, int], Coroutine[Any, Any, Any]]
 
 
 def declare(jobs: Jobs, mode: Mode, body: Body, *, name: str | None = None, **options: Any) -> Any:
@@ -167,12 +167,12 @@ def declare(jobs: Jobs, mode: Mode, body: Body, *, name: str | None = None, **op
 
         @jobs.job(name=name, **options)
         async def handler(attempt: Attempt, number: int = 0) -> Any:
-            return await body(AttemptFace(attempt), number)
+            return await body(AttemptAdapter(attempt), number)
 
     else:
 
         @jobs.job(name=name, **options)
         def plain_handler(attempt: SyncAttempt, number: int = 0) -> Any:
-            return drive(body(AttemptFace(attempt), number))
+            return drive(body(AttemptAdapter(attempt), number))
 
     return jobs[name]

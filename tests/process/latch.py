@@ -1,4 +1,4 @@
-"""A gate that attempts in other processes wait at until a test opens it."""
+"""A latch that attempts in other processes wait at until a test opens it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 
 
-class Gate:
+class Latch:
     """A fifo. What is written into it stays there, so it may be opened before anybody comes."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = str(folder / "gate")
+        self.path = str(folder / "latch")
         os.mkfifo(self.path)
         self._end = os.open(self.path, os.O_RDWR)
 
@@ -24,7 +24,7 @@ class Gate:
 
 
 async def opened(path: str) -> None:
-    """Wait at a gate, on the loop: being cancelled ends the wait."""
+    """Wait at a latch, on the loop: being cancelled ends the wait."""
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)

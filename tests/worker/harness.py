@@ -12,12 +12,12 @@ from holdfast.testing.clock import ManualClock
 
 T = TypeVar("T")
 
-PATIENCE = 10.0
+TIMEOUT = 10.0
 """Seconds of real time before what has not happened counts as never happening."""
 POLL = 0.02
 LEASE = 0.6
 """Renewed every 0.2 s of real time. It runs out only when a test moves the clock."""
-QUICK = Retry(initial=0.01, maximum=0.02, jitter=0, max_attempts=None)
+QUICK_RETRY = Retry(initial=0.01, maximum=0.02, jitter=0, max_attempts=None)
 """For a main loop that has to recover within a test."""
 ENDS = {"completed", "continued", "retrying", "rescheduled", "released", "mismatched", "failed", "cancelled", "lost"}
 
@@ -43,7 +43,7 @@ class Recorder:
 
     async def until(self, condition: Callable[[], T]) -> T:
         """Wait until the condition, looked at after every event, is true; answers what it gave."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not (answer := condition()):
                 self._changed.clear()
                 await self._changed.wait()
@@ -67,7 +67,7 @@ class Recorder:
         return [event.kind for event in list(self.events) if event.job_id == job_id]
 
 
-class Stage:
+class WorkerHarness:
     """A client on a store, with workers to put on it."""
 
     def __init__(self, store: Store, clock: ManualClock) -> None:
@@ -79,7 +79,7 @@ class Stage:
 
     def worker(self, **options: Any) -> Worker:
         """A worker that polls quickly, so that every test also passes without wake-ups."""
-        defaults: dict[str, Any] = {"poll_interval": POLL, "lease": LEASE, "recovery": QUICK, "grace": 2}
+        defaults: dict[str, Any] = {"poll_interval": POLL, "lease": LEASE, "recovery": QUICK_RETRY, "grace": 2}
         return Worker(self.client, **(defaults | options))
 
     async def start(self, bound: Bound[T], **options: Any) -> Chain[T]:
@@ -118,7 +118,7 @@ class Stage:
         return report
 
 
-async def soon(awaitable: Any) -> Any:
+async def in_time(awaitable: Any) -> Any:
     """Await something that must happen."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         return await awaitable
