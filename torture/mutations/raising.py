@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torture.mutations.mutant import Edit, Mutant
 
-_CAUGHT = "        except BaseException as error:\n            # Of these"
+_CAUGHT = "        except BaseException as error:\n            # Only Ctrl-C"
 _GOES_ON = "            if task.cancelling():"
 
 MUTANTS: dict[str, Mutant] = {

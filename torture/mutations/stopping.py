@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torture.mutations.mutant import Edit, Mutant
 
-_WINDING_DOWN = "        hurry = asyncio.create_task(self._hurry.wait())\n"
+_DRAINING = "        grace_ended = asyncio.create_task(self._end_grace.wait())\n"
 
 MUTANTS: dict[str, Mutant] = {
     "claim while stopping": Mutant(
@@ -13,9 +13,8 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=(
             Edit(
                 "holdfast.worker.worker",
-                _WINDING_DOWN,
-                "        for _ in range(3):\n            await self._claim_loop._iterate(self._slots)\n"
-                + _WINDING_DOWN,
+                _DRAINING,
+                "        for _ in range(3):\n            await self._claim_loop._iterate(self._slots)\n" + _DRAINING,
             ),
             Edit("holdfast.worker.slots", "if self._stopping.is_set():  # claimed", "if False:  # claimed"),
         ),
@@ -27,8 +26,8 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=(
             Edit(
                 "holdfast.worker.worker",
-                _WINDING_DOWN,
-                "        return\n" + _WINDING_DOWN,
+                _DRAINING,
+                "        return\n" + _DRAINING,
             ),
         ),
         favour=("start_slow",),

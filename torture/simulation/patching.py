@@ -63,8 +63,8 @@ class TaskRenewer(renewer.Renewer):
             if self._check_requested and loop.time() >= self._checked_at + renewer.CHECK_INTERVAL:
                 self._check_requested = False
                 self._checked_at = loop.time()
-                self._attempt(self._look)
-            self._attempt(self._renew)
+                self._try(self._check_claims)
+            self._try(self._renew)
 
 
 class NoWatchdog:
@@ -89,14 +89,14 @@ class NoThreads(threads.Threads):
         return done
 
 
-def _reasons(fencer: Any, expired: Sequence[held_claims.Holding]) -> dict[str, LostReason]:
-    """Ask the store in this thread: the fencer's own thread would have no event loop, and another clock."""
+def _reasons(guard: Any, expired: Sequence[held_claims.HeldClaim]) -> dict[str, LostReason]:
+    """Ask the store in this thread: the lease guard's own thread would have no event loop, and another clock."""
     try:
-        records = fencer._store.perform_sync(GetJobs(tuple(holding.record.id for holding in expired)))
+        records = guard._store.perform_sync(GetJobs(tuple(held.record.id for held in expired)))
     except HoldfastError:
         return {}
     found = zip(expired, records, strict=True)
-    return {holding.record.id: reason for holding, record in found if (reason := lost(record, holding.claim))}
+    return {held.record.id: reason for held, record in found if (reason := lost(record, held.claim))}
 
 
 @contextmanager
@@ -135,7 +135,7 @@ def simulated(loop: SimulatedLoop, seed: int, *, reap: float) -> Generator[None]
         (worker, "Renewer", TaskRenewer),
         (worker, "Watchdog", NoWatchdog),
         (worker, "Threads", NoThreads),
-        (lease_guard.Fencer, "_reasons", _reasons),
+        (lease_guard.LeaseGuard, "_reasons", _reasons),
         (reaper, "REAP_EVERY", reap),
         (pruner, "EVERY", 2.0),
         (waiting, "monotonic", loop.time),

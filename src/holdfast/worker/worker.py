@@ -230,14 +230,14 @@ class Worker:
     async def _drain(self) -> None:
         tasks = self._slots.tasks
         self._observers.emit("worker_stopping", worker=self.id, detail=f"{len(tasks)} running")
-        hurry = asyncio.create_task(self._end_grace.wait())
+        grace_ended = asyncio.create_task(self._end_grace.wait())
         deadline = asyncio.get_running_loop().time() + self._grace
-        while tasks and not hurry.done():
+        while tasks and not grace_ended.done():
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
                 break
-            await asyncio.wait([*tasks, hurry], timeout=left, return_when=asyncio.FIRST_COMPLETED)
-        hurry.cancel()
+            await asyncio.wait([*tasks, grace_ended], timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        grace_ended.cancel()
         for held_claim in self._held_claims.all():
             held_claim.abort("shutdown")
         if tasks:
