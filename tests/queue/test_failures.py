@@ -12,7 +12,7 @@ from holdfast.engine.observers import event_about
 from holdfast.engine.operations import Filter, ListJobs
 from holdfast.queue import Completed, Execution
 from tests.queue.stage import LEASE, Handler, Recorder, Stage, fail, soon
-from tests.worker.faulty import FaultyStore
+from tests.worker.faulty_store import FaultyStore
 
 SECRET = {"card": "4111 1111"}
 

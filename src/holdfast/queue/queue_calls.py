@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from holdfast.client.new_jobs import new_chain
-from holdfast.client.waiting import WaitProcedure, ChainSubscription
+from holdfast.client.waiting import ChainSubscription, WaitProcedure
 from holdfast.core.clock import Micros, duration
 from holdfast.core.failure import read_error
 from holdfast.core.failure import write as write_error
@@ -78,7 +78,9 @@ class QueueCalls:
         """What a queue answers for jobs that were started or found."""
         return [self._answer(each) for each in started]
 
-    def enqueue_and_wait(self, job: NewJob, watcher: ChainSubscription, timeout: float | None, after: Blockers = ()) -> WaitProcedure:
+    def enqueue_and_wait(
+        self, job: NewJob, watcher: ChainSubscription, timeout: float | None, after: Blockers = ()
+    ) -> WaitProcedure:
         """Enqueue, and wait until the job is finished. Returns the result, or raises the error of the job."""
         begun = monotonic()
         ((chain, found),) = started = yield from self.enqueue([job], after)
