@@ -26,7 +26,11 @@ MUTANTS: dict[str, Mutant] = {
                 Edit("holdfast.stores.memory.verbs.claim", "len(claimed) < op.limit:", "len(claimed) < op.limit + 5:"),
             ),
             "sqlite": (
-                Edit("holdfast.stores.sqlite.verbs.claim", "left = op.limit - len", "left = op.limit + 5 - len"),
+                Edit(
+                    "holdfast.stores.sqlite.verbs.claim",
+                    "left = operation.limit - len",
+                    "left = operation.limit + 5 - len",
+                ),
             ),
             "postgres": (
                 Edit("holdfast.stores.postgres.verbs.claim", '"limit": op.limit,', '"limit": op.limit + 5,'),
@@ -53,7 +57,7 @@ MUTANTS: dict[str, Mutant] = {
             ),
             "sqlite": (
                 sqlite("claim_due", "scheduled_at <= :now", "scheduled_at <= :now + 500000"),
-                Edit("holdfast.stores.sqlite.verbs.claim", "<= turn.now:", "<= turn.now + 500000:"),
+                Edit("holdfast.stores.sqlite.verbs.claim", "<= execution.now:", "<= execution.now + 500000:"),
             ),
             "postgres": (
                 postgres("claim", "<= (select clock.now from clock)", "<= (select clock.now + 500000 from clock)"),

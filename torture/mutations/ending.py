@@ -84,7 +84,7 @@ MUTANTS: dict[str, Mutant] = {
             ),
             "sqlite": (
                 Edit(
-                    "holdfast.stores.sqlite.verbs.chains",
+                    "holdfast.stores.sqlite.verbs.blockers",
                     'if left[seq] == 0 and status == "blocked":',
                     'if status == "blocked":',
                 ),
@@ -140,8 +140,8 @@ MUTANTS: dict[str, Mutant] = {
                 _LOOK_FIRST,
                 Edit(
                     "holdfast.stores.sqlite.verbs.complete",
-                    "if job.id != op.job_id or job.status.finished:",
-                    "if job.id != op.job_id:",
+                    "if job.id != operation.job_id or job.status.finished:",
+                    "if job.id != operation.job_id:",
                 ),
             ),
             "postgres": (

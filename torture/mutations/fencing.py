@@ -46,9 +46,9 @@ MUTANTS: dict[str, Mutant] = {
             ),
             "sqlite": (
                 Edit(
-                    "holdfast.stores.sqlite.verbs.claim",
-                    "lost_reason(status, token, held.token):\n            answer",
-                    'lost_reason(status, token, token or ""):\n            answer',
+                    "holdfast.stores.sqlite.verbs.renew",
+                    "lost_reason(status, token, claim.token):",
+                    'lost_reason(status, token, token or ""):',
                 ),
                 sqlite("renew", " and token = :token", ""),
             ),

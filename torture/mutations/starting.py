@@ -53,8 +53,8 @@ MUTANTS: dict[str, Mutant] = {
             "sqlite": (
                 Edit(
                     "holdfast.stores.sqlite.connection.app_transactions",
-                    "    answer = yield from plan(operation, turn)\n",
-                    "    answer = yield from plan(operation, turn)\n"
+                    "    answer = yield from plan(operation, execution)\n",
+                    "    answer = yield from plan(operation, execution)\n"
                     '    yield Statement("commit")\n'
                     '    yield Statement("begin immediate")\n',
                 ),

@@ -1,6 +1,7 @@
-"""A verb of a SQL store as a plan: a generator that yields statements and is sent their rows.
+"""A plan performs a verb of a SQL store. It is a generator that yields statements and receives their rows.
 
-The logic of a verb is written once. Whoever has a connection, blocking or async, ours or the application's, runs it.
+The logic of a verb is therefore written once. The same plan runs on a blocking or an async connection, and on a
+connection of the store or of the application. `holdfast.engine.generators` runs it.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ NOTHING: Parameters = {}
 
 
 class Statement(NamedTuple):
-    """One statement; all of its rows are the answer."""
+    """One statement. Its result is all of its rows."""
 
     sql: str
     parameters: Parameters | Row = NOTHING
-    """By name, or by place for a driver that numbers them."""
+    """By name, or by position for a driver with numbered parameters."""
     behind: Statement | None = None
     """On our own connections to PostgreSQL: sent right behind it, with a commit of its own and no wait in between."""
 
@@ -36,41 +37,42 @@ class Statement(NamedTuple):
 
 
 class Many(NamedTuple):
-    """One statement for many sets of parameters, in turn. On PostgreSQL all of their rows are the answer, else none."""
+    """One statement for many sets of parameters. The result is all rows on PostgreSQL, and no rows on SQLite."""
 
     sql: str
     parameters: Iterable[Parameters] | Iterable[Row]
-    """Each is taken while the server is at the one before."""
+    """The next set is read while the server executes the previous one."""
 
 
 Plan = Generator[Statement | Many, list[Row], R]
 
 
-def sets_of(step: Statement | Many) -> Iterable[Any]:
-    """The sets of parameters that a statement is run with."""
-    return (step.parameters,) if isinstance(step, Statement) else step.parameters
+def sets_of(instruction: Statement | Many) -> Iterable[Any]:
+    """The sets of parameters of a statement."""
+    return (instruction.parameters,) if isinstance(instruction, Statement) else instruction.parameters
 
 
 @dataclass(slots=True)
-class Turn:
-    """One performance of a verb: its time, and what it gathers for others to hear after the commit."""
+class Execution:
+    """One execution of a verb: its time, and the hints and events that its plan collects."""
 
     now: Micros
     hints: Hints = field(default_factory=Hints)
     listening: bool = False
-    """Whether anybody wants events recorded."""
+    """Whether a listener is registered, so that events are recorded."""
     events: list[Row] = field(default_factory=lambda: [])  # noqa: PIE807 - list[Row]() takes five times as long
 
     def record(self, kind: str, job_id: str, chain_id: str, type: str, attempt: int, worker: str | None = None) -> None:
-        """Note an event, if anybody listens."""
+        """Add an event, if a listener is registered."""
         if self.listening:
             self.events.append((self.now, kind, job_id, chain_id, type, attempt, worker))
 
 
 def gather(into: Hints, hints: Hints) -> None:
-    """Add what one turn tells to what its transaction tells."""
+    """Add the hints of one execution to those of its transaction."""
     into.add(hints)
 
 
+Turn = Execution
 run = drive
 run_async = drive_async

@@ -16,7 +16,7 @@ from holdfast.engine.store import Store, SyncTransaction, Transaction
 from holdfast.engine.wakeups import Hints, NoWakeups, Wakeups
 from holdfast.stores.sql.app_transaction import JoinedSyncTransaction, JoinedTransaction
 from holdfast.stores.sql.lent_transaction import Mark
-from holdfast.stores.sql.plan import Plan, Turn
+from holdfast.stores.sql.plan import Execution, Plan
 from holdfast.stores.sql.repeated_hints import Echo
 from holdfast.stores.sqlite import address
 from holdfast.stores.sqlite.address import SqliteAddress
@@ -157,8 +157,8 @@ class SqliteStore(Store):
         """The store's time."""
         return (self.clock or system_clock)()
 
-    def turn(self) -> Turn:
-        return Turn(self.now())
+    def turn(self) -> Execution:
+        return Execution(self.now())
 
     def send(self, hints: Hints, /) -> None:
         """Wake whoever has something to do after a commit. Never raises: the commit stands."""
@@ -177,12 +177,12 @@ class SqliteStore(Store):
         if self.wakeups is self._files:
             yield from hint_table.write(self._files.source, hints)
 
-    def plan_joined(self, operation: Operation[R], turn: Turn, connection: Any, mark: Mark, /) -> Plan[R]:
+    def plan_joined(self, operation: Operation[R], execution: Execution, connection: Any, mark: Mark, /) -> Plan[R]:
         path = self._open_parts().file.path
-        answer = yield from app_transactions.joined(operation, turn, connection, path=path, mark=mark)
+        answer = yield from app_transactions.joined(operation, execution, connection, path=path, mark=mark)
         # Under nobody's name: we ourselves may hear of this commit by the file alone.
         if self.wakeups is self._files:
-            yield from hint_table.write("", turn.hints)
+            yield from hint_table.write("", execution.hints)
         return answer
 
     def translated(self) -> AbstractContextManager[None]:

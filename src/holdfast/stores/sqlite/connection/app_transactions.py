@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from holdfast.engine.operations import Complete, Guard, LockChain, Operation
 from holdfast.stores.sql.driver import AsyncDriver, Driver
 from holdfast.stores.sql.lent_transaction import Mark, ended
-from holdfast.stores.sql.plan import Plan, Statement, Turn
+from holdfast.stores.sql.plan import Execution, Plan, Statement
 from holdfast.stores.sqlite import errors
 from holdfast.stores.sqlite.connection.connect import SAFE_WAL
 from holdfast.stores.sqlite.rows import SQL
@@ -73,7 +73,7 @@ def async_driver(tx: Any) -> AsyncDriver:
     raise TypeError(f"tx is {_kind(tx)}; this store takes {_ASYNC}")
 
 
-def joined(operation: Operation[R], turn: Turn, connection: Any, *, path: Path, mark: Mark) -> Plan[R]:
+def joined(operation: Operation[R], execution: Execution, connection: Any, *, path: Path, mark: Mark) -> Plan[R]:
     """An operation as part of the application's transaction."""
     _refuse_foreign(connection)
     mark.check(is_open=connection.in_transaction)
@@ -89,7 +89,7 @@ def joined(operation: Operation[R], turn: Turn, connection: Any, *, path: Path, 
             raise _autocommits()
     if operation.verb == Complete.verb and mark.id is not None:
         yield Statement(f"release {MARK}")
-    answer = yield from plan(operation, turn)
+    answer = yield from plan(operation, execution)
     if operation.verb in (LockChain.verb, Guard.verb):
         mark.held = True
     if operation.verb == LockChain.verb:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from holdfast.core.clock import Micros
 from holdfast.engine.operations import Operation
-from holdfast.stores.sql.plan import Plan, Turn, run
+from holdfast.stores.sql.plan import Execution, Plan, run
 from holdfast.stores.sqlite.connection.database_file import File
 from holdfast.stores.sqlite.connection.execute import executor
 from holdfast.stores.sqlite.errors import translated
@@ -32,12 +32,12 @@ class Reader:
         self._closed = False
 
     def perform(self, operation: Operation[R]) -> R:
-        return self.run(plan(operation, Turn(self._clock())))
+        return self.run(plan(operation, Execution(self._clock())))
 
     def perform_at_once(self, operation: Operation[R]) -> R | None:
         """Perform an operation on a connection that is open already; None if all are in use: to open one takes time."""
         connection = self._take()
-        return None if connection is None else self._run_on(connection, plan(operation, Turn(self._clock())))
+        return None if connection is None else self._run_on(connection, plan(operation, Execution(self._clock())))
 
     def run(self, reading: Plan[R], *, single: bool = False) -> R:
         """Run a plan. A `single` statement sees one snapshot by itself."""

@@ -18,7 +18,7 @@ from holdfast.core.clock import Micros
 from holdfast.engine.operations import Guard, Operation, Settle
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.sql.lent_transaction import OVER
-from holdfast.stores.sql.plan import Plan, Turn, gather, run
+from holdfast.stores.sql.plan import Execution, Plan, gather, run
 from holdfast.stores.sqlite.connection.database_file import File
 from holdfast.stores.sqlite.connection.execute import executor
 from holdfast.stores.sqlite.connection.lent_connection import HeldConnection, Line, facade
@@ -225,10 +225,10 @@ class _Open:
         if connection is None:
             raise RuntimeError(OVER)
         connection.check_open()
-        turn = Turn(self._lender.clock())
+        execution = Execution(self._lender.clock())
         with translated(self._lender.file.name), connection.plain():
-            answer = run(plan(operation, turn), executor(connection))
-        gather(self._hints, turn.hints)
+            answer = run(plan(operation, execution), executor(connection))
+        gather(self._hints, execution.hints)
         return answer
 
     def _commit(self) -> None:

@@ -1,1 +1,4 @@
-"""The statements of the SQLite store, one per file. No `returning` and no `update from`: older libraries lack both."""
+"""The statements of the SQLite store, one file for each verb.
+
+They use neither `returning` nor `update from`: older SQLite libraries lack both.
+"""

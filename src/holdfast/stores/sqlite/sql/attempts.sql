@@ -1,6 +1,6 @@
 -- attempts: the history of a job.
 
--- insert_attempt: an attempt ended without completing its job.
+-- insert_attempt: add an attempt that did not complete its job.
 insert into holdfast_attempt (job_id, number, worker, started_at, ended_at, outcome, error, next_at)
 values (:job_id, :number, :worker, :started_at, :now, :outcome, :error, :next_at)
 

@@ -1,4 +1,4 @@
--- cancel: an unfinished job never runs again.
+-- cancel: end an unfinished job as cancelled.
 update holdfast_job
    set status = 'cancelled', error = :reason, worker = null, token = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,

@@ -1,4 +1,4 @@
--- chains: the first jobs of these chains, each with the seq of the last.
+-- chains: the first job of each of these chains, and the seq of its last job.
 select first.*,
        coalesce((select last.seq from holdfast_job last
                   where last.chain_id = first.id and last.chain_index > 0
@@ -17,7 +17,7 @@ select * from (
     select seq, id, type, status, attempt, worker from holdfast_job
      where chain_id = :chain_id and chain_index > 0 order by chain_index)
 
--- chain_statuses: where these chains stand.
+-- chain_statuses: the status of each of these chains, which is that of its last job.
 select first.id,
        coalesce((select last.status from holdfast_job last
                   where last.chain_id = first.id and last.chain_index > 0

@@ -1,12 +1,12 @@
--- claim: hold these jobs.
--- +status: by seq, not by the index of all that is pending.
+-- claim: assign these jobs to a worker, under a new token and lease.
+-- +status: find the rows by seq. Without the plus SQLite may read the index of all pending jobs.
 update holdfast_job
    set status = 'running', attempt = attempt + 1, max_attempts = coalesce(max_attempts, :max_attempts),
        worker = :worker, token = :token, leased_until = :leased_until, renewed_at = :now, started_at = :now,
        progress = null, progress_note = null
  where seq in (select value from json_each(:seqs)) and +status = 'pending'
 
--- claim_heads: of each unpaused type, the best of its pending jobs, due or not.
+-- claim_heads: the first pending job of each type that is not paused, due or not.
 select type.value, head.priority, head.scheduled_at
   from json_each(:types) type
   join holdfast_job head on head.seq = (
@@ -16,22 +16,22 @@ select type.value, head.priority, head.scheduled_at
             limit 1)
  where type.value not in (select paused.type from holdfast_paused paused)
 
--- claim_next_head: the best of a type's pending jobs below a priority, due or not.
+-- claim_next_head: the first pending job of a type below a priority, due or not.
 select priority, scheduled_at
   from holdfast_job
  where status = 'pending' and type = :type and priority < :priority
  order by priority desc, scheduled_at, seq
  limit 1
 
--- claim_due: the due jobs of one type and priority, best first.
--- One priority at a time: across priorities the index would walk over everything that is scheduled for later.
+-- claim_due: the due jobs of one type and priority, earliest first.
+-- One priority at a time: across priorities SQLite would read the index entries of all jobs scheduled for later.
 select scheduled_at, seq
   from holdfast_job
  where status = 'pending' and type = :type and priority = :priority and scheduled_at <= :now
  order by scheduled_at, seq
  limit :limit
 
--- claimed_before: what a claim that was not answered had taken, best first.
+-- claimed_before: the jobs that a claim with this token has already taken. Its result was lost.
 select record.* from holdfast_record record
  where record.status = 'running' and record.type in (select value from json_each(:types)) and record.token = :token
  order by record.priority desc, record.scheduled_at, record.seq

@@ -1,4 +1,4 @@
--- complete: a job is finished from outside, and its chain unless another job follows.
+-- complete: complete a job without a claim, and its chain unless it continues.
 update holdfast_job
    set status = 'completed', output = :output, error = null, worker = null, token = null, leased_until = null,
        renewed_at = null, mismatches = null,

@@ -1,13 +1,13 @@
--- dependencies: find which chains wait for which.
+-- dependencies: find which chains wait for which chains.
 
--- get_waiting: the chains whose current job is blocked, and the chains that this job names, the oldest job first.
+-- get_waiting: the chains whose current job is blocked, and the blockers of that job, oldest job first.
 select job.chain_id, blocker.chain_id
   from (select seq, id, chain_id from holdfast_job where status = 'blocked' order by seq limit :limit) job
   cross join holdfast_blocker blocker on blocker.job_id = job.id
  order by job.seq, blocker.position
 
--- waits_reached: from these chains on, each chain that waits, and the chains that its blocked job names.
--- A blocked job is the last of its chain. The limit bounds the chains, nearest first.
+-- waits_reached: starting at these chains, each chain that waits, and the blockers of its blocked job.
+-- A blocked job is the last of its chain. The limit restricts the number of chains; the nearest come first.
 with recursive reached (chain_id) as (
     select value from json_each(:ids)
     union

@@ -1,25 +1,25 @@
 -- events: record events and read them.
 
--- listening: whether anybody wants events recorded.
+-- listening: whether a listener is registered.
 select 1 from holdfast_listener where until > :now limit 1
 
--- listen: somebody wants events recorded for a while.
+-- listen: register a listener until a time.
 insert into holdfast_listener (name, until) values (:name, :until)
     on conflict (name) do update set until = excluded.until
 
--- listen_forget: those whose time is over listen no more.
+-- delete_listeners: remove the listeners whose time has expired.
 delete from holdfast_listener where until <= :now
 
--- unlisten: somebody wants no more events.
+-- unlisten: remove a listener.
 delete from holdfast_listener where name = :name
 
--- last_event: the newest event's seq.
+-- last_event: the seq of the newest event.
 select coalesce(max(seq), 0) from holdfast_event
 
--- insert_event: record what happened.
+-- insert_event: record an event.
 insert into holdfast_event (at, kind, job_id, chain_id, type, attempt, worker) values (?, ?, ?, ?, ?, ?, ?)
 
--- forget_events: old events go.
+-- delete_events: delete all events but the newest.
 delete from holdfast_event where seq <= (select max(seq) from holdfast_event) - :kept
 
 -- read_events: events after a seq, oldest first.

@@ -6,7 +6,7 @@ select type, jobs from holdfast_tally where jobs > 0
 -- stats_paused: the types that are paused.
 select type from holdfast_paused
 
--- stats_pending: pending jobs per type, those due now, and since when the first of them is.
+-- stats_pending: pending jobs per type, how many of them are due, and the earliest due time.
 select type, count(*), sum(scheduled_at <= :now), min(case when scheduled_at <= :now then scheduled_at end)
   from holdfast_job where status = 'pending' group by type
 

@@ -3,7 +3,7 @@
 -- mark: write a mark that shows whether this transaction committed.
 insert into holdfast_mark (id) values (:id)
 
--- forget_marks: delete all marks but the newest.
+-- delete_marks: delete all marks but the newest.
 delete from holdfast_mark where seq <= (select max(seq) from holdfast_mark) - :kept
 
 -- find_marks: the committed marks among these ids.

@@ -1,7 +1,7 @@
 -- next_due: find when a job is due or a lease expires.
 
--- next_due_pending: of each unpaused type and priority, when the first pending job is due.
--- From one priority to the next by the index: a type has few of them, however many jobs wait.
+-- next_due_pending: the earliest due time of a pending job whose type is not paused.
+-- The recursion follows the index from one priority to the next. A type has few priorities, even with many jobs.
 with recursive level (type, priority) as (
     select type.value, (select max(job.priority) from holdfast_job job
                          where job.status = 'pending' and job.type = type.value)
@@ -18,7 +18,7 @@ select min((select min(job.scheduled_at) from holdfast_job job
   from level
  where level.priority is not null
 
--- next_due_leased: when the first lease of these types runs out.
+-- next_due_leased: when the first lease of these types expires.
 select min((select min(job.leased_until) from holdfast_job job
              where job.status = 'running' and job.type = type.value))
   from json_each(:types) type

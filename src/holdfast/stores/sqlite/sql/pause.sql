@@ -1,5 +1,5 @@
--- pause: hand out no jobs of a type.
+-- pause: exclude a type from claims.
 insert into holdfast_paused (type) values (:type) on conflict (type) do nothing
 
--- resume: hand out jobs of a type again.
+-- resume: include a type in claims again.
 delete from holdfast_paused where type = :type

@@ -1,6 +1,4 @@
--- prune: find the chains to remove.
-
--- prune_expired: finished chains past their keep time, oldest first, except those that an unfinished job names.
+-- prune_expired: finished chains after their keep time, oldest first, except blockers of unfinished jobs.
 select last.chain_id
   from holdfast_job last
  where last.expires_at <= :now

@@ -1,9 +1,9 @@
--- retry: a failed or cancelled job begins anew.
+-- retry: return a failed or cancelled job to pending or blocked, with all its attempts.
 update holdfast_job
    set status = :status, attempt = 0, scheduled_at = :now, finished_at = null, expires_at = null, token = null
  where seq = :seq and status in ('failed', 'cancelled')
 
--- retry_open_blockers: how many of the chains that a job names are still there and not completed.
+-- retry_open_blockers: the number of blockers of a job that exist and are not completed.
 select count(*)
   from holdfast_blocker blocker
   join holdfast_job first on first.id = blocker.chain_id and first.chain_index = 0

@@ -1,15 +1,15 @@
 -- start: start chains and add continuations.
 
--- find_ids: which of these jobs exist, and in which chains.
+-- find_ids: the jobs with these ids that exist, and their chains.
 select id, chain_id from holdfast_job where id in (select value from json_each(:ids))
 
 -- find_key: the newest chain in a dedup scope.
 select first.id
   from holdfast_job first
   join holdfast_job last on last.seq = coalesce(
-           (select step.seq from holdfast_job step
-             where step.chain_id = first.id and step.chain_index > 0
-             order by step.chain_index desc limit 1),
+           (select other.seq from holdfast_job other
+             where other.chain_id = first.id and other.chain_index > 0
+             order by other.chain_index desc limit 1),
            first.seq)
  where first.key = :key and first.type = :type and first.chain_index = 0
    and first.created_at > :since
@@ -21,24 +21,24 @@ select first.id
  order by first.seq desc
  limit 1
 
--- place: the newest job's seq, the chain in which this job exists already, and whether anybody wants events recorded.
--- One question for a start, which is what most commits are. The seq is that of deleted jobs, too.
+-- start_one: the newest seq, the chain of this job if it exists, and whether a listener is registered.
+-- One statement instead of three, because most commits are a single start. Seqs of deleted jobs count.
 select coalesce((select seq from sqlite_sequence where name = 'holdfast_job'), 0),
        (select chain_id from holdfast_job where id = :id),
        exists (select 1 from holdfast_listener where until > :now)
 
--- last_seq: the newest job's seq, deleted ones included.
+-- last_seq: the newest seq, including those of deleted jobs.
 select coalesce((select seq from sqlite_sequence where name = 'holdfast_job'), 0)
 
--- insert_job: a new job.
--- Positions, not names: this runs for thousands of rows at a time.
+-- insert_job: create a job.
+-- Positional parameters are faster than names: one start may insert thousands of rows.
 insert into holdfast_job (seq, id, type, chain_id, chain_index, status, priority, max_attempts, key, created_at,
                           scheduled_at, timeout, keep, trace, blockers, open_blockers, on_blocker_failure, input)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
--- insert_blocker: what a job waits for.
+-- insert_blocker: make a job wait for a chain.
 insert into holdfast_blocker (job_id, position, chain_id) values (?, ?, ?)
 
--- count_up: there are more jobs of a type.
+-- count_up: increase the number of jobs of a type.
 insert into holdfast_tally (type, jobs) values (:type, :jobs)
     on conflict (type) do update set jobs = jobs + excluded.jobs

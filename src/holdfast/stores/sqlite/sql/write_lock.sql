@@ -1,6 +1,4 @@
--- write_lock: begin to write in the application's transaction.
-
--- take_write_lock: nothing is changed, but from here on nobody else writes.
--- The first statement of a transaction must not be a read: one that turns from reading to writing fails at once
--- when somebody else has written in between.
+-- take_write_lock: get SQLite's write lock without a change.
+-- The first statement of a transaction must not be a read. A transaction that reads first and writes later fails
+-- at once if another connection has committed in between.
 update holdfast_migration set name = name where false

@@ -1,1 +1,1 @@
-"""One module per verb: the statements that perform it, and how their rows are read."""
+"""One module for each verb. Its statements are in the file of the same name in `sql/`."""

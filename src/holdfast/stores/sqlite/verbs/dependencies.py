@@ -1,4 +1,4 @@
-"""Which chains wait for which, and the cycles that must not arise."""
+"""Which chains wait for which chains, and the check that no cycle is created."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from holdfast.core.dependencies import MOST_CHAINS, walk
 from holdfast.core.record import Record
 from holdfast.engine.operations import GetWaiting, Waiting
 from holdfast.errors import DependencyCycle
-from holdfast.stores.sql.plan import Plan, Row, Statement, Turn
+from holdfast.stores.sql.plan import Execution, Plan, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 
 _WAITING = SQL["get_waiting"]
@@ -16,13 +16,16 @@ _REACHED = SQL["waits_reached"]
 _BLOCKERS = SQL["blockers"]
 
 
-def get_waiting(turn: Turn, op: GetWaiting) -> Plan[list[Waiting]]:
-    rows = yield Statement(_WAITING, {"limit": op.limit})
+def get_waiting(execution: Execution, operation: GetWaiting) -> Plan[list[Waiting]]:
+    rows = yield Statement(_WAITING, {"limit": operation.limit})
     return [Waiting(chain_id, tuple(after)) for chain_id, after in _by_chain(rows).items()]
 
 
 def cycle(chain_id: str, after: Sequence[str], beside: Mapping[str, Sequence[str]]) -> Plan[DependencyCycle | None]:
-    """The cycle that a job of this chain closes if it waits for these. `beside` are chains that begin to wait now."""
+    """The cycle that would exist if a job of this chain waited for `after`; None without one.
+
+    `beside` are the blockers of chains that begin to wait in the same operation.
+    """
     named = dict.fromkeys([*after, *(blocker for each in beside.values() for blocker in each)])
     rows = yield Statement(_REACHED, {"ids": as_json(named), "most": len(named) + MOST_CHAINS})
     waits = {**_by_chain(rows), **beside}
@@ -30,7 +33,7 @@ def cycle(chain_id: str, after: Sequence[str], beside: Mapping[str, Sequence[str
 
 
 def check_retried(jobs: Iterable[Record]) -> Plan[None]:
-    """DependencyCycle if one of these jobs, blocked again, would close a cycle."""
+    """Raise DependencyCycle if a retried job that is blocked again would create a cycle."""
     again: dict[str, list[str]] = {}
     for job in jobs:
         if job.open_blockers:

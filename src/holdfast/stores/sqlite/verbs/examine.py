@@ -1,4 +1,4 @@
-"""What `holdfast doctor` says about a SQLite store."""
+"""Examine: what `holdfast doctor` reports about a SQLite store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from holdfast.engine.operations import Examine, Finding
 from holdfast.stores import late_jobs
-from holdfast.stores.sql.plan import Plan, Statement, Turn
+from holdfast.stores.sql.plan import Execution, Plan, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.wal.version import wal_is_safe
 
@@ -15,12 +15,12 @@ _EXPIRED = SQL["examine_expired"]
 _OLDEST = SQL["examine_oldest"]
 
 WAL_LIMIT = 64 * 1024 * 1024
-"""A write-ahead log larger than this, in bytes, is not being checkpointed."""
+"""Bytes. A larger write-ahead log was not checkpointed for a long time."""
 
 _SYNCHRONOUS = {0: "off", 1: "normal", 2: "full", 3: "extra"}
 
 
-def examine(turn: Turn, op: Examine) -> Plan[list[Finding]]:
+def examine(execution: Execution, operation: Examine) -> Plan[list[Finding]]:
     findings: list[Finding] = []
     [(version,)] = yield Statement("select sqlite_version()")
     findings.append(_version(version))
@@ -28,13 +28,13 @@ def examine(turn: Turn, op: Examine) -> Plan[list[Finding]]:
     findings.append(Finding("ok" if journal == "wal" else "error", "journal mode", journal))
     [(synchronous,)] = yield Statement("pragma synchronous")
     findings.append(_synchronous(synchronous))
-    findings += _log((yield Statement("pragma database_list")))
+    findings += _wal((yield Statement("pragma database_list")))
     [(verdict,)] = yield Statement("pragma quick_check(1)")
     findings.append(Finding("ok" if verdict == "ok" else "error", "integrity", verdict))
-    [(expired, since)] = yield Statement(_EXPIRED, {"now": turn.now})
-    findings.append(late_jobs.expired(expired, None if since is None else turn.now - since))
-    [(type, since)] = yield Statement(_OLDEST, {"now": turn.now})
-    findings.append(late_jobs.oldest(type, None if since is None else turn.now - since))
+    [(expired, since)] = yield Statement(_EXPIRED, {"now": execution.now})
+    findings.append(late_jobs.expired(expired, None if since is None else execution.now - since))
+    [(type, since)] = yield Statement(_OLDEST, {"now": execution.now})
+    findings.append(late_jobs.oldest(type, None if since is None else execution.now - since))
     return findings
 
 
@@ -57,12 +57,12 @@ def _synchronous(level: int) -> Finding:
     return Finding("warning", "durability", detail)
 
 
-def _log(databases: Iterable[tuple[int, str, str]]) -> list[Finding]:
+def _wal(databases: Iterable[tuple[int, str, str]]) -> list[Finding]:
     files = [Path(f"{file}-wal") for _, name, file in databases if name == "main"]
     sizes = [file.stat().st_size for file in files if file.exists()]
     size = sum(sizes)
     detail = f"{size / 1024 / 1024:.1f} MiB"
     if size <= WAL_LIMIT:
         return [Finding("ok", "write-ahead log", detail)]
-    reason = "a reader holds an old snapshot open, or nobody checkpoints"
+    reason = "a reader holds an old snapshot open, or no connection checkpoints"
     return [Finding("warning", "write-ahead log", f"{detail}: {reason}")]

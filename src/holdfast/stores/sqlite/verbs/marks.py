@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from holdfast.engine.operations import FindMarks, Mark
-from holdfast.stores.sql.plan import Plan, Statement, Turn
+from holdfast.stores.sql.plan import Execution, Plan, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
 
 _MARK = SQL["mark"]
-_FORGET = SQL["forget_marks"]
+_DELETE = SQL["delete_marks"]
 _FIND = SQL["find_marks"]
 
 MARKS_KEPT = 20_000
-"""Twice as many as one client holds events for."""
+"""Twice the number of transactions for which one client buffers events."""
 
 
-def mark(turn: Turn, op: Mark) -> Plan[None]:
-    yield Statement(_MARK, {"id": op.id})
+def mark(execution: Execution, operation: Mark) -> Plan[None]:
+    yield Statement(_MARK, {"id": operation.id})
     # Here, and not in `find_marks`: a write there would wait for the application's open transaction.
-    yield Statement(_FORGET, {"kept": MARKS_KEPT})
+    yield Statement(_DELETE, {"kept": MARKS_KEPT})
     # The wake-up after the commit lets the client look for the mark at once.
-    turn.hints.recorded = True
+    execution.hints.recorded = True
 
 
-def find_marks(turn: Turn, op: FindMarks) -> Plan[list[str]]:
-    return [mark_id for (mark_id,) in (yield Statement(_FIND, {"ids": as_json(op.ids)}))]
+def find_marks(execution: Execution, operation: FindMarks) -> Plan[list[str]]:
+    return [mark_id for (mark_id,) in (yield Statement(_FIND, {"ids": as_json(operation.ids)}))]

@@ -1,4 +1,4 @@
-"""Every verb and its plan."""
+"""The plan of each operation."""
 
 from __future__ import annotations
 
@@ -6,54 +6,84 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from holdfast.engine.operations import Operation
-from holdfast.stores.sql.plan import Plan, Turn
+from holdfast.stores.sql.plan import Execution, Plan
 from holdfast.stores.sqlite.verbs import (
+    attempts,
+    cancel,
     claim,
     complete,
     delete,
     dependencies,
     events,
     examine,
+    get_jobs,
+    get_stats,
+    guard,
+    keep,
     list_jobs,
     marks,
-    operate,
-    read,
+    next_due,
+    pause,
+    progress,
+    prune,
+    reap,
+    renew,
+    retry,
+    run_now,
     settle,
     start,
 )
 
 R = TypeVar("R")
 
-Verb = Callable[[Turn, Any], Plan[Any]]
+Verb = Callable[[Execution, Any], Plan[Any]]
 
 VERBS: dict[str, Verb] = {
-    verb: getattr(module, verb)
-    for module, verbs in {
-        start: ("start", "preview"),
-        claim: ("claim", "renew", "guard", "progress", "reap"),
-        settle: ("settle",),
-        complete: ("lock", "complete"),
-        operate: ("cancel", "retry", "run_now", "pause", "resume", "keep"),
-        delete: ("delete", "prune"),
-        read: ("get_chains", "get_jobs", "get_blockers", "get_history", "get_stats", "next_due"),
-        list_jobs: ("list_chains", "list_jobs"),
-        events: ("listen", "unlisten", "read_events"),
-        examine: ("examine",),
-        marks: ("mark", "find_marks"),
-        dependencies: ("get_waiting",),
-    }.items()
-    for verb in verbs
+    "start": start.start,
+    "preview": start.preview,
+    "claim": claim.claim,
+    "renew": renew.renew,
+    "guard": guard.guard,
+    "progress": progress.progress,
+    "reap": reap.reap,
+    "settle": settle.settle,
+    "lock": complete.lock,
+    "complete": complete.complete,
+    "cancel": cancel.cancel,
+    "retry": retry.retry,
+    "run_now": run_now.run_now,
+    "pause": pause.pause,
+    "resume": pause.resume,
+    "keep": keep.keep,
+    "delete": delete.delete,
+    "prune": prune.prune,
+    "get_chains": get_jobs.get_chains,
+    "get_jobs": get_jobs.get_jobs,
+    "get_blockers": get_jobs.get_blockers,
+    "get_history": attempts.get_history,
+    "get_stats": get_stats.get_stats,
+    "next_due": next_due.next_due,
+    "list_chains": list_jobs.list_chains,
+    "list_jobs": list_jobs.list_jobs,
+    "listen": events.listen,
+    "unlisten": events.unlisten,
+    "read_events": events.read_events,
+    "examine": examine.examine,
+    "mark": marks.mark,
+    "find_marks": marks.find_marks,
+    "get_waiting": dependencies.get_waiting,
 }
 
 
-def plan(operation: Operation[R], turn: Turn) -> Plan[R]:
-    """The whole of an operation: its verb, and the events it records."""
+def plan(operation: Operation[R], execution: Execution) -> Plan[R]:
+    """The plan of an operation: its verb, and the events that it records."""
     verb = VERBS[operation.verb]
     if not operation.writes:
-        return cast(R, (yield from verb(turn, operation)))
+        return cast(R, (yield from verb(execution, operation)))
+    # A start reads it together with the other things that it needs.
     if verb is not start.start:
-        yield from events.notice_listeners(turn)
-    answer = yield from verb(turn, operation)
-    if turn.events:
-        yield from events.write(turn)
-    return cast(R, answer)
+        yield from events.check_listeners(execution)
+    result = yield from verb(execution, operation)
+    if execution.events:
+        yield from events.write(execution)
+    return cast(R, result)

@@ -1,4 +1,4 @@
-"""Settle: write the outcomes of attempts, each under its claim."""
+"""Settle: write the outcomes of attempts. Each write requires that the claim is still held."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.lost_claims import lost_reason
 from holdfast.core.record import Status
 from holdfast.engine.operations import Settle, Settled, Start
-from holdfast.stores.sql.plan import Many, Plan, Statement, Turn
+from holdfast.stores.sql.plan import Execution, Many, Plan, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
-from holdfast.stores.sqlite.verbs import chains, start
+from holdfast.stores.sqlite.verbs import attempts, blockers, start
 
 _CLAIMS = SQL["settle_claims"]
 _COMPLETED = SQL["settle_completed"]
@@ -24,7 +24,7 @@ _WRITTEN = Settled()
 
 
 class _Job(NamedTuple):
-    """What a settlement needs to know of its job."""
+    """The columns of `settle_claims`, in its order."""
 
     id: str
     seq: int
@@ -40,60 +40,60 @@ class _Job(NamedTuple):
 
 
 class _Completions:
-    """Completions that touch nothing but their own jobs: written together, some hundreds in two statements."""
+    """Completions that change no other job. Several hundred are written with two statements."""
 
     def __init__(self) -> None:
         self._jobs: list[dict[str, object]] = []
         self._continuations: list[NewJob] = []
 
-    def add(self, turn: Turn, job: _Job, settlement: Settlement) -> None:
+    def add(self, execution: Execution, job: _Job, settlement: Settlement) -> None:
         next_job = settlement.continuation
         if next_job is None:
-            turn.hints.finished.add(job.chain_id)
+            execution.hints.finished.add(job.chain_id)
         else:
             self._continuations.append(next_job)
-        self._jobs.append(_completion(turn, job, settlement))
+        self._jobs.append(_completion(execution, job, settlement))
 
-    def flush(self, turn: Turn) -> Plan[None]:
+    def flush(self, execution: Execution) -> Plan[None]:
         if self._continuations:
-            rows = [start.row(turn, job) for job in self._continuations]
-            yield from start.add_plain(turn, self._continuations, rows)
+            rows = [start.row(execution, job) for job in self._continuations]
+            yield from start.add_plain(execution, self._continuations, rows)
         if self._jobs:
             yield Many(_COMPLETED, self._jobs)
         self._jobs, self._continuations = [], []
 
 
-def settle(turn: Turn, op: Settle) -> Plan[list[Settled]]:
-    rows = yield Statement(_CLAIMS, {"ids": as_json([settlement.claim.job_id for settlement in op.settlements])})
+def settle(execution: Execution, operation: Settle) -> Plan[list[Settled]]:
+    rows = yield Statement(_CLAIMS, {"ids": as_json([settlement.claim.job_id for settlement in operation.settlements])})
     jobs = {row[0]: _Job(*row) for row in rows}
     settled: dict[str, Status] = {}
     together = _Completions()
-    newly_awaited = False
+    may_be_awaited = False
     answers: list[Settled] = []
-    for settlement in op.settlements:
+    for settlement in operation.settlements:
         job_id, token = settlement.claim
         job = jobs.get(job_id)
         if job is None or job.status != "running" or job.token != token or job_id in settled:
             answers.append(_refused(job, settlement, settled.get(job_id)))
             continue
-        if not newly_awaited and _stands_alone(turn, job, settlement):
-            together.add(turn, job, settlement)
+        if not may_be_awaited and _changes_no_other_job(execution, job, settlement):
+            together.add(execution, job, settlement)
             answer = _WRITTEN
         else:
-            yield from together.flush(turn)
-            answer = yield from _settle(turn, job, settlement)
-            # It may have created jobs that wait for the chains of those that follow.
+            yield from together.flush(execution)
+            answer = yield from _settle(execution, job, settlement)
+            # It may have created jobs that wait for the chains of the next settlements.
             next_job = settlement.continuation
-            newly_awaited |= bool(settlement.starts or (next_job is not None and next_job.after))
+            may_be_awaited |= bool(settlement.starts or (next_job is not None and next_job.after))
         if answer.refused is None:
             settled[job_id] = settlement.status
         answers.append(answer)
-    yield from together.flush(turn)
+    yield from together.flush(execution)
     return answers
 
 
 def _refused(job: _Job | None, settlement: Settlement, settled: Status | None) -> Settled:
-    """The answer to a claim that no longer holds: lost, unless this very settlement stands written."""
+    """The result for a claim that is no longer held: lost, or written if the same settlement was stored before."""
     if job is None:
         return Settled(lost="not_found")
     status = settled or job.status
@@ -102,76 +102,78 @@ def _refused(job: _Job | None, settlement: Settlement, settled: Status | None) -
     return Settled(lost=lost_reason(status, job.token, settlement.claim.token))
 
 
-def _stands_alone(turn: Turn, job: _Job, settlement: Settlement) -> bool:
+def _changes_no_other_job(execution: Execution, job: _Job, settlement: Settlement) -> bool:
     next_job = settlement.continuation
     return (
         settlement.status is Status.COMPLETED
         and not settlement.starts
-        and not turn.listening
+        and not execution.listening
         and (not job.awaited if next_job is None else not next_job.after)
     )
 
 
-def _settle(turn: Turn, job: _Job, settlement: Settlement) -> Plan[Settled]:
+def _settle(execution: Execution, job: _Job, settlement: Settlement) -> Plan[Settled]:
     next_job = settlement.continuation
     refused = None
     if settlement.starts:
-        refused = yield from start.check_starts(turn, settlement.starts, settlement.expected)
+        refused = yield from start.check_starts(execution, settlement.starts, settlement.expected)
     if refused is None and next_job is not None:
         refused = yield from start.check_continuation(next_job, settlement.starts, settlement.expected)
     if refused is not None:
         return Settled(refused=refused)
     if settlement.starts:
-        yield from start.start(turn, Start(settlement.starts))
+        yield from start.start(execution, Start(settlement.starts))
     written = {"seq": job.seq, "token": job.token, "keep": settlement.keep}
     match settlement.status:
         case Status.COMPLETED:
             if next_job is not None:
-                yield from start.add(turn, next_job)
-            yield Statement(_COMPLETED, _completion(turn, job, settlement))
-            turn.record("completed", job.id, job.chain_id, job.type, job.attempt, job.worker)
+                yield from start.add(execution, next_job)
+            yield Statement(_COMPLETED, _completion(execution, job, settlement))
+            execution.record("completed", job.id, job.chain_id, job.type, job.attempt, job.worker)
             if next_job is None:
-                turn.hints.finished.add(job.chain_id)
-                return Settled(unblocked=tuple((yield from chains.completed(turn, job.chain_id))))
+                execution.hints.finished.add(job.chain_id)
+                return Settled(unblocked=tuple((yield from blockers.completed(execution, job.chain_id))))
         case Status.PENDING if settlement.outcome == "released":
-            yield _past(turn, job, "released", None, job.scheduled_at)
+            yield _past(execution, job, "released", None, job.scheduled_at)
             yield Statement(_RELEASED, written)
-            turn.hints.due.add(job.type)
-            turn.record("released", job.id, job.chain_id, job.type, job.attempt - 1)
+            execution.hints.due.add(job.type)
+            execution.record("released", job.id, job.chain_id, job.type, job.attempt - 1)
         case Status.PENDING if settlement.outcome == "mismatched":
-            due = turn.now + settlement.delay
-            yield _past(turn, job, "mismatched", settlement.error, due)
-            yield Statement(_MISMATCHED, written | {"error": settlement.error, "scheduled_at": due, "now": turn.now})
-            turn.hints.due.add(job.type)
-            turn.record("mismatched", job.id, job.chain_id, job.type, job.attempt - 1)
+            due = execution.now + settlement.delay
+            yield _past(execution, job, "mismatched", settlement.error, due)
+            yield Statement(
+                _MISMATCHED, written | {"error": settlement.error, "scheduled_at": due, "now": execution.now}
+            )
+            execution.hints.due.add(job.type)
+            execution.record("mismatched", job.id, job.chain_id, job.type, job.attempt - 1)
         case Status.PENDING:
-            due = max(turn.now, turn.now + settlement.delay if settlement.at is None else settlement.at)
-            yield _past(turn, job, settlement.outcome, settlement.error, due)
+            due = max(execution.now, execution.now + settlement.delay if settlement.at is None else settlement.at)
+            yield _past(execution, job, settlement.outcome, settlement.error, due)
             yield Statement(_PENDING, written | {"error": settlement.error, "scheduled_at": due})
-            turn.hints.due.add(job.type)
+            execution.hints.due.add(job.type)
             kind = settlement.outcome if settlement.outcome == "rescheduled" else "retrying"
-            turn.record(kind, job.id, job.chain_id, job.type, job.attempt)
+            execution.record(kind, job.id, job.chain_id, job.type, job.attempt)
         case ended:
-            yield _past(turn, job, settlement.outcome, settlement.error, None)
+            yield _past(execution, job, settlement.outcome, settlement.error, None)
             given_back = int(settlement.outcome == "mismatched")
-            changes = {"status": ended.value, "given_back": given_back, "error": settlement.error, "now": turn.now}
+            changes = {"status": ended.value, "given_back": given_back, "error": settlement.error, "now": execution.now}
             yield Statement(_ENDED, written | changes)
-            turn.hints.finished.add(job.chain_id)
-            turn.record(ended.value, job.id, job.chain_id, job.type, job.attempt - given_back)
-            yield from chains.broken(turn, job.chain_id)
+            execution.hints.finished.add(job.chain_id)
+            execution.record(ended.value, job.id, job.chain_id, job.type, job.attempt - given_back)
+            yield from blockers.broken(execution, job.chain_id)
     return _WRITTEN
 
 
-def _completion(turn: Turn, job: _Job, settlement: Settlement) -> dict[str, object]:
+def _completion(execution: Execution, job: _Job, settlement: Settlement) -> dict[str, object]:
     return {
         "seq": job.seq,
         "token": job.token,
         "keep": settlement.keep,
         "output": settlement.output,
-        "now": turn.now,
+        "now": execution.now,
         "ends": settlement.continuation is None,
     }
 
 
-def _past(turn: Turn, job: _Job, outcome: str, error: bytes | None, next_at: Micros | None) -> Statement:
-    return chains.past_attempt(turn, job.id, job.attempt, job.worker, job.started_at, outcome, error, next_at)
+def _past(execution: Execution, job: _Job, outcome: str, error: bytes | None, next_at: Micros | None) -> Statement:
+    return attempts.past_attempt(execution, job.id, job.attempt, job.worker, job.started_at, outcome, error, next_at)

@@ -17,7 +17,7 @@ from holdfast.stores.sql.plan import Plan, Statement, gather
 from holdfast.stores.sqlite.rows import SQL
 
 _INSERT = SQL["insert_hint"]
-_FORGET = SQL["forget_hints"]
+_FORGET = SQL["delete_hints"]
 _LAST = SQL["last_hint"]
 _READ = SQL["read_hints"]
 

@@ -20,7 +20,7 @@ from holdfast.engine.operations import Operation
 from holdfast.engine.uninterrupted import in_main_thread
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import StoreUnavailable
-from holdfast.stores.sql.plan import Plan, Turn, gather, run
+from holdfast.stores.sql.plan import Execution, Plan, gather, run
 from holdfast.stores.sqlite.connection.database_file import File
 from holdfast.stores.sqlite.connection.execute import Execute, executor
 from holdfast.stores.sqlite.errors import is_busy, translate
@@ -304,20 +304,20 @@ class Writer:
 
     def _perform_one(self, connection: sqlite3.Connection, execute: Execute, asked: _Asked, *, alone: bool) -> Hints:
         """One operation of several, and what it tells others. An error that is its own undoes it alone."""
-        turn = Turn(self._clock())
+        execution = Execution(self._clock())
         if not alone:
             connection.execute("savepoint one")
         try:
-            asked.answer = run(plan(asked.operation, turn), execute)
+            asked.answer = run(plan(asked.operation, execution), execute)
         except Exception as error:
             if not connection.in_transaction or translate(error, self._file.name) is not None:
                 raise  # the store's error is everyone's
             connection.execute("rollback" if alone else "rollback to one")
             asked.error = error
-            turn.hints = _NOTHING
+            execution.hints = _NOTHING
         if not alone:
             connection.execute("release one")
-        return turn.hints
+        return execution.hints
 
     def _translated(self, error: sqlite3.Error) -> BaseException:
         ours = translate(error, self._file.name)

@@ -1,0 +1,29 @@
+"""Cancel: end unfinished chains for good."""
+
+from __future__ import annotations
+
+from holdfast.core.record import ChainRecord, Status
+from holdfast.engine.operations import Cancel
+from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sqlite.rows import SQL
+from holdfast.stores.sqlite.verbs import attempts, blockers, chains
+
+_CANCEL = SQL["cancel"]
+
+
+def cancel(execution: Execution, operation: Cancel) -> Plan[list[ChainRecord]]:
+    current = yield from chains.need(list(dict.fromkeys(operation.chain_ids)))
+    jobs = [chain.last for chain in current if not chain.last.status.finished]
+    if operation.spare_running:
+        jobs = [job for job in jobs if job.status is not Status.RUNNING]
+    for job in jobs:
+        if job.status is Status.RUNNING:
+            yield attempts.end_attempt(execution, job, "cancelled", operation.reason)
+            execution.hints.lost.add(job.id)
+        yield Statement(_CANCEL, {"seq": job.seq, "reason": operation.reason, "now": execution.now})
+        execution.hints.finished.add(job.chain_id)
+        execution.record("cancelled", job.id, job.chain_id, job.type, job.attempt)
+    # After all cancellations: a chain of this list must end as cancelled, and not fail because of another one.
+    for job in jobs:
+        yield from blockers.broken(execution, job.chain_id)
+    return (yield from chains.need(operation.chain_ids))

@@ -1,0 +1,31 @@
+"""Keep: change how long finished chains are kept."""
+
+from __future__ import annotations
+
+from holdfast.core.clock import Micros
+from holdfast.engine.operations import Keep
+from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sqlite.rows import SQL
+
+_CURRENT = SQL["keep_current"]
+_KEEP = SQL["keep"]
+
+
+def keep(execution: Execution, operation: Keep) -> Plan[list[bool | None]]:
+    answers: list[bool | None] = []
+    for chain_id in operation.chain_ids:
+        answer = yield from _keep(execution, chain_id, operation.keep)
+        answers.append(answer)
+    return answers
+
+
+def _keep(execution: Execution, chain_id: str, keep: Micros | None) -> Plan[bool | None]:
+    rows = yield Statement(_CURRENT, {"chain_id": chain_id})
+    for seq, finished_at, expires_at in rows:
+        if expires_at is not None and expires_at <= execution.now:
+            return None
+        if finished_at is None:
+            return False
+        yield Statement(_KEEP, {"seq": seq, "keep": None if keep is None else execution.now - finished_at + keep})
+        return True
+    return None

@@ -1,0 +1,19 @@
+"""Next due: when a job becomes due, or a lease expires."""
+
+from __future__ import annotations
+
+from holdfast.core.clock import Micros
+from holdfast.engine.operations import NextDue
+from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sqlite.rows import SQL, as_json
+
+_PENDING = SQL["next_due_pending"]
+_LEASED = SQL["next_due_leased"]
+
+
+def next_due(execution: Execution, operation: NextDue) -> Plan[Micros | None]:
+    types = {"types": as_json(operation.types)}
+    [(pending,)] = yield Statement(_PENDING, types)
+    [(leased,)] = yield Statement(_LEASED, types)
+    moments = [moment for moment in (pending, leased) if moment is not None]
+    return max(0, min(moments) - execution.now) if moments else None

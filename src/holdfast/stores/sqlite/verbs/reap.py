@@ -1,0 +1,48 @@
+"""Reap: return jobs with an expired lease to pending, or fail them."""
+
+from __future__ import annotations
+
+from holdfast.core import lost_claims
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import Reap, Reaped
+from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sqlite.rows import SQL, record
+from holdfast.stores.sqlite.verbs import attempts, blockers
+
+_EXPIRED = SQL["reap_expired"]
+_REAP_PENDING = SQL["reap_pending"]
+_REAP_FAILED = SQL["reap_failed"]
+
+
+def reap(execution: Execution, operation: Reap) -> Plan[list[Reaped]]:
+    held = set(operation.held)
+    expired: list[Record] = []
+    for type in dict.fromkeys(operation.types):
+        # The claims in `held` are left out below, so read that many more.
+        limit = operation.limit + len(held)
+        rows = yield Statement(_EXPIRED, {"type": type, "now": execution.now, "limit": limit})
+        expired += [job for job in map(record, rows) if job.claim not in held]
+    expired.sort(key=lambda job: (job.leased_until or 0, job.seq))
+    reaped: list[Reaped] = []
+    for job in expired[: operation.limit]:
+        each = yield from _reap(execution, job)
+        reaped.append(each)
+    return reaped
+
+
+def _reap(execution: Execution, job: Record) -> Plan[Reaped]:
+    reaped = lost_claims.reap(job, execution.now)
+    execution.hints.lost.add(job.id)
+    parameters = {"seq": job.seq, "token": job.token, "error": reaped.error, "now": execution.now}
+    if reaped.status is Status.PENDING:
+        yield attempts.end_attempt(execution, job, "lost", reaped.error, execution.now)
+        yield Statement(_REAP_PENDING, parameters)
+        execution.hints.due.add(job.type)
+        execution.record("reaped", job.id, job.chain_id, job.type, job.attempt)
+    else:
+        yield attempts.end_attempt(execution, job, "lost", reaped.error)
+        yield Statement(_REAP_FAILED, parameters)
+        execution.hints.finished.add(job.chain_id)
+        execution.record("failed", job.id, job.chain_id, job.type, job.attempt)
+        yield from blockers.broken(execution, job.chain_id)
+    return Reaped(reaped, job.worker)
