@@ -7,7 +7,7 @@ import pytest
 from holdfast import Jobs
 from holdfast.simulation import WorkKind
 from holdfast.supervisor import Group, Supervisor
-from holdfast.supervisor.child_protocol import find_jobs, share_out
+from holdfast.supervisor.child_protocol import assign_types, find_jobs
 from tests.supervisor.letters import letters
 
 jobs = Jobs()
@@ -29,19 +29,19 @@ jobs.add(letters.job_type)
 
 
 def test_a_group_without_types_takes_what_no_other_names() -> None:
-    shares = share_out([Group(), Group(name="cpu", types=("other",))], jobs)
+    shares = assign_types([Group(), Group(name="cpu", types=("other",))], jobs)
 
     assert shares == {"default": ("one", "queue:letters"), "cpu": ("other",)}
 
 
 def test_a_group_may_name_queues_beside_types() -> None:
-    shares = share_out([Group(), Group(name="mail", types=("other",), queues=("letters",))], jobs)
+    shares = assign_types([Group(), Group(name="mail", types=("other",), queues=("letters",))], jobs)
 
     assert shares == {"default": ("one",), "mail": ("other", "queue:letters")}
 
 
 def test_a_group_with_nothing_left_to_take_does_not_run() -> None:
-    shares = share_out([Group(), Group(name="all", types=("one", "other"), queues=("letters",))], jobs)
+    shares = assign_types([Group(), Group(name="all", types=("one", "other"), queues=("letters",))], jobs)
 
     assert shares == {"all": ("one", "other", "queue:letters")}
 
@@ -60,7 +60,7 @@ def test_a_group_with_nothing_left_to_take_does_not_run() -> None:
 )
 def test_groups_that_leave_a_type_out_or_contend_for_it_are_refused(groups: list[Group], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        share_out(groups, jobs)
+        assign_types(groups, jobs)
 
 
 def test_work_kinds_are_job_types_too() -> None:
@@ -70,5 +70,5 @@ def test_work_kinds_are_job_types_too() -> None:
 
 
 def test_a_store_that_processes_cannot_share_is_refused() -> None:
-    with pytest.raises(ValueError, match="lives in one process"):
+    with pytest.raises(ValueError, match="exists in one process only"):
         Supervisor("memory://here", "tests.supervisor.work:jobs")

@@ -1,4 +1,4 @@
-"""How fast a store of one's own is: what `holdfast bench` measures, beside its data and without touching it."""
+"""The measurements of `holdfast bench`: the speed of a store, in an empty schema, namespace or file of its own."""
 
 from holdfast.benchmark.measurement import Benchmark, Latency, bench
 from holdfast.benchmark.private_store import private_place

@@ -1,4 +1,4 @@
-"""Measure a store: starts, drains, how soon an idle worker picks a job up, and how long an answer takes."""
+"""Measure a store: starts, drains, pick-up latency of an idle worker, and round trip."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMEOUT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Seconds: half of the tries took no longer, and 95 of a hundred."""
+    """The median and the 95th percentile, in seconds."""
 
     median: float
     p95: float
@@ -27,7 +27,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What was measured, in jobs a second and in seconds. Client and worker share one process."""
+    """The results, in jobs per second and in seconds. Client and worker share one process."""
 
     store: str
     jobs: int
@@ -35,19 +35,19 @@ class Benchmark:
     """One at a time, each with its own commit."""
     bulk_start: float
     drain: float
-    """By a worker of concurrency 10, until the last job is settled."""
+    """By a worker with concurrency 10, until the last job is settled."""
     wide_drain: float
-    """The same at concurrency 200."""
+    """Likewise with concurrency 200."""
     pick_up: Latency
     """From just before the start until the handler begins, in an idle worker."""
     round_trip: Latency
-    """From the start until the output is there."""
+    """From the start until the caller has the output."""
 
 
 async def bench(address: str, *, jobs: int = 2000, emit: Callable[[str], None] = lambda step: None) -> Benchmark:
-    """Measure an empty store, whose tables are made if need be; nothing is removed afterwards.
+    """Measure an empty store. Missing tables are created; nothing is removed afterwards.
 
-    `jobs` is how many are started in bulk and drained; the others need fewer. `tell` hears what is being measured.
+    `jobs` is the number of jobs for the bulk start and the drain. `emit` receives the name of each measurement.
     """
     runs = _Runs()
     async with Client(address, runs.jobs, migrate=True) as client:
@@ -69,7 +69,7 @@ async def bench(address: str, *, jobs: int = 2000, emit: Callable[[str], None] =
 
 
 class _Runs:
-    """The jobs of a benchmark, and what their handlers saw."""
+    """The job types of a benchmark, and the times that their handlers recorded."""
 
     def __init__(self) -> None:
         self.jobs = Jobs()

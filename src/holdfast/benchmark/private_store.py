@@ -1,4 +1,4 @@
-"""A private place on somebody's store: a schema, a namespace or a file of its own, gone at the end."""
+"""A temporary store on the same server or disk: a schema, a namespace or a file that is removed at the end."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from holdfast.stores.address import open_store
 
 @contextmanager
 def private_place(address: str) -> Generator[str]:
-    """The address of a place on the same server or disk that holds nothing yet; removed, whatever happens.
+    """The address of an empty store on the same server or disk. It is removed in any case.
 
     The name is new each time, so two at once never meet; a place that is there already is refused with a
     ValueError, and nothing of it is touched.
     """
-    open_store(address)  # what is wrong with it, or not installed for it, is told before anything is made
+    open_store(address)  # report an invalid address or a missing driver before anything is created
     scheme = address.partition("://")[0]
     name = f"holdfast_bench_{new_token()[:8].lower()}"
     if scheme == "sqlite":
@@ -84,7 +84,7 @@ def _namespace(address: str, name: str) -> Generator[str]:
 
 
 def _keys(pool: Any, name: str) -> Generator[list[Any]]:
-    """The keys of a namespace, some at a time."""
+    """The keys of a namespace, in batches."""
     cursor: Any = b"0"
     while True:
         cursor, batch = _send(pool, "SCAN", cursor, "MATCH", f"{{{name}}}*", "COUNT", "1000")
@@ -102,7 +102,7 @@ def _send(pool: Any, *command: Any) -> Any:
 
 @contextmanager
 def _file(address: str, name: str) -> Generator[str]:
-    """A file beside the store's, so that it is on the same disk."""
+    """A file in the folder of the store, so that it is on the same disk."""
     sqlite: Any = import_module("holdfast.stores.sqlite.address")
     parsed = sqlite.parse(address)
     path = parsed.path.with_name(f"{parsed.path.name}.{name}")
@@ -112,7 +112,7 @@ def _file(address: str, name: str) -> Generator[str]:
     try:
         yield f"sqlite:///{path}" + (f"?{query}" if query else "")
     finally:
-        # Its log and whatever else SQLite keeps beside it.
+        # The write-ahead log and the other files of SQLite.
         for each in path.parent.glob(f"{path.name}*"):
             each.unlink(missing_ok=True)
 
@@ -123,7 +123,7 @@ def _nowhere() -> Generator[str]:
 
 
 def _with(address: str, **options: str) -> str:
-    """An address with other options, and all else as it was."""
+    """An address with other options."""
     where, _, query = address.partition("?")
     kept = [(name, value) for name, value in parse_qsl(query, keep_blank_values=True) if name not in options]
     return f"{where}?{urlencode([*kept, *options.items()])}"

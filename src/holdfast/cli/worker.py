@@ -20,7 +20,7 @@ from holdfast.core.defaults import CONCURRENCY, GRACE, POLL_INTERVAL, SUPERVISED
 from holdfast.engine.observers import log
 from holdfast.registry.jobs import Jobs
 from holdfast.supervisor import Group
-from holdfast.supervisor.child_protocol import find_jobs, share_out
+from holdfast.supervisor.child_protocol import assign_types, find_jobs
 from holdfast.worker import Worker, event_loop
 
 
@@ -145,7 +145,7 @@ def _group_of(settings: Settings, name: str | None) -> Group:
 def _share(settings: Settings, jobs: Jobs, *, group: Group) -> Sequence[str] | None:
     """The types that the supervisor would assign to this group; None for all types if no group names any."""
     settings.check(jobs)
-    shares = share_out(settings.groups, jobs)
+    shares = assign_types(settings.groups, jobs)
     others = {name: share for name, share in shares.items() if name != group.name}
     if shares and group.name not in shares:
         raise Mistake(f"group {group.name!r} has no job types: give --group {' or '.join(others)}, or --types")

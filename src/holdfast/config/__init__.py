@@ -1,4 +1,4 @@
-"""`holdfast.toml`: the store, the workers, retry policies, work kinds and logging, read strictly."""
+"""`holdfast.toml`: the store, the workers, retry policies, work kinds and logging, unknown keys are errors."""
 
 from holdfast.config.file import read_settings
 from holdfast.config.settings import CATALOGUE, FILE, Settings

@@ -20,7 +20,7 @@ LEVELS = ("debug", "info", "warning", "error")
 
 
 def read_settings(path: Path | None = None, environment: Mapping[str, str] = ENVIRONMENT) -> Settings:
-    """The file at `path`, which must exist; without a path, `holdfast.toml` of the working directory if it is there.
+    """The file at `path`, which must exist; without a path, `holdfast.toml` of the working directory if it exists.
 
     Unknown keys, wrong types and impossible values raise ConfigError, which names the file, the line and the key.
     """
@@ -59,7 +59,7 @@ def _read(top: Table) -> Settings:
 
 
 def _read_wakeups(top: Table, store: str | None) -> str | None:
-    """The wake-ups, which may stand alone: the store is then named elsewhere, by a secret in the environment say."""
+    """The wake-ups. They may be set without a store, whose address may come from the environment."""
     wakeups = top.text("wakeups")
     if wakeups is not None and store is not None:
         if brings_its_own(store):

@@ -1,4 +1,4 @@
-"""On which line of a TOML text a key is set. The standard parser checks the text but does not tell."""
+"""The line of each key in a TOML text. The standard parser does not give line numbers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _KEY = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
 _DOTTED = rf"{_KEY}(?:[ \t]*\.[ \t]*{_KEY})*"
 _HEADER = re.compile(rf"[ \t]*\[\[?[ \t]*({_DOTTED})[ \t]*\]\]?")
 _SETTING = re.compile(rf"[ \t]*({_DOTTED})[ \t]*=")
-# What may hold brackets or equals signs without meaning them, longest quotes first.
+# Strings and comments, in which brackets and equals signs have no meaning; the longest quotes first.
 _OPAQUE = re.compile(r'"""|\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}]')
 
 
 def lines_of(text: str) -> dict[KeyPath, int]:
-    """The line of each table and key in a text that parses. Keys of an inline table stand on that table's line."""
+    """The line of each table and key in a text that parses. Keys of an inline table have the line of the table."""
     found: dict[KeyPath, int] = {}
     table: KeyPath = ()
     depth, quotes = 0, ""
@@ -34,7 +34,7 @@ def lines_of(text: str) -> dict[KeyPath, int]:
 
 
 def line_of(found: dict[KeyPath, int], path: KeyPath) -> int | None:
-    """The line of a key, or of the nearest table around it; None where the text has neither."""
+    """The line of a key, or of the nearest table that contains it; None if the text has neither."""
     while path:
         if path in found:
             return found[path]
@@ -43,7 +43,7 @@ def line_of(found: dict[KeyPath, int], path: KeyPath) -> int | None:
 
 
 def _follow(line: str, depth: int, quotes: str) -> tuple[int, str]:
-    """How deep in brackets, and in which kind of long string, the line leaves us."""
+    """The depth of brackets, and the kind of an open long string, at the end of a line."""
     position = 0
     while position < len(line):
         if quotes:

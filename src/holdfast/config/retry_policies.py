@@ -1,4 +1,4 @@
-"""`[retry.NAME]`: retry policies by name. `[retry]` itself, or `[retry.default]`, is the one that nobody names."""
+"""`[retry.NAME]`: retry policies by name. `[retry]`, or `[retry.default]`, is the default."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ UNLIMITED = "unlimited"
 
 
 def read_retries(table: Table) -> dict[str, Retry]:
-    """The policies of a file; "default" is always there."""
+    """The policies of a file. "default" always exists."""
     found = {"default": Retry()}
     if any(key in table for key in KEYS):
         if "default" in table:

@@ -1,4 +1,4 @@
-"""What `holdfast.toml` says, with defaults for what it does not."""
+"""The settings of `holdfast.toml`, with defaults for those that it does not set."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ CATALOGUE = (
     WorkKind(name="broken", duration=Duration("fixed", (0.01,)), outcome="fail", retryable=False),
     WorkKind(name="unwanted", duration=Duration("fixed", (0.01,)), outcome="cancel"),
 )
-"""What is simulated where the file has no work kinds."""
+"""The work kinds of `holdfast simulate` if the file has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """A whole file. Where there is none, `source` is None and everything is as by default."""
+    """All settings of a file. Without a file, `source` is None and every setting has its default."""
 
     source: Source | None = field(default=None, repr=False, compare=False)
     store: str | None = None
     wakeups: str | None = None
-    """Those of the store, wherever that is named."""
+    """The wake-ups of the store, also if the address of the store comes from elsewhere."""
     app: str | None = None
     groups: tuple[Group, ...] = (Group(),)
     retries: dict[str, Retry] = field(default_factory=lambda: {"default": Retry()})
@@ -45,6 +45,6 @@ class Settings:
         return None if self.source is None else self.source.path
 
     def check(self, jobs: Jobs) -> None:
-        """Make sure that these job types have those that the groups name. ConfigError names the file, line and key."""
+        """Raise ConfigError, with file, line and key, if a group names a type that is not among these."""
         if self.source is not None:
             check_groups(self.groups, jobs, source=self.source)

@@ -1,4 +1,4 @@
-"""Tables of a TOML file, read key by key: each complaint names the file, the line and the key."""
+"""Tables of a TOML file, read key by key. Each error names the file, the line and the key."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any, cast
 from holdfast.config.line_numbers import KeyPath, line_of
 
 MOST = 2**31 - 1
-"""No setting is larger: as seconds that is a lifetime, and every store can hold it."""
+"""The largest number in a setting. As seconds it is a century, and every store can hold it."""
 
 _VARIABLE = re.compile(r"\$(?:\$|\{([A-Za-z_][A-Za-z0-9_]*)\}|(\{[^}]*\}?))")
 
 
 class ConfigError(ValueError):
-    """A file that says something wrong. `key` is dotted; `line` is None where the file does not have the key."""
+    """An invalid setting. `key` is dotted; `line` is None if the file does not contain the key."""
 
     def __init__(self, path: Path, complaint: str, *, key: str | None = None, line: int | None = None) -> None:
         self.path = path
@@ -32,7 +32,7 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file that was read, and the environment that fills its variables."""
+    """The text of a file, and the environment for its variables."""
 
     path: Path
     lines: dict[KeyPath, int]
@@ -43,7 +43,7 @@ class Source:
 
 
 class Table:
-    """One table. Every key that is asked for is known; `finish` refuses the others."""
+    """One table. Each key that is read counts as known; `finish` refuses the others."""
 
     def __init__(self, source: Source, path: KeyPath, values: Mapping[str, Any]) -> None:
         self.source = source
@@ -64,7 +64,7 @@ class Table:
         return _VARIABLE.sub(lambda match: self._expand(key, match), value)
 
     def choice(self, key: str, choices: Sequence[str], *, default: str) -> str:
-        """One of these words."""
+        """One of these values."""
         value = self.text(key, default)
         assert value is not None
         if value not in choices:
@@ -82,7 +82,7 @@ class Table:
         return value
 
     def number(self, key: str, default: float, *, least: float = 0, most: float = MOST, zero: bool = True) -> float:
-        """A number, of seconds or milliseconds perhaps."""
+        """A number."""
         value = self._take(key)
         if value is None:
             return default
@@ -115,11 +115,11 @@ class Table:
         return tuple(found)
 
     def anything(self, key: str) -> Any:
-        """The value as it is, for whoever checks it."""
+        """The value without a check."""
         return self._take(key)
 
     def table(self, key: str) -> Table:
-        """A table within; an empty one where there is none."""
+        """A table inside this one; an empty one if it does not exist."""
         value = self._take(key)
         if value is None:
             value = {}
@@ -128,11 +128,11 @@ class Table:
         return Table(self.source, (*self.path, key), cast("dict[str, Any]", value))
 
     def tables(self) -> dict[str, Table]:
-        """Every table within, by name."""
+        """Every table inside this one, by name."""
         return {key: self.table(key) for key, value in self._values.items() if isinstance(value, dict)}
 
     def finish(self) -> None:
-        """Refuse what nobody asked for: a slip of the pen would otherwise silently mean nothing."""
+        """Refuse unknown keys: a misspelt key would otherwise be ignored without a message."""
         for key in self._values:
             if key not in self._known:
                 near = get_close_matches(key, self._known, 1)

@@ -1,4 +1,4 @@
-"""Whose wake-ups a store has: those of its address, those that are said beside it, or its own."""
+"""The wake-ups of a store: those in its address, those that are set apart from it, or its own."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _NAMED = re.compile(r"[?&]wakeups=")
 
 
 def named_in(store: str) -> bool:
-    """Whether the store's address says it; `wakeups=` with nothing behind it asks for the store's own."""
+    """Whether the address of the store names them. An empty `wakeups=` means the store's own."""
     return _NAMED.search(store) is not None
 
 
 def brings_its_own(store: str) -> bool:
-    """Whether the store is none of SQL, so that there is nothing to choose."""
+    """Whether the store is not a SQL store: it then always uses its own."""
     return store.startswith(("redis", "memory:"))
 
 
 def joined(store: str, wakeups: str | None) -> str:
-    """The store's address with the wake-ups in it, which is how everybody hands them on."""
+    """The address of the store, with the wake-ups as a parameter."""
     return store if wakeups is None else with_wakeups(store, wakeups)

@@ -1,4 +1,4 @@
-"""`[workers]` and `[workers.GROUP]`: groups of worker processes. A group's table is laid over `[workers]`."""
+"""`[workers]` and `[workers.GROUP]`: groups of worker processes. A group inherits the settings of `[workers]`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from holdfast.core.retry import Retry
 from holdfast.queue.queue_type import type_name
 from holdfast.registry.jobs import Jobs
 from holdfast.supervisor import Group, GroupError
-from holdfast.supervisor.child_protocol import share_out
+from holdfast.supervisor.child_protocol import assign_types
 
 MEGABYTE = 1 << 20
 
 
 def read_groups(table: Table, retries: dict[str, Retry]) -> tuple[Group, ...]:
-    """The groups of a file: "default", which takes what no other group names, and one per table within."""
+    """The groups of a file: "default", which takes the types that no other group names, and one per inner table."""
     usual = _read_group(table, Group(retry=retries["default"]), retries=retries)
     groups = [usual]
     for name, each in table.tables().items():
@@ -28,7 +28,7 @@ def read_groups(table: Table, retries: dict[str, Retry]) -> tuple[Group, ...]:
         except ValueError as error:
             raise table.error(name, str(error)) from None
         group = _read_group(each, named, retries=retries)
-        if group.takes_the_rest:
+        if group.takes_remaining:
             raise each.error("types", "a group names its types or queues: the default group has what no group names")
         each.finish()
         groups.append(group)
@@ -37,9 +37,9 @@ def read_groups(table: Table, retries: dict[str, Retry]) -> tuple[Group, ...]:
 
 
 def check_groups(groups: Sequence[Group], jobs: Jobs, *, source: Source) -> None:
-    """Make sure that the types and queues that a file's groups name are there, once. ConfigError names the line."""
+    """Raise ConfigError, with the line, for a type or queue that does not exist or that two groups name."""
     try:
-        share_out(groups, jobs)
+        assign_types(groups, jobs)
     except GroupError as error:
         path = ("workers",) if error.group is groups[0] else ("workers", error.group.name)
         raise source.error((*path, error.key), str(error)) from None
@@ -74,7 +74,7 @@ def _read_group(table: Table, usual: Group, *, retries: dict[str, Retry]) -> Gro
 
 
 def _read_renew_interval(table: Table, usual: Group, *, lease: float) -> float | None:
-    """None, and so a third of the lease, where the file does not say it; [workers] says it for its own lease only."""
+    """None, a third of the lease, if it is not set. A value in [workers] belongs to the lease in [workers]."""
     inherited = usual.renew_interval if "lease_timeout_seconds" not in table else None
     interval = table.number("renew_interval_seconds", inherited or 0.0, zero=False) or None
     if interval is not None and interval >= lease:

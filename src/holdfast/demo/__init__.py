@@ -1,7 +1,7 @@
-"""`holdfast demo`: a shop's orders, two workers, and one of them killed in the middle.
+"""`holdfast demo`: the orders of a shop, two workers, and one of them killed.
 
-Read it as an example: `jobs` declares the work, `shop` starts it, `story` tells what happens to it, `verdict` checks
-what became of it. `stage` and `summary` only draw.
+It is also an example: `jobs` declares the job types, `shop` starts the chains, `scenario` runs and kills workers,
+`verdict` checks the result. `terminal` and `summary` draw the screen.
 """
 
 from holdfast.demo.scenario import run_demo

@@ -18,9 +18,9 @@ ENTER = "insert into ledger (job, type, subject, attempt) values (?, ?, ?, ?)"
 
 
 def open_shop(path: Path) -> sqlite3.Connection:
-    """The application's own connection to the file; transactions begin and end where the application says."""
+    """The application's own connection to the file; the application begins and ends its transactions."""
     connection = sqlite3.connect(path, isolation_level=None, timeout=10)
-    # Workers write to this file all the time: leave the checkpoints to them.
+    # The workers write to this file and make its checkpoints.
     connection.execute("pragma wal_autocheckpoint = 0")
     return connection
 
@@ -31,6 +31,6 @@ def entries(shop: sqlite3.Connection) -> Counter[str]:
 
 
 def ordered_total(shop: sqlite3.Connection) -> int:
-    """What all orders are worth."""
+    """The total amount of all orders."""
     (total,) = shop.execute("select sum(amount) from orders").fetchone()
     return int(total)

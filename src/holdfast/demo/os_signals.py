@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP end the demo as Ctrl-C does: its workers and its folder go with it."""
+"""SIGTERM and SIGHUP end the demo as Ctrl-C does: its workers and its folder are removed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Ending:
-    """Remembers the signal that came.
+    """Records the signal that arrived.
 
     It raises nothing where the signal strikes, which may be between the start of a process and the note of it: the
     story asks, wherever it waits.
@@ -22,7 +22,7 @@ class Ending:
         self._came: int | None = None
 
     def check(self) -> None:
-        """SystemExit if a signal came, with the exit code that a shell would give it."""
+        """Raise SystemExit if a signal arrived, with the exit code that a shell gives it."""
         if self._came is not None:
             raise SystemExit(128 + self._came)
 
@@ -32,7 +32,7 @@ class Ending:
 
 @contextmanager
 def ending() -> Generator[Ending]:
-    """Listen for the signals while the body runs. They can be heard in the main thread only."""
+    """Handle the signals while the body runs. Python runs signal handlers in the main thread only."""
     received = Ending()
     numbers = SIGNALS if threading.current_thread() is threading.main_thread() else ()
     before = {number: signal.signal(number, received.receive) for number in numbers}

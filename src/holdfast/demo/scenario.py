@@ -1,4 +1,4 @@
-"""The story: what is done to the shop, in order, and what is seen."""
+"""The scenario: what happens in the shop, in order, and what is displayed."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from holdfast.demo.jobs import BIG, approve, is_declined_at_first, jobs
 from holdfast.demo.ledger import SCHEMA, open_shop
 from holdfast.demo.os_signals import Ending, ending
 from holdfast.demo.shop import Started, amount, approve_order, place_orders
-from holdfast.demo.terminal import Frame, Stage
+from holdfast.demo.terminal import Frame, Terminal
 from holdfast.demo.verdict import Verdict, judge
 from holdfast.demo.workers import WorkerProcess
 
 PATIENCE = 60.0
-"""Seconds that any one step may take. It takes a few."""
+"""The time limit of each part, in seconds. A part usually takes a few."""
 BETWEEN_FRAMES = 0.1
 
 
 class DemoFailed(Exception):
-    """The story came to a halt."""
+    """A part of the scenario did not end in time."""
 
 
 def run_demo(console: Console, *, customers: int = 20, quiet: bool = False) -> Verdict:
-    """Play it on a throwaway SQLite file. The verdict says whether all of it came out right."""
+    """Run the scenario on a temporary SQLite file. The verdict says whether every check passed."""
     with ending() as end, tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder, ExitStack() as closing:
-        stage = closing.enter_context(Stage(console, quiet=quiet))
-        story = Story(Path(folder), stage, end)
+        terminal = closing.enter_context(Terminal(console, quiet=quiet))
+        story = Story(Path(folder), terminal, end)
         closing.callback(story.close)
         try:
             return story.play(customers=customers)
@@ -44,9 +44,9 @@ def run_demo(console: Console, *, customers: int = 20, quiet: bool = False) -> V
 class Story:
     """One run: the store, the shop in the same file, and the worker processes."""
 
-    def __init__(self, folder: Path, stage: Stage, end: Ending) -> None:
+    def __init__(self, folder: Path, terminal: Terminal, end: Ending) -> None:
         self._folder = folder
-        self._stage = stage
+        self._stage = terminal
         self._end = end
         self._address = f"sqlite:///{quote(str(folder / 'shop.db'))}"
         self._client = SyncClient(self._address, jobs)
@@ -57,44 +57,44 @@ class Story:
         self._workers: list[WorkerProcess] = []
 
     def play(self, *, customers: int) -> Verdict:
-        """Everything that happens, from the first worker to the verdict."""
-        stage = self._stage
+        """The whole scenario, from the first worker to the verdict."""
+        terminal = self._stage
         keeper, victim = self._hire("worker-1"), self._hire("worker-2")
-        stage.say("two worker processes on one SQLite file")
+        terminal.say("two worker processes on one SQLite file")
         self._started = place_orders(self._client, self._shop, customers=customers)
         orders, bills = len(self._started.orders), len(self._started.bills)
-        stage.say(f"{orders} orders, and {bills} bills that wait for them: one transaction")
+        terminal.say(f"{orders} orders, and {bills} bills that wait for them: one transaction")
 
         declined = next(order for order in range(orders) if is_declined_at_first(order))
         self._watch(lambda _: self._has_failed_once(self._started.orders[declined]))
-        stage.say(f"the card of order {declined} is declined: its job will run again by itself", "yellow")
+        terminal.say(f"the card of order {declined} is declined: its job will run again by itself", "yellow")
 
         self._watch(lambda frame: frame.share > 0.3 and frame.holds(victim) >= 3)
         victim.kill()
         held = self._held_by(victim)
-        stage.say(f"kill -9 {victim.pid}: {victim.name} dies in the middle of {len(held)} jobs", "bold red")
-        killed_at = stage.elapsed
+        terminal.say(f"kill -9 {victim.pid}: {victim.name} dies in the middle of {len(held)} jobs", "bold red")
+        killed_at = terminal.elapsed
         self._watch(lambda _: all(self._is_taken_back(job) for job in held))
-        waited = stage.elapsed - killed_at
-        stage.say(f"its leases ran out: {keeper.name} took back all {len(held)} jobs after {waited:.1f} s", "green")
+        waited = terminal.elapsed - killed_at
+        terminal.say(f"its leases ran out: {keeper.name} took back all {len(held)} jobs after {waited:.1f} s", "green")
         self._hire("worker-3")
-        stage.say("a replacement starts: worker-3")
+        terminal.say("a replacement starts: worker-3")
 
         waiting = [chain for order, chain in enumerate(self._started.orders) if amount(order) >= BIG]
         self._watch(lambda frame: frame.share > 0.7 and all(self._waits_for_approval(chain) for chain in waiting))
         approved = sum(approve_order(self._client, chain) for chain in waiting)
-        stage.say(f"a person approves {approved} big orders from outside: they go on", "magenta")
+        terminal.say(f"{approved} large orders are approved by an external completion, and continue", "magenta")
 
         self._watch(lambda frame: frame.done == frame.total)
-        stage.say("every chain is completed: the workers are told to stop")
+        terminal.say("every chain is completed: the workers are stopped")
         for worker in self._workers:
             worker.stop()
         verdict = judge(self._client, self._shop, self._started, held=held)
-        verdict.seconds = stage.elapsed
+        verdict.seconds = terminal.elapsed
         return verdict
 
     def close(self) -> None:
-        """End what still runs, and let go of the file."""
+        """Stop the remaining processes, and close the file."""
         for worker in self._workers:
             worker.stop()
         self._shop.close()
@@ -106,7 +106,7 @@ class Story:
         return worker
 
     def _watch(self, until: Callable[[Frame], bool]) -> None:
-        """Show what happens until this is true."""
+        """Display the state until this condition is true."""
         deadline = time.monotonic() + PATIENCE
         while True:
             self._end.check()
@@ -134,7 +134,7 @@ class Story:
         return report is not None and any(attempt.outcome == "failed" for attempt in report.attempts)
 
     def _is_taken_back(self, job: Job) -> bool:
-        """Whether the dead worker's attempt is over: the job waits for the next one, or has it already."""
+        """Whether the attempt of the dead worker was reaped: the job is pending, or runs again."""
         now = self._client.get_job(job)
         return now is not None and (now.attempt > job.attempt or now.status is not Status.RUNNING)
 

@@ -15,7 +15,7 @@ ORDERS_EACH = 18
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The chains of the day."""
+    """The chains that were started."""
 
     orders: list[Chain[int]]
     bills: list[Chain[int]]
@@ -26,7 +26,7 @@ class Started:
 
 
 def place_orders(client: SyncClient, shop: sqlite3.Connection, *, customers: int) -> Started:
-    """Every order with its chain, and for each customer a bill that waits for their orders: all or nothing."""
+    """Insert every order with its chain, and for each customer a bill that waits for the orders, in one transaction."""
     orders: list[Chain[int]] = []
     bills: list[Chain[int]] = []
     shop.execute("begin immediate")
@@ -41,7 +41,7 @@ def place_orders(client: SyncClient, shop: sqlite3.Connection, *, customers: int
 
 
 def approve_order(client: SyncClient, chain: Chain[int]) -> bool:
-    """A person's yes: completes the waiting job from outside and moves the chain on. Tells whether it was waiting."""
+    """Approve an order: complete the waiting job and continue its chain. Returns whether the job was waiting."""
     with client.completing(chain.id) as current:
         job = current.job
         if job.type != approve.name:

@@ -1,4 +1,4 @@
-"""The last picture: what was counted, from the store and from the ledger."""
+"""The final screen: the counts from the store and from the ledger."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.demo.verdict import Verdict
 
 
 def summary(verdict: Verdict) -> RenderableType:
-    """The verdict, for people."""
+    """The verdict as text."""
     rows = Table.grid(padding=(0, 2))
     rows.add_column(justify="right", style="bold")
     rows.add_column()
@@ -28,7 +28,7 @@ def summary(verdict: Verdict) -> RenderableType:
     ):
         rows.add_row(str(count), meaning)
     if verdict.passed:
-        colour, words = "green", f"All completed, none lost, none committed twice. {verdict.seconds:.0f} s."
+        colour, text = "green", f"All completed, none lost, none committed twice. {verdict.seconds:.0f} s."
         rest = [
             Text(
                 "\nRead on: the code of this demo is src/holdfast/demo, the guide is docs/quickstart.md.",
@@ -36,10 +36,10 @@ def summary(verdict: Verdict) -> RenderableType:
             )
         ]
     else:
-        colour, words = "red", "This did not come out right."
+        colour, text = "red", "The demo failed."
         rest = [Text(f"- {each}", "red") for each in verdict.wrong]
     return Panel(
-        Group(rows, "", Text(words, f"bold {colour}"), *rest),
+        Group(rows, "", Text(text, f"bold {colour}"), *rest),
         box=ROUNDED,
         border_style=colour,
         padding=(1, 2),

@@ -1,4 +1,4 @@
-"""The terminal: a live picture where there is one, plain lines where there is none."""
+"""The display: a live screen on a terminal, plain lines otherwise."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LINES = 8
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What there is to see at one moment."""
+    """The state at one moment."""
 
     stats: Stats
     total: int
@@ -43,7 +43,7 @@ class Frame:
 
     @property
     def done(self) -> int:
-        """Chains completed: an order's ends with `ship`, a bill is its own."""
+        """Completed chains: those of orders end with `ship`, those of bills have one job."""
         ends = (self.stats.types.get(name) for name in ("ship", "bill"))
         return sum(stats.counts.get(Status.COMPLETED, 0) for stats in ends if stats is not None)
 
@@ -55,8 +55,8 @@ class Frame:
         return self.running.count(worker.name)
 
 
-class Stage:
-    """Where the story is told: `say` adds a line, `show` draws the state of things."""
+class Terminal:
+    """The display: `say` adds a line, `show` draws the state."""
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
         self._console = console
@@ -85,13 +85,13 @@ class Stage:
         return time.monotonic() - self._begun
 
     def say(self, text: str, style: str = "") -> None:
-        """Tell what happens."""
+        """Add a line of text."""
         line = Text.assemble((f"{self.elapsed:5.1f} s  ", "bright_black"), (text, style))
         self._reported.append(line)
         self._draw(line)
 
     def show(self, frame: Frame) -> None:
-        """Show how things stand."""
+        """Draw the state."""
         self._frame = frame
         quarters = frame.done * 4 // frame.total
         news = None

@@ -1,4 +1,4 @@
-"""What became of it all, by the store's word and by the ledger's: neither is told what to find."""
+"""The checks at the end, from the data of the store and of the ledger."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.demo.shop import Started
 
 @dataclass(slots=True)
 class Verdict:
-    """The figures, and what is wrong with them. Nothing wrong: the demo is passed."""
+    """The counts and the problems. The demo passed if there are no problems."""
 
     chains: int = 0
     completed: int = 0
@@ -37,7 +37,7 @@ class Verdict:
 
 
 def judge(client: SyncClient, shop: sqlite3.Connection, started: Started, *, held: Sequence[Job]) -> Verdict:
-    """Count everything again. `held` are the jobs that the killed worker held."""
+    """Count everything. `held` are the jobs that the killed worker ran."""
     found = [client.get(id) for id in started.ids]
     jobs = list(_all_jobs(client))
     ledger = entries(shop)
@@ -59,22 +59,22 @@ def judge(client: SyncClient, shop: sqlite3.Connection, started: Started, *, hel
         ordered=ordered_total(shop),
         billed=sum(chain.output or 0 for each in started.bills if (chain := _chain(client, each.id)) is not None),
     )
-    verdict.wrong = list(_complaints(verdict, strangers=len(ledger.keys() - {job.id for job in jobs})))
+    verdict.wrong = list(_problems(verdict, unknown=len(ledger.keys() - {job.id for job in jobs})))
     return verdict
 
 
-def _complaints(verdict: Verdict, *, strangers: int) -> Iterator[str]:
+def _problems(verdict: Verdict, *, unknown: int) -> Iterator[str]:
     if verdict.completed != verdict.chains:
         yield f"{verdict.chains - verdict.completed} chains are not completed"
     if verdict.lost:
         yield f"{verdict.lost} jobs are lost"
     if verdict.committed_twice:
         yield f"{verdict.committed_twice} jobs committed twice"
-    if strangers:
-        yield f"{strangers} ledger rows belong to no job"
+    if unknown:
+        yield f"{unknown} ledger rows belong to no job"
     if verdict.ordered != verdict.billed:
         yield f"ordered for {verdict.ordered:,}, billed for {verdict.billed:,}"
-    # A demo in which nothing went wrong would show nothing.
+    # Without a failed attempt the demo would prove nothing.
     for what in ("held_when_killed", "recovered", "retried", "approved"):
         if not getattr(verdict, what):
             yield f"nothing was {what.replace('_', ' ')}, so this run shows nothing"

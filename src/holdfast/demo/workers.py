@@ -10,7 +10,7 @@ from pathlib import Path
 
 CONCURRENCY = 6
 LEASE = "2s"
-"""Short, so that a dead worker's jobs are taken over while you watch. By default it is half a minute."""
+"""Short, so that the jobs of the killed worker run again during the demo. The default is 30 s."""
 
 
 class WorkerProcess:
@@ -36,17 +36,17 @@ class WorkerProcess:
 
     @property
     def died(self) -> bool:
-        """Whether it ended without being told to."""
+        """Whether it ended without a stop."""
         return not self.killed and self._process.poll() is not None
 
     def kill(self) -> None:
-        """SIGKILL: no handler runs, nothing is cleaned up, nobody is told."""
+        """Send SIGKILL: no handler runs, and nothing is cleaned up."""
         self.killed = True
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> None:
-        """SIGTERM: it finishes what runs and goes."""
+        """Send SIGTERM: running jobs end, then the process exits."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGTERM)
             try:
@@ -56,5 +56,5 @@ class WorkerProcess:
 
 
 def _surroundings() -> dict[str, str]:
-    """The environment, without what it says about the person's own store and workers."""
+    """The environment without the settings of the user's own store."""
     return {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}

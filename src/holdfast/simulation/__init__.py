@@ -1,4 +1,4 @@
-"""Synthetic work for demos, load tests and trying a deployment: its outcomes are known beforehand, and checked."""
+"""Synthetic work for demos, load tests and trying a deployment: its outcomes are predicted and checked."""
 
 from holdfast.simulation.duration import Duration
 from holdfast.simulation.job_types import simulated

@@ -1,4 +1,4 @@
-"""How long simulated work takes: always the same, or drawn from a distribution, the same draw for the same input."""
+"""The duration of simulated work: fixed, or from a distribution, and the same for the same seed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """Seconds. `numbers` are what the shape's name says: one for fixed and exponential, two for the others."""
+    """Seconds. `numbers` are the parameters of the shape: one for fixed and exponential, two for the others."""
 
     shape: Shape = "fixed"
     numbers: tuple[float, ...] = (0.1,)
@@ -37,7 +37,7 @@ class Duration:
 
     def draw(self, seed: str) -> float:
         """The duration for this seed, never negative."""
-        # A text seeds it by its hash of 512 bits, the same on every machine and in every process.
+        # random.Random hashes a text seed with SHA-512, so the value is the same in every process.
         chance = random.Random(seed)
         first, second = (*self.numbers, 0.0)[:2]
         match self.shape:

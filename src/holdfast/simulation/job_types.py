@@ -11,11 +11,11 @@ from holdfast.simulation.work_kinds import WorkKind
 from holdfast.worker import Attempt
 
 KEEP = 3600.0
-"""Seconds that simulated jobs stay: nobody asks for them later."""
+"""The keep time of simulated jobs, in seconds. It is short because they are not read later."""
 
 
 class SimulatedFailure(Exception):
-    """A failure that the catalogue asked for."""
+    """A failure that the work kind prescribes."""
 
 
 def simulated(kinds: Iterable[WorkKind]) -> Jobs:

@@ -1,4 +1,4 @@
-"""A load: so many pieces of work, their kinds shared out by weight, in an order that the seed decides."""
+"""A load: a number of jobs, divided among the kinds by weight, in an order given by the seed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from holdfast.simulation.work_kinds import WorkKind
 
 
 def load(kinds: Sequence[WorkKind], jobs: int, *, seed: int) -> list[WorkKind]:
-    """The kind of each job, in order: for the same kinds, number and seed always the same.
+    """The kind of each job, in order. It is the same for the same kinds, number and seed.
 
     Each kind gets its share to within one job. ValueError if no kind has a weight.
     """
     total = sum(kind.weight for kind in kinds)
     if not total:
         raise ValueError("there is nothing to simulate: no work kind has a weight above 0")
-    # Where shares are broken, the largest fractions get the jobs that are left; of equal ones, those named first.
+    # Remaining jobs go to the largest fractions; of equal fractions, to the kind that is named first.
     shares = [divmod(jobs * kind.weight, total) for kind in kinds]
     counts = [whole for whole, _ in shares]
     by_fraction = sorted(range(len(kinds)), key=lambda index: -shares[index][1])

@@ -1,4 +1,4 @@
-"""What a simulation came to, checked against what its catalogue predicts. Pure."""
+"""The result of a simulation, compared with the prediction of its work kinds. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.simulation.work_kinds import WorkKind, predict
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Seconds, from creation to the end, retries and their backoff included."""
+    """Seconds from creation to the end, including retries and their delays."""
 
     median: float
     p95: float
@@ -34,15 +34,15 @@ class KindReport:
     outcomes: dict[str, int]
     attempts: int
     lost_attempts: int
-    """Attempts beyond the prediction: their worker died, or lost its lease."""
+    """Attempts beyond the prediction: the worker died or lost its lease."""
     wrong: int
-    """Jobs that ended, or returned, otherwise than predicted, or did not end."""
+    """Jobs whose status or output differs from the prediction, or that did not end."""
     latency: Latency | None
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationReport:
-    """A whole simulation. `digest` is the same whenever every job of the same load ended the same way."""
+    """A whole simulation. `digest` is equal for two runs of a load if every job ended the same way."""
 
     jobs: int
     seed: int
@@ -60,14 +60,14 @@ class SimulationReport:
 
     @property
     def passed(self) -> bool:
-        """Whether everything came as predicted."""
+        """Whether every job ended as predicted."""
         return self.wrong == 0
 
 
 def report(
     work: Sequence[WorkKind], records: Sequence[Record | None], *, seed: int, seconds: float
 ) -> SimulationReport:
-    """Compare what was started, in order, with what became of it; None is a job that is gone."""
+    """Compare the started jobs, in order, with their final records; None for a deleted job."""
     ended = [record for record in records if record is not None and record.finished_at is not None]
     kinds = list({kind.name: kind for kind in work}.values())
     numbered = list(enumerate(zip(work, records, strict=True)))

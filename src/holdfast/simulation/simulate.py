@@ -1,4 +1,4 @@
-"""Put a load on a store, and follow every job of it to its end. Who runs them is somebody else's business."""
+"""Start a load on a store, and wait for the end of every job. The workers are started elsewhere."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from holdfast.simulation.work_kinds import WorkKind
 BATCH = 500
 LOOK_EVERY = 0.5
 MODESTY = 4
-"""Between two looks at what has ended passes this many times what a look takes."""
+"""The pause between two reads, as a multiple of the duration of a read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a simulation has come."""
+    """The progress of a simulation."""
 
     jobs: int
     started: int
@@ -40,7 +40,7 @@ async def simulate(
     timeout: float | None = None,
     emit: Callable[[Progress], None] = lambda progress: None,
 ) -> SimulationReport:
-    """Start `jobs` pieces of work and wait until all have ended, or the time is up; answers how it went.
+    """Start `jobs` jobs and wait until all have ended or the timeout has passed. Returns the report.
 
     The client's registry must have the kinds' types: `simulated(kinds)` makes one.
     """
@@ -53,10 +53,10 @@ async def simulate(
         ids += [chain.id for chain in await client.start_many(bounds[begin : begin + BATCH])]
         emit(Progress(jobs, len(ids), 0, monotonic() - begun))
 
-    def tell_ended(ended: int) -> None:
+    def emit_ended(ended: int) -> None:
         emit(Progress(jobs, jobs, ended, monotonic() - begun))
 
-    ended = await _follow(client, ids, timeout=timeout, emit=tell_ended)
+    ended = await _follow(client, ids, timeout=timeout, emit=emit_ended)
     seconds = monotonic() - begun
     missing = [id for id in ids if id not in ended]
     found: dict[str, Record | None] = {**ended, **await _look(client, missing)}
@@ -66,7 +66,7 @@ async def simulate(
 async def _follow(
     client: Client, ids: Sequence[str], *, timeout: float | None, emit: Callable[[int], None]
 ) -> dict[str, Record | None]:
-    """The jobs that have ended by the time all have, or the time is up."""
+    """The jobs that have ended when all have, or when the timeout has passed."""
     deadline = None if timeout is None else monotonic() + timeout
     alarm = Alarm()
     unsubscribe = client.store.wakeups.subscribe(lambda hints: alarm.ring() if hints.finished else None)
@@ -82,7 +82,7 @@ async def _follow(
             emit(len(ended))
             if not waiting or (deadline is not None and monotonic() >= deadline):
                 return ended
-            # To look at thousands costs the store as much as to run some: most of its time belongs to those.
+            # Reading thousands of jobs costs the store as much as running some, so most of the time it is left alone.
             await asyncio.sleep(min(took * MODESTY, LOOK_EVERY))
             await alarm.wait(LOOK_EVERY)
     finally:

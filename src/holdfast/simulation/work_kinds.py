@@ -1,4 +1,4 @@
-"""Work kinds: synthetic work whose course is known before it runs. Pure: no clock, no I/O."""
+"""Work kinds: synthetic work with a predicted outcome. Pure: no clock, no I/O."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from holdfast.simulation.duration import Duration
 Ending = Literal["success", "fail", "cancel"]
 
 PREFIX = "work."
-"""What the name of a simulated job type begins with."""
+"""The prefix of the names of simulated job types."""
 
 QUICK = Retry(initial=0.1, multiplier=2, maximum=2, jitter=0.1, max_attempts=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkKind:
-    """What work of a kind does: take its time, fail `fail_times` times, then end as `outcome` says.
+    """Work of this kind takes its duration, fails `fail_times` times, and then ends with `outcome`.
 
     A failure of a kind that is not `retryable` is final, and so is the last of the attempts that `retry` allows.
     """
@@ -30,12 +30,12 @@ class WorkKind:
     retryable: bool = True
     fail_times: int = 0
     weight: int = 1
-    """How many of a simulation's jobs are of this kind, relative to the others."""
+    """The share of this kind among the jobs of a simulation, relative to the other kinds."""
     retry: Retry = QUICK
 
     def __post_init__(self) -> None:
         if not self.name or not self.name.replace("-", "_").isidentifier():
-            raise ValueError(f"the name of a work kind is a word, not {self.name!r}")
+            raise ValueError(f"the name of a work kind has letters, digits, _ and - only, not {self.name!r}")
         if self.outcome not in get_args(Ending):
             raise ValueError(f"outcome is one of {', '.join(get_args(Ending))}, not {self.outcome!r}")
         if self.fail_times < 0:
@@ -61,14 +61,14 @@ class WorkKind:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Where a job of a kind ends, and after how many attempts, unless a worker is lost on the way."""
+    """The final status of a job and its number of attempts, if no worker dies."""
 
     status: Status
     attempts: int
 
 
 def predict(kind: WorkKind) -> Prediction:
-    """What becomes of a job of this kind."""
+    """The prediction for a job of this kind."""
     limit = kind.retry.max_attempts if kind.retryable else 1
     last = kind.fail_times + 1
     if limit is not None and (kind.outcome == "fail" or last > limit):

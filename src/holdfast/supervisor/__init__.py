@@ -1,4 +1,4 @@
-"""The supervisor: worker processes that come and go with the backlog."""
+"""The supervisor: runs as many worker processes as the backlog needs."""
 
 from holdfast.supervisor.child_protocol import Logging
 from holdfast.supervisor.group import Group, GroupError

@@ -1,4 +1,4 @@
-"""What is due, read as seldom as possible: while nothing happens, the database is left at rest."""
+"""How many jobs are due, read only when it may have changed, so that an idle fleet sends few statements."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Reading:
         return sum(stats.due for stats in self._of(types) if not stats.paused)
 
     def running(self, types: Iterable[str]) -> int:
-        """Jobs that some worker holds, on this machine or another."""
+        """Jobs that workers run, on any machine."""
         return sum(stats.counts.get(Status.RUNNING, 0) for stats in self._of(types))
 
     def oldest_due(self, types: Iterable[str]) -> float | None:
-        """For how many seconds the first of them has been due."""
+        """For how many seconds the oldest of them has been due."""
         moments = [stats.oldest_due for stats in self._of(types) if stats.oldest_due is not None and not stats.paused]
         if not moments:
             return None
@@ -49,7 +49,7 @@ class Reading:
 
 
 class Backlog:
-    """Reads a store's backlog for these types. When it cannot be read any more, observers are told, once."""
+    """Reads the backlog of a store for these types. Observers receive one event when it can no longer be read."""
 
     def __init__(self, store: Store, types: Iterable[str], *, observers: Observers) -> None:
         self.types = frozenset(types)
@@ -65,7 +65,10 @@ class Backlog:
         self._modest_until = 0.0
 
     async def read(self) -> Reading | None:
-        """What is due now; None if the store cannot tell. While nothing is due and nothing happens, it is not asked."""
+        """The current backlog; None if the store does not answer.
+
+        While nothing is due and no wake-up arrives, the last reading is returned.
+        """
         if (
             self.last is not None
             and not self._changed
@@ -75,13 +78,13 @@ class Backlog:
             return self.last
         if self.last is not None and monotonic() < self._modest_until:
             return self.last
-        # Before asking: what happens from now on is in the answer, or is news.
+        # Before the read: a change after this point is in the answer, or causes a new wake-up.
         self._changed = False
         known, asked = self.last is not None, monotonic()
         try:
             async with asyncio.timeout(PATIENCE):
                 self.last = await self._read()
-        except Exception as error:  # whatever it is, it tells nothing about what is due
+        except Exception as error:  # after any error the backlog is unknown
             self.last = None
             self._changed = True
             if known or not self.readings:
@@ -99,7 +102,7 @@ class Backlog:
         self._changed = True
 
     async def close(self) -> None:
-        """Let go of the store."""
+        """Unsubscribe from wake-ups."""
         if self._unsubscribe is not None:
             self._unsubscribe()
         await self._store.close()

@@ -18,37 +18,37 @@ from holdfast.client.client import Client
 from holdfast.core.retry import Retry
 from holdfast.engine.observers import Repetition, log
 from holdfast.errors import NotPermitted, StoreUnavailable
-from holdfast.supervisor.child_protocol import DRAIN, ORDERS, STOP, Logging, Order, Word, find_jobs
+from holdfast.supervisor.child_protocol import DRAIN, ORDERS, STOP, Logging, Order, ProcessStatus, find_jobs
 from holdfast.worker import Worker, event_loop
 from holdfast.worker.parent_death import signal_when_parent_dies
 
 LONGEST_SLEEP = 60.0
-"""Seconds between two looks for work while wake-ups arrive: an idle fleet leaves its database at rest."""
+"""The poll interval while wake-ups arrive, in seconds. It is long so that an idle fleet sends few statements."""
 FOR_EVER = 10 * 365 * 86400.0
 BUSY_EVERY = 0.2
 LAST_MOMENTS = 8.0
-"""Seconds after the grace period in which outcomes are written; what still runs then is abandoned."""
+"""Seconds after the grace period in which outcomes are written. The process then exits in any case."""
 REOPEN = Retry(initial=0.2, maximum=5, jitter=0.5, max_attempts=None)
 
 
 def main(set_up_logging: Callable[[Logging], None] | None = None) -> None:
-    """Take the order from standard input, and work until told to end."""
-    # Ctrl-C, and a terminal that closes, reach every process of it: the supervisor hears them, and tells us.
+    """Read the order from standard input, and run jobs until a command or SIGTERM ends the process."""
+    # A terminal sends SIGINT and SIGHUP to all its processes. The supervisor handles them and sends a command.
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     status = int(sys.argv[1])
-    control = open(os.dup(0), "rb")  # noqa: SIM115, PTH123 - it stays open as long as the process lives
+    control = open(os.dup(0), "rb")  # noqa: SIM115, PTH123 - it stays open until the process ends
     _close_stdin()
     line = control.readline()
     if not line.endswith(b"\n"):
-        return  # the supervisor died while it started us
+        return  # the supervisor died while it started this process
     order = ORDERS.decode(line)
     signal_when_parent_dies(signal.SIGTERM, parent=order.supervisor)
     sys.path[:] = order.path
     (set_up_logging or _log_plainly)(order.logging)
     child = _Child(order, control, status=status)
     event_loop.run(child.run())
-    # Somebody's thread that never ends does not keep a process that has nothing more to do.
+    # A non-daemon thread of the application that never ends must not keep the process alive.
     threading.Thread(target=_leave, name="holdfast-leave", daemon=True).start()
 
 
@@ -59,18 +59,18 @@ class _Child:
         self._status = status
         self._worker: Worker | None = None
         self._ordered = asyncio.Event()
-        """Some order to end came."""
-        self._told_to_stop = False
+        """Set when the process is to end."""
+        self._stop_received = False
         self._ending = False
-        """The grace period has begun."""
+        """Whether the grace period has begun."""
         self._hurried = False
 
     async def run(self) -> None:
         self._loop = asyncio.get_running_loop()
         os.set_blocking(self._status, False)
         os.set_inheritable(self._status, False)
-        # It may come any number of times, and never hurries us: a service manager signals every process, beside the
-        # supervisor that tells us; the kernel sends one for each thread of a dying supervisor that we are handed to.
+        # A repeated SIGTERM does not end the grace period: a service manager signals every process, in addition to the
+        # command of the supervisor, and the kernel sends one for each thread of a dying supervisor.
         self._loop.add_signal_handler(signal.SIGTERM, self._end_gracefully)
         threading.Thread(target=self._listen, name="holdfast-control", daemon=True).start()
         client = Client(self._order.store, find_jobs(self._order.app, self._order.kinds))
@@ -81,7 +81,7 @@ class _Child:
                 await client.close()
 
     async def _opened(self, client: Client) -> bool:
-        """Connect, however long the store is away. False if the order to end comes first."""
+        """Connect, and repeat that during an outage of the store. False if the process is to end before that."""
         attempt = 0
         repetition = Repetition()
         while not self._ordered.is_set():
@@ -99,7 +99,7 @@ class _Child:
 
     async def _work(self, client: Client) -> None:
         group = self._order.group
-        # Draining has no end of its own; the grace period begins with the order to stop.
+        # DRAIN has no time limit. The grace period begins with STOP.
         self._worker = worker = Worker(
             client, concurrency=group.concurrency, types=self._order.types, poll_interval=LONGEST_SLEEP,
             poll_without_wakeups=group.poll_without_wakeups, lease=group.lease, renew_interval=group.renew_interval,
@@ -108,33 +108,33 @@ class _Child:
         )  # fmt: skip
         if self._ordered.is_set():
             return
-        telling = asyncio.create_task(self._tell_busy(worker))
-        self._say(Word(ready=worker.id))
+        reporting = asyncio.create_task(self._report_busy(worker))
+        self._send(ProcessStatus(ready=worker.id))
         try:
             await worker.run(signals=False)
         finally:
-            telling.cancel()
+            reporting.cancel()
 
-    async def _tell_busy(self, worker: Worker) -> None:
+    async def _report_busy(self, worker: Worker) -> None:
         reported = 0
         while True:
             if worker.busy != reported:
                 reported = worker.busy
-                self._say(Word(busy=reported))
+                self._send(ProcessStatus(busy=reported))
             await asyncio.sleep(BUSY_EVERY)
 
-    def _say(self, word: Word) -> None:
-        # A supervisor that is slow misses one, and gets the next; one that is dead needs none.
+    def _send(self, status: ProcessStatus) -> None:
+        # A full pipe loses this message, and the next one replaces it. A closed pipe means that the supervisor is dead.
         with suppress(OSError):
-            os.write(self._status, msgspec.json.encode(word) + b"\n")
+            os.write(self._status, msgspec.json.encode(status) + b"\n")
 
     def _listen(self) -> None:
-        """Commands, in a thread of their own: a handler that blocks the loop does not keep us from ending."""
-        obeying = {DRAIN: self._drain, STOP: self._stop}
-        with suppress(RuntimeError):  # the loop is closed: we are about to end anyway
+        """Read commands in a thread, so that a handler that blocks the event loop cannot prevent the end."""
+        commands = {DRAIN: self._drain, STOP: self._stop}
+        with suppress(RuntimeError):  # the event loop is closed: the process is about to exit
             for line in self._control:
-                if line in obeying:  # else torn: its supervisor died over it
-                    self._loop.call_soon_threadsafe(obeying[line])
+                if line in commands:  # an incomplete line: the supervisor died while it wrote it
+                    self._loop.call_soon_threadsafe(commands[line])
             self._loop.call_soon_threadsafe(self._orphaned)
         threading.Event().wait(self._order.group.grace + LAST_MOMENTS)
         os._exit(1)
@@ -146,14 +146,14 @@ class _Child:
                 self._worker.stop()
 
     def _stop(self) -> None:
-        """The supervisor's word: end within the grace period; said again, end at once."""
-        if self._told_to_stop:
+        """Handle STOP: end within the grace period. A second STOP ends the grace period."""
+        if self._stop_received:
             self._hurry()
-        self._told_to_stop = True
+        self._stop_received = True
         self._end_gracefully()
 
     def _end_gracefully(self) -> None:
-        """Drain, within the grace period. However many reasons there are for it, they begin it once."""
+        """Drain within the grace period. A repeated call does not start another one."""
         if not self._ending:
             self._ending = True
             self._drain()
@@ -165,7 +165,7 @@ class _Child:
             self._worker.stop()
 
     def _orphaned(self) -> None:
-        log.warning("the supervisor is gone; ending")
+        log.warning("the supervisor has died; this worker process ends")
         self._end_gracefully()
 
 

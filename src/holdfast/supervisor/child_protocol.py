@@ -1,8 +1,8 @@
-"""What a worker process is told when it starts, and what the two say to each other afterwards.
+"""The messages between a supervisor and its worker processes.
 
-The order goes over the child's standard input, as its first line: an address with a password in it is then neither
-among the arguments nor in the environment, where others could read it. After it come commands, one a line. When the
-pipe closes without a command, the supervisor is gone.
+The supervisor writes the order to the standard input of the process, as its first line. An address with a password is
+then neither in the arguments nor in the environment, where other users could read it. Commands follow, one per line.
+The end of the pipe without a command means that the supervisor has died. The process writes its status to a pipe.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from holdfast.simulation import WorkKind, simulated
 from holdfast.supervisor.group import Group, GroupError
 
 DRAIN = b"drain\n"
-"""Take no more jobs, finish those that run, however long it takes, and end."""
+"""Claim no more jobs, let running handlers end, without a time limit, and exit."""
 STOP = b"stop\n"
-"""The same within the grace period; a second one ends that."""
+"""Likewise, within the grace period. A second STOP ends the grace period."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logging:
-    """How processes log, to their standard error."""
+    """The log settings of the processes. They log to their standard error."""
 
     level: str = "info"
     json: bool = False
@@ -34,7 +34,7 @@ class Logging:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """Everything a worker process needs to know."""
+    """All settings of a worker process."""
 
     store: str
     app: str | None
@@ -43,20 +43,20 @@ class Order:
     types: tuple[str, ...]
     logging: Logging
     path: tuple[str, ...]
-    """Where modules are found, as in the supervisor."""
+    """The import path of the supervisor."""
     supervisor: int
-    """Its process id."""
+    """The process id of the supervisor."""
 
 
-class Word(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a worker process says: that it is ready, under this name, and how many handlers it runs."""
+class ProcessStatus(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message of a worker process: it is ready, with this worker id, or it runs this number of handlers."""
 
     ready: str | None = None
     busy: int | None = None
 
 
 ORDERS = msgspec.json.Decoder(Order)
-WORDS = msgspec.json.Decoder(Word)
+STATUSES = msgspec.json.Decoder(ProcessStatus)
 
 
 def find_jobs(app: str | None, kinds: Sequence[WorkKind]) -> Jobs:
@@ -71,11 +71,11 @@ def find_jobs(app: str | None, kinds: Sequence[WorkKind]) -> Jobs:
     return jobs
 
 
-def share_out(groups: Sequence[Group], jobs: Jobs) -> dict[str, tuple[str, ...]]:
-    """The types of each group, by its name. A group that names none takes those that no other group names.
+def assign_types(groups: Sequence[Group], jobs: Jobs) -> dict[str, tuple[str, ...]]:
+    """The job types of each group, by the name of the group. A group that names none takes the remaining types.
 
-    GroupError for a type or queue that has no handler here or that two groups name, for types that nobody takes, and
-    for two groups that would take the rest.
+    Raises GroupError for a type or queue without a handler, for one that two groups name, for types that no group
+    takes, and for two groups that name none.
     """
     handled = [job_type.name for job_type in jobs if job_type.function is not None]
     owners: dict[str, Group] = {}
@@ -84,16 +84,16 @@ def share_out(groups: Sequence[Group], jobs: Jobs) -> dict[str, tuple[str, ...]]
             if name not in handled:
                 raise GroupError(group, key, complaint=_unknown(name, handled))
             if (owner := owners.setdefault(name, group)) is not group:
-                raise GroupError(group, key, complaint=f"{_said(name)} belongs to group {owner.name!r} already")
+                raise GroupError(group, key, complaint=f"{_described(name)} belongs to group {owner.name!r} already")
     rest = tuple(name for name in handled if name not in owners)
-    takers = [group for group in groups if group.takes_the_rest]
+    takers = [group for group in groups if group.takes_remaining]
     if len(takers) > 1:
         complaint = f"it names no types, and neither does group {takers[0].name!r}: only one can take what is left"
         raise GroupError(takers[1], "types", complaint=complaint)
     if rest and not takers:
-        complaint = f"no group takes {', '.join(map(_said, rest))}: name each in one, or leave one group without"
+        complaint = f"no group takes {', '.join(map(_described, rest))}: name each in one, or leave one group without"
         raise GroupError(groups[0], "types", complaint=complaint)
-    shares = {group.name: rest if group.takes_the_rest else tuple(group.named) for group in groups}
+    shares = {group.name: rest if group.takes_remaining else tuple(group.named) for group in groups}
     return {name: share for name, share in shares.items() if share}
 
 
@@ -101,10 +101,10 @@ def _unknown(name: str, handled: Sequence[str]) -> str:
     queues = [each.removeprefix(PREFIX) for each in handled if each.startswith(PREFIX)]
     types = [each for each in handled if not each.startswith(PREFIX)]
     known = ", ".join(sorted(queues if name.startswith(PREFIX) else types)) or "none"
-    return f"no {_said(name)} has a handler here; these do: {known}"
+    return f"no {_described(name)} has a handler here; these do: {known}"
 
 
-def _said(name: str) -> str:
+def _described(name: str) -> str:
     if name.startswith(PREFIX):
         return f"queue {name.removeprefix(PREFIX)!r}"
     return f"job type {name!r}"

@@ -1,7 +1,7 @@
 """The health endpoint: a small HTTP server for orchestrators, scrapers and autoscalers.
 
-`/healthz` tells whether the supervisor turns, `/readyz` whether its workers take jobs, `/backlog` what is due, in
-JSON, and `/metrics` the same for Prometheus. It only reads; it is bound to this machine unless told otherwise.
+`/healthz` answers whether the main loop of the supervisor runs, `/readyz` whether its workers claim jobs, `/backlog`
+what is due, in JSON, and `/metrics` the same for Prometheus. It only reads. It listens on loopback by default.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
-PATIENCE = 5.0
+TIMEOUT = 5.0
 """Seconds from the connection to the end of the answer."""
 MOST_CONNECTIONS = 64
 """Above this number the oldest connections are closed: a prompt request takes milliseconds, so these are not prompt."""
@@ -30,7 +30,7 @@ Answer = tuple[HTTPStatus, str, str]
 
 
 class Endpoint:
-    """Answers GET and HEAD, one request per connection."""
+    """Answers GET and HEAD requests, one per connection."""
 
     def __init__(self, subject: Supervised, listen: tuple[str, int]) -> None:
         self._subject = subject
@@ -41,13 +41,13 @@ class Endpoint:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it listens; the port is the real one where 0 asked for any."""
+        """The address it listens on. Port 0 in the settings gives a free port."""
         assert self._server is not None, "the endpoint is not open"
         host, port = self._server.sockets[0].getsockname()[:2]
         return host, port
 
     async def open(self) -> None:
-        """Begin to listen. OSError if the address is taken."""
+        """Listen. Raises OSError if the address is in use."""
         self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=8192)
 
     async def close(self) -> None:
@@ -57,12 +57,12 @@ class Endpoint:
         self._close_oldest(down_to=0)
 
     def answer(self, path: str) -> Answer:
-        """What is at this path."""
+        """The answer for a path."""
         match path:
             case "/healthz":
-                return _reported(self._subject.alive, "ok", otherwise="stuck")
+                return _answer(self._subject.alive, "ok", otherwise="stuck")
             case "/readyz":
-                return _reported(self._subject.ready, "ready", otherwise="not ready")
+                return _answer(self._subject.ready, "ready", otherwise="not ready")
             case "/backlog":
                 found = document(self._subject)
                 status = HTTPStatus.OK if found["known"] else HTTPStatus.SERVICE_UNAVAILABLE
@@ -80,7 +80,7 @@ class Endpoint:
         try:
             # A peer that disconnects, is too slow, or sends no HTTP gets no answer.
             with suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(TIMEOUT):
                     head = await reader.readuntil(b"\r\n\r\n")
                     writer.write(self._response(head))
                     await writer.drain()
@@ -110,5 +110,5 @@ class Endpoint:
         return "\r\n".join([*lines, "", ""]).encode() + (b"" if method == "HEAD" else content)
 
 
-def _reported(good: bool, word: str, *, otherwise: str) -> Answer:
-    return (HTTPStatus.OK, TEXT, f"{word}\n") if good else (HTTPStatus.SERVICE_UNAVAILABLE, TEXT, f"{otherwise}\n")
+def _answer(good: bool, text: str, *, otherwise: str) -> Answer:
+    return (HTTPStatus.OK, TEXT, f"{text}\n") if good else (HTTPStatus.SERVICE_UNAVAILABLE, TEXT, f"{otherwise}\n")

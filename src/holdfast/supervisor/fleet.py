@@ -1,4 +1,4 @@
-"""The processes of one group: as many as wanted, the dead replaced, those that crash again and again more slowly."""
+"""The processes of one group: as many as needed. Dead ones are replaced, with a growing delay if they crash early."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from holdfast.supervisor.scaling import Scaler
 from holdfast.supervisor.worker_process import WorkerProcess
 
 STABLE = 10.0
-"""Seconds after which a process that dies did not die of starting."""
+"""A process that dies after this many seconds does not count as an early crash."""
 CRASHING = Retry(initial=1, multiplier=2, maximum=60, jitter=0.1, max_attempts=None)
 
 Start = Callable[[Order], WorkerProcess]
 
 
 class Fleet:
-    """Keeps a group at its number. All of it runs on the loop; nothing of it waits."""
+    """Keeps the number of processes of a group. It runs on the event loop and never blocks."""
 
     def __init__(self, order: Order, *, start: Start, observers: Observers, crashing: Retry | None = None) -> None:
         self.order = order
@@ -28,9 +28,9 @@ class Fleet:
         self.processes: list[WorkerProcess] = []
         self.retired = False
         self.crashes = 0
-        """Of those that died before they were stable, since one was."""
+        """Early crashes since a process last became stable."""
         self.restarts = 0
-        """How many died without being asked to, in all."""
+        """How many processes died without a command to end."""
         self._start = start
         self._observers = observers
         self._crashing = crashing or CRASHING
@@ -42,7 +42,7 @@ class Fleet:
 
     @property
     def active(self) -> list[WorkerProcess]:
-        """Those that take jobs, or are about to."""
+        """The processes that claim jobs, or soon will."""
         return [process for process in self.processes if not process.asked_to_end]
 
     @property
@@ -52,17 +52,17 @@ class Fleet:
 
     @property
     def ready(self) -> bool:
-        """Whether somebody takes this group's jobs, as far as somebody should."""
+        """Whether a process claims the jobs of this group, if it should have one."""
         return any(process.ready for process in self.active) or self.scaler.target == 0
 
     def scale(self, reading: Reading | None, now: float) -> None:
-        """Follow the backlog; None where it could not be read."""
+        """Set the number of processes from the backlog; None if it could not be read."""
         before = self.scaler.target
         due, busy = None, 0
         if reading is not None:
             due = reading.due(self.order.types)
-            # Those that drain are on their way out: what they still run keeps nobody else. What was claimed since the
-            # reading is still among the due ones of it, and must not count twice.
+            # Draining processes do not count: their running handlers need no other process. Jobs claimed since the
+            # reading are still among its due jobs, and must not count twice.
             busy = min(sum(process.busy for process in self.active), reading.running(self.order.types))
         after = self.scaler.step(due, busy=busy, now=now)
         if after != before and not self.retired:
@@ -70,14 +70,14 @@ class Fleet:
         self.keep(now)
 
     def keep(self, now: float) -> None:
-        """Bury the dead, let go of those too many or out of date, start those missing."""
+        """Remove dead processes, drain surplus and outdated ones, and start missing ones."""
         for process in [each for each in self.processes if each.code is not None]:
-            self._bury(process, now)
+            self._remove_dead(process, now)
         for process in self.active:
             if process.order != self.order or self.retired:
                 self._drain(process)
             elif process.ready:
-                self._greet(process)
+                self._note_ready(process)
                 if now - process.started >= STABLE:
                     self.crashes = 0
         if self.retired:
@@ -89,37 +89,37 @@ class Fleet:
             self._drain(process)
 
     def follow(self, order: Order) -> None:
-        """Run by a new order from now on, retired or not: processes of the old one are drained and replaced."""
+        """Use a new order from now on. Processes of the old order are drained and replaced."""
         self.retired = False
         self.order = order
         self.scaler.follow(order.group)
         self.crashes, self._not_before = 0, 0.0
 
     def retire(self) -> None:
-        """Drain every process, and start none again."""
+        """Drain every process, and start no others."""
         self.retired = True
 
     def resting_until(self, now: float) -> float | None:
-        """When to look again although nothing was heard; None if there is no need."""
+        """When to check again although no process changed; None if there is no need."""
         return self._not_before if self._not_before > now and len(self.active) < self.scaler.target else None
 
     def _fill(self, missing: int, now: float) -> None:
         if now < self._not_before:
             return
         if self.crashes:
-            # One at a time, until it is seen that they live.
+            # One at a time, until one has become stable.
             missing = 0 if any(not process.ready for process in self.active) else 1
         room = self.group.max_count - len(self.processes)
         for _ in range(min(missing, room)):
             try:
                 process = self._start(self.order)
-            except OSError as error:  # no memory, or too many processes: the machine may recover
+            except OSError as error:  # out of memory, or too many processes: the machine may recover
                 self._back_off(now, f"no process could be started: {error}")
                 return
             self.processes.append(process)
             self._emit("process_started", detail=f"process {process.pid}")
 
-    def _greet(self, process: WorkerProcess) -> None:
+    def _note_ready(self, process: WorkerProcess) -> None:
         if not process.greeted:
             process.greeted = True
             self._emit("process_ready", process, detail=f"process {process.pid}")
@@ -128,7 +128,7 @@ class Fleet:
         process.drain()
         self._emit("process_draining", process, detail=f"process {process.pid}, {process.busy} running")
 
-    def _bury(self, process: WorkerProcess, now: float) -> None:
+    def _remove_dead(self, process: WorkerProcess, now: float) -> None:
         self.processes.remove(process)
         how = f"process {process.pid} ended with {process.code}"
         if process.asked_to_end:
@@ -153,5 +153,5 @@ class Fleet:
 
 
 def _worth(process: WorkerProcess) -> tuple[bool, int, float]:
-    """Whom to let go of first: those not yet ready, then the least busy, then the youngest."""
+    """The order in which processes are drained: those not yet ready, then the least busy, then the youngest."""
     return process.ready, process.busy, -process.started

@@ -1,4 +1,4 @@
-"""A group of worker processes: what they run, how many there may be, and on what terms."""
+"""A group of worker processes: their job types, their number and their options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.registry.options import check_duration, check_renewal
 
 
 class GroupError(ValueError):
-    """Groups that cannot share out an application's job types. `group` is the one to mend, `key` what it says wrong."""
+    """The job types cannot be assigned to the groups. `group` and `key` name the setting to correct."""
 
     def __init__(self, group: Group, key: str, *, complaint: str) -> None:
         self.group = group
@@ -21,7 +21,7 @@ class GroupError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Worker processes that are alike. Times are seconds.
+    """Worker processes with the same options. Times are seconds.
 
     A group that names neither `types` nor `queues` runs every job type with a handler that no other group names.
     """
@@ -31,14 +31,14 @@ class Group:
     queues: tuple[str, ...] | None = None
     """Named queues, by their names: `jobs.add(queue.job_type)` makes one known."""
     default_count: int = defaults.DEFAULT_COUNT
-    """Processes at start, and the fewest there are."""
+    """The number of processes at the start, and the least number."""
     max_count: int = defaults.MAX_COUNT
-    """The most there ever are, those that are finishing their last jobs included."""
+    """The largest number of processes, including those that drain."""
     concurrency: int = defaults.CONCURRENCY
-    """Jobs at a time, per process."""
+    """Jobs at a time in each process."""
     scale_interval: float = defaults.SCALE_INTERVAL
     scale_down_after: float = defaults.SCALE_DOWN_AFTER
-    """Fewer must have been enough for this long before any process is let go."""
+    """How long fewer processes must have been enough before one is drained."""
     poll_without_wakeups: float = defaults.SUPERVISED_POLL_WITHOUT_WAKEUPS
     """How often a process looks for work while wake-ups do not arrive."""
     lease: float = defaults.SUPERVISED_LEASE
@@ -53,7 +53,7 @@ class Group:
 
     def __post_init__(self) -> None:
         if not self.name or not self.name.replace("-", "_").isidentifier():
-            raise ValueError(f"a group's name is a word, not {self.name!r}")
+            raise ValueError(f"the name of a group has letters, digits, _ and - only, not {self.name!r}")
         for option in ("max_count", "concurrency"):
             if getattr(self, option) < 1:
                 raise ValueError(f"{option} must be at least 1, not {getattr(self, option)}")
@@ -73,12 +73,12 @@ class Group:
                 raise ValueError(f"{option} of group {self.name!r} is empty: leave it out to take what no group names")
 
     @property
-    def takes_the_rest(self) -> bool:
-        """Whether it runs what no other group names."""
+    def takes_remaining(self) -> bool:
+        """Whether it runs the types that no other group names."""
         return self.types is None and self.queues is None
 
     @property
     def named(self) -> dict[str, str]:
-        """The job types that it names, those behind its queues included, each with the key that names it."""
+        """The job types that it names, including those of its queues, each with the setting that names it."""
         queues = {type_name(queue): "queues" for queue in self.queues or ()}
         return {**dict.fromkeys(self.types or (), "types"), **queues}

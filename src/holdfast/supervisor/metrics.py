@@ -1,4 +1,4 @@
-"""The state of a supervisor for programs: a JSON document, and Prometheus's text format."""
+"""The state of a supervisor as a JSON document and in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def backlog_document(reading: Reading | None, types: Iterable[str]) -> dict[str,
 
 
 def fleet_document(fleet: Fleet, reading: Reading | None) -> dict[str, Any]:
-    """A group's processes and slots, and what waits for them."""
+    """The processes and slots of a group, and its backlog."""
     active = fleet.active
     return {
         "types": list(fleet.order.types),
@@ -97,7 +97,7 @@ def metrics(subject: Supervised) -> str:
 
 
 def type_document(reading: Reading, name: str) -> dict[str, Any]:
-    """One type's part of it."""
+    """The backlog of one type."""
     stats = reading.types.get(name)
     return {
         "due": reading.due([name]),

@@ -11,7 +11,7 @@ def processes_for(jobs: int, group: Group) -> int:
 
 
 class Scaler:
-    """Follows the backlog of one group: up at once, down when less has been enough for a while.
+    """The number of processes of one group: it rises at once, and falls after fewer have been enough for a while.
 
     A due job wants a free slot, so those that its group's processes are busy with count beside it: a process full of
     long jobs is no help to what waits, and one that is at work is not too many. Running jobs alone start nothing. What
@@ -32,7 +32,7 @@ class Scaler:
         `busy` is how many of the slots had a job when what is due was counted.
         """
         if due is None:
-            self._low_since = None  # nobody knows whether less would have been enough
+            self._low_since = None  # without a reading it is unknown whether fewer would be enough
             return self.target
         needed = processes_for(due + busy, self.group)
         if due and needed > self.target:
@@ -50,12 +50,12 @@ class Scaler:
         return self.target
 
     def follow(self, group: Group) -> None:
-        """New bounds, from a file that was read again."""
+        """Use the bounds of a reloaded file."""
         self.group = group
         self.target = max(group.default_count, min(group.max_count, self.target))
         self._low_since = None
 
     @property
     def undecided(self) -> bool:
-        """Whether it is about to go down: then time alone, without news of the backlog, decides."""
+        """Whether the number may fall after some time, also without a change of the backlog."""
         return self._low_since is not None

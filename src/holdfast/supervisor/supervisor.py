@@ -1,4 +1,4 @@
-"""The supervisor: keeps fleets of worker processes that grow and shrink with the backlog."""
+"""The supervisor: runs groups of worker processes, as many as the backlog needs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from holdfast.engine.wakeups import Alarm
 from holdfast.simulation import WorkKind
 from holdfast.stores.address import open_store
 from holdfast.supervisor.backlog import Backlog, Reading
-from holdfast.supervisor.child_protocol import Logging, Order, find_jobs, share_out
+from holdfast.supervisor.child_protocol import Logging, Order, assign_types, find_jobs
 from holdfast.supervisor.endpoint import Endpoint
 from holdfast.supervisor.fleet import Fleet
 from holdfast.supervisor.group import Group
 from holdfast.supervisor.worker_process import ENTRY, WorkerProcess
 
 LAST_MOMENTS = 8.0
-"""Seconds after the grace period before what has not ended is killed."""
+"""Seconds after the grace period before a process that has not exited is killed."""
 
 Reload = Callable[[], Sequence[Group]]
 
@@ -51,13 +51,15 @@ class Supervisor:
         entry: str = ENTRY,
         init: bool = False,
     ) -> None:
-        """`app` is `module:jobs`, which every process imports. `reload` answers the groups anew, at SIGHUP.
+        """`app` is `module:jobs`, which every process imports. `reload` returns the groups again at SIGHUP.
 
-        `listen` is the host and port of the health endpoint. `init` takes on the duties of process 1: it reaps
-        whatever orphans are handed to it.
+        `listen` is the host and port of the health endpoint. With `init` it does the work of process 1: it reaps
+        orphaned processes.
         """
         if store.startswith("memory:"):
-            raise ValueError("a memory:// store lives in one process: a supervisor needs one that processes can share")
+            raise ValueError(
+                "a memory:// store exists in one process only: a supervisor needs one that processes can share"
+            )
         self._store = store
         self._app = app
         self._kinds = tuple(work_kinds)
@@ -72,17 +74,17 @@ class Supervisor:
         self._hurry = False
         self._turned = monotonic()
         self.clean = True
-        """Whether every process ended by itself."""
+        """Whether every process exited without being killed."""
         self.fleets: list[Fleet] = []
         self._group(tuple(groups))
         self.backlog = Backlog(open_store(store), self._types(), observers=self._observers)
         self.endpoint = None if listen is None else Endpoint(self, listen)
 
     async def run(self, *, signals: bool = True) -> None:
-        """Supervise until stopped, cancelled or signalled; then drain the whole fleet within its grace period.
+        """Supervise until stopped, cancelled or signalled. Then drain all processes within the grace period.
 
-        In the main thread SIGTERM and SIGINT stop it, a second one ends the grace period, and SIGHUP reloads, unless
-        `signals` leaves them alone.
+        In the main thread SIGTERM and SIGINT stop it, a second one ends the grace period, and SIGHUP reloads;
+        `signals=False` installs no handlers.
         """
         with self._signals() if signals else nullcontext():
             try:
@@ -100,13 +102,13 @@ class Supervisor:
         self._alarm.ring()
 
     def reload(self) -> None:
-        """Read the groups anew. What is wrong with them is logged, and changes nothing."""
+        """Read the groups again. Invalid settings are logged and change nothing."""
         if self._reload is None or self._stopping:
             return
         try:
             self._group(tuple(self._reload()))
-        except ValueError as error:  # something in them is wrong, and it says what
-            log.error("the new settings cannot be used; everything stays as it was: %s", error)
+        except ValueError as error:
+            log.error("the new settings are invalid, the old ones stay in use: %s", error)
             return
         except Exception:
             log.exception("the new settings cannot be used; everything stays as it was")
@@ -117,12 +119,12 @@ class Supervisor:
 
     @property
     def alive(self) -> bool:
-        """Whether it still turns: looks at its processes as often as it should, or sees them out."""
+        """Whether the main loop still runs at its interval, or the processes are being stopped."""
         return self._stopping or monotonic() - self._turned < 30 + self._interval()
 
     @property
     def ready(self) -> bool:
-        """Whether the backlog can be read, and each group has somebody who takes its jobs."""
+        """Whether the backlog can be read, and each group has a process that claims its jobs."""
         return not self._stopping and self.backlog.last is not None and all(fleet.ready for fleet in self.fleets)
 
     async def _supervise(self) -> None:
@@ -137,7 +139,7 @@ class Supervisor:
             await self._keep_until(now + self._interval())
 
     async def _read(self) -> Reading | None:
-        """The backlog. A store that takes its time keeps nobody from replacing the dead, or from stopping."""
+        """Read the backlog. A slow store does not delay the replacement of dead processes, or a stop."""
         reading = asyncio.create_task(self.backlog.read())
         reading.add_done_callback(lambda _: self._alarm.ring())
         try:
@@ -155,7 +157,7 @@ class Supervisor:
         self.fleets = [fleet for fleet in self.fleets if fleet.processes or not fleet.retired]
 
     async def _keep_until(self, moment: float) -> None:
-        """Look after the processes until it is time to look at the backlog again."""
+        """Maintain the processes until the backlog is to be read again."""
         while not self._stopping and (now := monotonic()) < moment:
             rests = [rest for fleet in self.fleets if (rest := fleet.resting_until(now)) is not None]
             await self._alarm.wait(max(0.0, min([moment, *rests]) - now))
@@ -173,7 +175,7 @@ class Supervisor:
                 self.clean = False
                 deadline = monotonic() + LAST_MOMENTS
                 for process in self._processes():
-                    log.error("process %d does not end, and is killed", process.pid)
+                    log.error("process %d did not exit in time and is killed", process.pid)
                     process.kill()
             if self._hurry and not hurried:
                 hurried, deadline = True, min(deadline, monotonic() + LAST_MOMENTS)
@@ -194,7 +196,7 @@ class Supervisor:
         names = [group.name for group in groups]
         if len(set(names)) < len(names):
             raise ValueError(f"two groups have one name: {', '.join(names)}")
-        shares = share_out(groups, self._jobs)
+        shares = assign_types(groups, self._jobs)
         if not shares:
             raise ValueError("there is nothing to run: no job type has a handler")
         orders = [
@@ -242,7 +244,7 @@ class Supervisor:
                 loop.remove_signal_handler(number)
 
     def _reap_orphans(self) -> None:
-        """What our processes leave behind is handed to process 1, and stays a zombie until that asks after it."""
+        """As process 1, reap orphaned processes, which would otherwise stay zombies."""
         ours = {process.pid: process for process in self._processes()}
         with suppress(ChildProcessError):
             while (found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
@@ -253,7 +255,7 @@ class Supervisor:
 
 
 async def _see_through(task: asyncio.Task[None], stop: Callable[[], None]) -> None:
-    """Await a task to its end. Being cancelled meanwhile hurries it: processes are not left behind."""
+    """Await a task to its end. A cancellation ends the grace period, so that no process is left."""
     cancelled = False
     while not task.done():
         try:

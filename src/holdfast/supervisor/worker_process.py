@@ -1,4 +1,4 @@
-"""One worker process, as its supervisor sees it: started, told things, heard, and seen to its end."""
+"""One worker process: its start, the commands to it, its status messages and its end."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from contextlib import suppress
 
 import msgspec
 
-from holdfast.supervisor.child_protocol import DRAIN, STOP, WORDS, Order
+from holdfast.supervisor.child_protocol import DRAIN, STATUSES, STOP, Order
 
 ENTRY = "holdfast.supervisor.child"
 
 
 class WorkerProcess:
-    """A worker process. `changed` is called on the loop whenever something about it is news.
+    """A worker process. `changed` is called on the event loop after each change of its state.
 
-    Started afresh, not forked: it shares no connection, lock or thread with this process. It ends by itself when this
-    process is gone, since the pipe to it closes then. Raises OSError, and leaves nothing behind, where the machine
-    has no room for it, or for the thread that watches it.
+    It is a new interpreter, not a fork: it shares no connection, lock or thread with this process. It ends when this
+    process dies, because the pipe to it is then closed. Raises OSError, without leaving a process, if the machine
+    cannot start it or the thread that watches it.
     """
 
     def __init__(self, order: Order, *, entry: str, changed: Callable[[], None]) -> None:
         self.order = order
         self.started = time.monotonic()
         self.name: str | None = None
-        """The worker's id, once it is ready."""
+        """The id of the worker, when it is ready."""
         self.greeted = False
         self.busy = 0
         self.draining = False
         self.stopped = False
         self.code: int | None = None
-        """Its exit code, once it has ended; negative for a signal."""
+        """The exit code, after its end; negative for a signal."""
         self._changed = changed
         self._loop = asyncio.get_running_loop()
         self._received = b""
@@ -54,10 +54,10 @@ class WorkerProcess:
             threading.Thread(target=self._watch, name=f"holdfast-watch-{self.pid}", daemon=True).start()
         except RuntimeError as error:
             self._abandon()
-            raise OSError(f"no thread can watch it: {error}") from error
+            raise OSError(f"the thread that watches it cannot start: {error}") from error
         os.set_blocking(self._status, False)
         self._loop.add_reader(self._status, self._read)
-        self._emit(msgspec.json.encode(order) + b"\n")
+        self._write(msgspec.json.encode(order) + b"\n")
 
     @property
     def pid(self) -> int:
@@ -72,23 +72,23 @@ class WorkerProcess:
         return self.draining or self.stopped
 
     def drain(self) -> None:
-        """Have it take no more jobs, finish those it has, and end: no attempt of it is cut short."""
+        """Let it claim no more jobs, finish its running attempts, and exit."""
         if not self.asked_to_end:
             self.draining = True
-            self._emit(DRAIN)
+            self._write(DRAIN)
 
     def stop(self) -> None:
-        """Have it end within its grace period; called again, at once, giving back what it runs."""
+        """Let it exit within its grace period. A second call ends the grace period: it releases its running jobs."""
         self.stopped = True
-        self._emit(STOP)
+        self._write(STOP)
 
     def kill(self) -> None:
-        """End it as it stands. Its jobs are taken back when their leases run out."""
+        """Kill it. Its jobs are reaped when their leases have expired."""
         if self.code is None:
             self._process.kill()
 
     def ended(self) -> None:
-        """Take note of its end, once: called on the loop when it has exited."""
+        """Record its exit code, once. Called on the event loop after it has exited."""
         if self.code is not None:
             return
         self._read()
@@ -102,44 +102,44 @@ class WorkerProcess:
         self._changed()
 
     def _abandon(self) -> None:
-        """End it before it was told anything: nobody would see its end."""
+        """Kill it before it received its order: no thread would watch its end."""
         self._process.kill()
         self._process.wait()
         os.close(self._status)
         assert self._process.stdin is not None
         self._process.stdin.close()
 
-    def _emit(self, line: bytes) -> None:
+    def _write(self, line: bytes) -> None:
         assert self._process.stdin is not None
-        with suppress(OSError, ValueError):  # it has ended: its end is on its way to us
+        with suppress(OSError, ValueError):  # it has exited: `ended` follows
             self._process.stdin.write(line)
             self._process.stdin.flush()
 
     def _read(self) -> None:
         try:
-            said = os.read(self._status, 65536)
+            data = os.read(self._status, 65536)
         except BlockingIOError:
             return
-        if not said:
+        if not data:
             self._loop.remove_reader(self._status)
             return
-        *lines, self._received = (self._received + said).split(b"\n")
+        *lines, self._received = (self._received + data).split(b"\n")
         for line in lines:
-            word = WORDS.decode(line)
-            self.name = word.ready or self.name
-            self.busy = self.busy if word.busy is None else word.busy
+            status = STATUSES.decode(line)
+            self.name = status.ready or self.name
+            self.busy = self.busy if status.busy is None else status.busy
         if lines:
             self._changed()
 
     def _watch(self) -> None:
-        """Wait for its end, in a thread: that works on every loop and beside any other children of this process."""
+        """Wait for its end in a thread, which works with every event loop and beside other child processes."""
         try:
             if hasattr(os, "waitid"):
-                # Only look: it is reaped on the loop, so that nobody signals a process id that is somebody else's.
+                # WNOWAIT: `ended` reaps it on the event loop, so that `kill` cannot signal a reused process id.
                 os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
             else:
                 self._process.wait()
         except ChildProcessError:
             pass  # already reaped
-        with suppress(RuntimeError):  # the loop is closed: nobody is interested any more
+        with suppress(RuntimeError):  # the event loop is closed
             self._loop.call_soon_threadsafe(self.ended)
