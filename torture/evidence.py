@@ -41,6 +41,8 @@ class Facts(msgspec.Struct, kw_only=True):
     """A mode of the store that does not keep all it acknowledged: its losses are counted."""
     supervised: bool = False
     """A supervisor and its processes took part."""
+    interrupted: int = 0
+    """Producers whose blocking calls were to be interrupted."""
     swept: dict[str, list[str]] = {}
     """Failpoints of the sweep that nobody met, by whose they are."""
     unharmed: list[str] = []

@@ -21,7 +21,7 @@ from torture.zygote import stop_once
 
 HUNT = Profile(
     seconds=8, workers=2, producers=1, rate=25, lease=1.0, pause=0.5, kill=0.002, stop=0.001, settle=12, largest=20,
-    widest=5, sweep=False, supervised=False, calm=0,
+    widest=5, sweep=False, supervised=False, calm=0, interrupted=0,
 )  # fmt: skip
 SUPERVISED = 8.0
 """Seconds more where a supervisor takes part: until it has lost sight of what is due, and was asked everything."""
@@ -54,6 +54,8 @@ def hunt(name: str, store: str, *, seed: int, seconds: float) -> Hunt:
         profile = replace(HUNT, seconds=seconds, settle=HUNT.settle + MUTANTS[name].patience)
         if MUTANTS[name].supervised:
             profile = replace(profile, seconds=seconds + SUPERVISED, supervised=True)
+        if MUTANTS[name].interrupted:
+            profile = replace(profile, interrupted=1)
         with tempfile.TemporaryDirectory(prefix="torture-") as folder:
             evidence = torture(store, profile, Path(folder), seed=seed + runs - 1, name="hunt", mutant=name)
             verdicts = check(evidence)

@@ -15,10 +15,17 @@ from torture.sweep import Sweep, producer_points
 
 
 class Producers:
-    """So many at a time."""
+    """A number of producers at a time. The last `interrupted` of them have a blocking client, which is interrupted."""
 
     def __init__(
-        self, processes: Processes, settings: Settings, number: int, *, history: History, rng: random.Random
+        self,
+        processes: Processes,
+        settings: Settings,
+        number: int,
+        *,
+        history: History,
+        rng: random.Random,
+        interrupted: int = 0,
     ) -> None:
         self._processes = processes
         self._settings = settings
@@ -27,7 +34,8 @@ class Producers:
         self.sweep = Sweep(producer_points() if settings.sweep else (), random.Random(settings.seed))
         self._begun = time.monotonic()
         self._generation = 0
-        self._slots = [self._start(slot, settings.seconds) for slot in range(number)]
+        self._number = number
+        self._slots = [self._start(slot, settings.seconds) for slot in range(number + interrupted)]
 
     @property
     def ready(self) -> bool:
@@ -46,18 +54,29 @@ class Producers:
         left = self._begun + self._settings.seconds - time.monotonic()
         for slot, process in enumerate(self._slots):
             if not process.alive and not process.noted:
-                process.noted = True
-                self._history.note("producer exit", process=process.name, code=process.code)
+                self._note_exit(process)
                 if left > 1:
                     self._slots[slot] = self._start(slot, left)
 
+    def note_ends(self) -> None:
+        """Note how those ended that were not replaced."""
+        for process in self._slots:
+            if not process.noted:
+                self._note_exit(process)
+
+    def _note_exit(self, process: Process) -> None:
+        process.noted = True
+        code = "it did not end" if process.alive else process.code
+        self._history.note("producer exit", process=process.name, code=code)
+
     def _start(self, slot: int, seconds: float) -> Process:
         self._generation += 1
-        name = f"producer-{self._generation}"
+        interrupted = slot >= self._number
+        name = f"{'interrupted' if interrupted else 'producer'}-{self._generation}"
         met = Path(self._settings.folder) / f"{name}.met"
         points = Failpoints(aims=() if slot else self.sweep.aims(name, met))
         own = msgspec.structs.replace(
             self._settings, name=name, seed=self._random.randrange(1 << 30), skew=0.0, failpoints=points,
             seconds=seconds, double=0.1,
         )  # fmt: skip
-        return self._processes.start("torture.producer", own)
+        return self._processes.start("torture.interrupted" if interrupted else "torture.producer", own)

@@ -15,6 +15,8 @@ class Profile:
     """Runs, one after the other, each with a seed and a store of its own: evidence does not grow with the hours."""
     workers: int = 3
     producers: int = 2
+    interrupted: int = 1
+    """Producers with a blocking client whose calls a signal handler interrupts."""
     rate: float = 5.0
     """Operations a second, of each producer."""
     concurrency: int = 8

@@ -17,6 +17,7 @@ from holdfast import StoreUnavailable, SyncClient
 from holdfast.core.record import Record
 from holdfast.engine.operations import Filter, ListJobs
 from torture import evidence as evidences
+from torture import replacing
 from torture.audit import Row
 from torture.evidence import Evidence, Facts
 from torture.fleet import Fleet
@@ -60,6 +61,7 @@ def torture(
             store=store, seed=seed, profile=name, mutant=mutant, lease=profile.lease, reap=profile.reap,
             poll=profile.poll, transactional=harness.transactional, own_clock=harness.own_clock, timely=profile.timely,
             durability=harness.durability, supervised=profile.supervised, concurrency=profile.concurrency,
+            interrupted=profile.interrupted,
             versions={"python": platform.python_version(), **harness.versions, **_commit()},
         )  # fmt: skip
         history = History(folder, "nemesis")
@@ -92,7 +94,9 @@ def _run(
     neighbours = _move_in(harness)
     processes = Processes(settings)
     try:
-        producers = Producers(processes, settings, profile.producers, history=history, rng=rng)
+        producers = Producers(
+            processes, settings, profile.producers, history=history, rng=rng, interrupted=profile.interrupted
+        )
         if not harness.transactional:
             producers.sweep.leave_out("join")
         fleet = Fleet(processes, settings, profile.workers, history=history, rng=rng, holder=harness.holder)
@@ -120,6 +124,7 @@ def _run(
         nemesis.heal()
         fleet.renew()
         facts.quiet = _come_to_rest(harness, fleet, producers, profile.settle)
+        producers.note_ends()
         facts.ended = real_now()
         facts.swept = {"worker": fleet.sweep.left, "producer": producers.sweep.left}
         facts.unharmed = nemesis.unharmed
@@ -127,6 +132,9 @@ def _run(
         fleet.close()
         if supervisor is not None:
             _dismiss(supervisor, history)
+        meant = faults or (mutant.faults or ("none",) if mutant else (replacing.KIND,))
+        if harness.replaceable and replacing.KIND in meant:
+            replacing.replace_file(processes, settings, folder, history)
     finally:
         processes.close()
     facts.leaks |= harness.leaks()

@@ -44,15 +44,19 @@ async def _sample(history: History, watch: Watch, *lines: LossyWakeups) -> None:
             _emit(history, watch, *lines)
 
 
-def _hold(history: History) -> None:
+def resident_megabytes() -> float:
+    """How much memory of the machine this process uses."""
     with open("/proc/self/statm") as file:  # noqa: PTH123 - not a file that anybody waits for
-        resident = int(file.read().split()[1])
+        return round(int(file.read().split()[1]) * _PAGE / 2**20, 1)
+
+
+def _hold(history: History) -> None:
     history.note(
         "sample",
         files=len(os.listdir("/proc/self/fd")),  # noqa: PTH208 - a folder of the kernel's
         threads=threading.active_count(),
         tasks=len(asyncio.all_tasks()),
-        memory=round(resident * _PAGE / 2**20, 1),
+        memory=resident_megabytes(),
     )
 
 

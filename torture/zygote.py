@@ -28,7 +28,14 @@ def main(settings: Settings) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prepare(settings)
     logging.basicConfig(level=logging.CRITICAL)
-    modules = ["torture.worker", "torture.producer", "torture.operations", "torture.watched", _store(settings.url)]
+    modules = [
+        "torture.worker",
+        "torture.producer",
+        "torture.interrupted",
+        "torture.operations",
+        "torture.watched",
+        _store(settings.url),
+    ]
     for module in [*modules, "torture.supervised", "holdfast.supervisor"] if settings.supervised else modules:
         import_module(module)
     _emit("ready")
@@ -64,7 +71,9 @@ def _fork(module: str, text: str) -> int:
         os.dup2(log, 2)
         if settings.skew:
             skew(settings.skew)
-        asyncio.run(import_module(module).main(settings))
+        running = import_module(module).main(settings)
+        if asyncio.iscoroutine(running):
+            asyncio.run(running)
         code = 0
     except BaseException:
         logging.getLogger("torture").critical("the process broke", exc_info=True)

@@ -6,6 +6,7 @@ from collections import Counter
 
 from torture.audit import Change
 from torture.checker.answers import by_then, during
+from torture.checker.replacing import check_replaced
 from torture.checker.telling import FINISHED, UNFINISHED, ends, parent_of, story
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
@@ -47,6 +48,7 @@ def no_lost_job(evidence: Evidence) -> Tally:
             if together := call.args.get("together"):
                 _check_together(tally, [asked in created for asked in ids], together, f"the batch of {ids[0]}")
     tally.counts["unknown"] = unknown
+    check_replaced(tally, evidence)
     return tally
 
 

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 
 from torture.checker.counting import check_snapshots
 from torture.checker.execution import spread, weigh_excuses
+from torture.checker.interruptions import check_interruptions
 from torture.checker.stopping import check_stopping
 from torture.checker.telling import is_claim, story
 from torture.checker.turns import check_turns
@@ -45,7 +46,10 @@ def crash_anywhere(evidence: Evidence) -> Tally:
     tally.counts["failpoints met"] = points.total()
     tally.counts["different failpoints"] = len(points)
     tally.opportunities = int(sum(tally.counts.get(kind, 0) for kind in CRASHES)) + points.total()
-    if evidence.facts.timely and (evidence.facts.unharmed or any(evidence.facts.swept.values())):
+    interruptions = len(evidence.noted("interrupted"))
+    tally.counts["blocking calls interrupted"] = interruptions
+    never = evidence.facts.unharmed or any(evidence.facts.swept.values())
+    if evidence.facts.timely and (never or (evidence.facts.interrupted and not interruptions)):
         tally.opportunities = 0  # some point was never the last, some harm never came: not everything was shown
     return tally
 
@@ -146,8 +150,9 @@ def conservation(evidence: Evidence) -> Tally:
 
 
 def clean_at_rest(evidence: Evidence) -> Tally:
-    """30. Afterwards nothing runs, nothing is stuck, no chains wait for each other, and nothing was leaked."""
+    """30. Afterwards nothing runs or is stuck, no chains wait for each other, nothing was leaked, all clients work."""
     tally = Tally()
+    check_interruptions(tally, evidence)
     tally.expect(evidence.facts.quiet, "the store did not come to rest within the bound")
     for row in evidence.facts.rows:
         tally.expect(row.status != "running", f"{row.id} ({row.type}): {row.status} at rest")

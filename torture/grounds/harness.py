@@ -53,6 +53,8 @@ class Harness(ABC):
     """Another store on the same server."""
     transactional = True
     own_clock = True
+    replaceable = False
+    """Whether the store is a file, which can be replaced."""
     durability = ""
     """A mode in which it may lose what it acknowledged."""
     versions: dict[str, str]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from holdfast import SyncClient
 from torture.audit import COLUMNS, Change
@@ -55,14 +55,19 @@ class SqliteGround(Harness):
     """A file, on a disk of its own where the machine allows it."""
 
     own_clock = False
+    replaceable = True
 
-    def __init__(self, folder: Path, disk: Disk | None) -> None:
+    def __init__(self, folder: Path, disk: Disk | None, name: str = "jobs.db") -> None:
         self.folder = folder
-        self.path = folder / "jobs.db"
+        self.path = folder / name
         self.url = self.direct = f"sqlite:///{self.path}"
         self.neighbour = f"sqlite:///{folder / 'neighbour.db'}"
         self.versions = {"sqlite": sqlite3.sqlite_version}
         self._disk = disk
+
+    @classmethod
+    def at(cls, path: Path) -> Self:
+        return cls(path.parent, None, path.name)
 
     def create(self) -> None:
         with SyncClient(self.url):

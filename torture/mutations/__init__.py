@@ -11,6 +11,7 @@ from torture.mutations import (
     ending,
     fencing,
     hearing,
+    interrupting,
     keeping,
     raising,
     recovering,
@@ -36,6 +37,7 @@ MUTANTS: dict[str, Mutant] = {
         bounding,
         supervising,
         raising,
+        interrupting,
     )
     for name, mutant in part.MUTANTS.items()
 }

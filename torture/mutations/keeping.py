@@ -17,6 +17,20 @@ MUTANTS: dict[str, Mutant] = {
         },
         favour=("start_brief",),
     ),
+    "write to a replaced file": Mutant(
+        "the check that the path still leads to the file that was opened",
+        (1,),
+        {
+            "sqlite": (
+                Edit(
+                    "holdfast.stores.sqlite.connection.database_file",
+                    "        if _identity(self.path) != self._identity:\n",
+                    "        if False:\n",
+                ),
+            ),
+        },
+        faults=("file replaced",),
+    ),
     "acknowledge before the disk": Mutant(
         "the wait for the log on disk, through crashes of the server",
         (1, 3, 5, 7),

@@ -33,6 +33,8 @@ class Mutant:
     """Seconds more for everything to come to rest."""
     supervised: bool = False
     """Whether it takes a supervisor to notice."""
+    interrupted: bool = False
+    """Whether it takes a producer whose blocking calls are interrupted."""
     deaf: bool = False
     """Whether every worker loses every wake-up."""
     workers_clock: bool = False

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import aiosqlite
@@ -18,6 +19,8 @@ from holdfast import Client, Jobs, SyncClient, Worker
 from holdfast.errors import StoreReplaced, StoreUnavailable
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.wakeups.file_watch import wake_file
+from holdfast.stores.sqlite.writing.write_queue import turnstile
+from tests.stores.postgres.watching import wait_until
 
 PATIENCE = 20.0
 
@@ -69,6 +72,23 @@ def test_every_call_is_refused_once_the_file_is_gone(path: Path, replace: Callab
             with pytest.raises(StoreReplaced, match="was removed or replaced"):
                 call()
         connection.close()
+
+
+def test_a_call_that_waited_for_the_write_lock_meanwhile_is_refused(path: Path) -> None:
+    with SyncClient(f"sqlite:///{path}", jobs) as client, ThreadPoolExecutor(1) as pool:
+        client.start(noted.bind(1))
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("begin immediate")
+        starting = pool.submit(client.start, noted.bind(2))
+        wait_until(lambda: len(turnstile(path).line) == 1)
+
+        rename_another_over_it(path)
+        other.execute("rollback")
+
+        with pytest.raises(StoreReplaced):
+            starting.result(PATIENCE)
+        assert other.execute("select count(*) from holdfast_job").fetchone() == (1,)
+        other.close()
 
 
 def test_a_transaction_that_was_open_meanwhile_is_not_committed(path: Path) -> None:

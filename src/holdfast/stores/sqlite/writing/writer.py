@@ -284,6 +284,7 @@ class Writer:
         execute = executor(connection)
         try:
             self._file.gate.begin(connection, self._file.timeout)
+            self._file.check_place()  # again: the file may have been replaced while this waited for the lock
             if len(together) == 1:
                 reported = self._perform_one(connection, execute, together[0], alone=True)
             else:

@@ -1,0 +1,48 @@
+"""Blocking calls that a signal handler interrupts: what they hold is released, and not used again."""
+
+from __future__ import annotations
+
+from torture.mutations.mutant import Edit, Mutant
+
+_UNLESS_INTERRUPTED = "__import__('sys').exc_info()[0] is KeyboardInterrupt or "
+_FAILED = "            except BaseException:\n"
+
+MUTANTS: dict[str, Mutant] = {
+    "interrupted in the queue": Mutant(
+        "the release of the place in the write queue, or of the connection slot, when a call is interrupted",
+        (30,),
+        {
+            "sqlite": (
+                Edit(
+                    "holdfast.stores.sqlite.writing.writer",
+                    "                turnstile.line.pop(waiter, None)\n",
+                    f"                {_UNLESS_INTERRUPTED}turnstile.line.pop(waiter, None)\n",
+                ),
+            ),
+            "postgres": (
+                Edit(
+                    "holdfast.stores.postgres.connection.pool",
+                    "            self._places.line.pop(place, None)\n",
+                    f"            {_UNLESS_INTERRUPTED}self._places.line.pop(place, None)\n",
+                ),
+            ),
+        },
+        faults=("kill",),
+        interrupted=True,
+    ),
+    "interrupted and used again": Mutant(
+        "the closing of a connection whose exchange was interrupted: the next call gets its answer",
+        (1, 30),
+        {
+            "redis": (
+                Edit(
+                    "holdfast.stores.redis.connection.connection_pool",
+                    f"{_FAILED}                self._drop(line)\n                raise\n",
+                    f"{_FAILED}                line and self._give(line)\n                raise\n",
+                ),
+            ),
+        },
+        faults=("kill",),
+        interrupted=True,
+    ),
+}
