@@ -37,8 +37,8 @@ MUTANTS: dict[str, Mutant] = {
             "redis": (
                 Edit(
                     "holdfast.stores.redis.connection.connection_pool",
-                    f"{_FAILED}                self._drop(line)\n                raise\n",
-                    f"{_FAILED}                line and self._give(line)\n                raise\n",
+                    f"{_FAILED}                self._drop(connection)\n                raise\n",
+                    f"{_FAILED}                connection and self._give_back(connection)\n                raise\n",
                 ),
             ),
         },

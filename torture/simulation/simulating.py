@@ -109,11 +109,12 @@ class Simulation:
         for number in range(self.random.choice(WORKERS)):
             self._start_worker(number)
         producing = asyncio.create_task(self._produce())
-        harming = asyncio.create_task(self._harm())
+        faults = [asyncio.create_task(self._harm()), asyncio.create_task(self._replace_dead())]
         await producing
-        harming.cancel()
-        with suppress(asyncio.CancelledError):
-            await harming
+        for task in faults:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
         self._calm = True
         for connection in self.connections:
             connection.weather, connection.cut_until = Weather(), 0.0
@@ -182,7 +183,7 @@ class Simulation:
                 history.note("broke", error=f"{type(each).__name__}: {each}")
 
     async def _harm(self) -> None:
-        """Cut somebody off for a while, or end a worker, and replace those that ended."""
+        """Cut a process off for a while, or end a worker."""
         while True:
             await asyncio.sleep(self.random.expovariate(1.5))
             connection = self.random.choice(self.connections)
@@ -195,9 +196,15 @@ class Simulation:
                 _, _, connection, history = self.random.choice(alive)
                 connection.dead = True
                 self._note("kill", victim=history.process)
-            for worker, _, connection, _ in list(self._workers):
-                if connection.dead and not getattr(worker, "replaced", False):
-                    worker.replaced = True  # type: ignore[attr-defined]
+
+    async def _replace_dead(self) -> None:
+        """Start a worker for each that died, soon enough that no bound of time passes without any."""
+        replaced: set[str] = set()
+        while True:
+            await asyncio.sleep(self.random.uniform(0.1, 0.6))
+            for _, _, connection, history in list(self._workers):
+                if connection.dead and history.process not in replaced:
+                    replaced.add(history.process)
                     self._start_worker(len(self._workers))
 
     def _has_others(self, connection: Connection) -> bool:
