@@ -1,4 +1,4 @@
-"""Every store that the suite knows, each with an empty place of its own per test."""
+"""Every store that the suite knows, each with an empty make_store of its own per test."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from holdfast.stores.memory import MemoryStore  # noqa: E402  (assertions are re
 from holdfast.stores.postgres import PostgresStore  # noqa: E402
 from holdfast.stores.redis import RedisStore  # noqa: E402
 from holdfast.stores.sqlite import SqliteStore  # noqa: E402
-from holdfast.testing.conformance import Place  # noqa: E402
+from holdfast.testing.conformance import StoreFactory  # noqa: E402
 from tests.servers.postgres import fresh_address  # noqa: E402
 from tests.servers.redis import shared_redis  # noqa: E402
 
 
-def memory(folder: Path) -> Place:
+def memory(folder: Path) -> StoreFactory:
     store = MemoryStore()
     return lambda: store
 
 
-def sqlite(folder: Path) -> Place:
+def sqlite(folder: Path) -> StoreFactory:
     return lambda: SqliteStore(f"sqlite:///{folder}/jobs.db")
 
 
-def redis(folder: Path) -> Place:
+def redis(folder: Path) -> StoreFactory:
     address = shared_redis().address()
     return lambda: RedisStore(address)
 
 
-def valkey(folder: Path) -> Place:
+def valkey(folder: Path) -> StoreFactory:
     address = shared_redis("valkey").address()
     return lambda: RedisStore(address)
 
 
-def postgres(folder: Path) -> Place:
+def postgres(folder: Path) -> StoreFactory:
     address = fresh_address()
     return lambda: PostgresStore(address)
 
 
-STORES: dict[str, Callable[[Path], Place]] = {
+STORES: dict[str, Callable[[Path], StoreFactory]] = {
     "memory": memory,
     "sqlite": sqlite,
     "postgres": postgres,
@@ -52,5 +52,5 @@ STORES: dict[str, Callable[[Path], Place]] = {
 
 
 @pytest.fixture(params=STORES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> StoreFactory:
     return STORES[request.param](tmp_path)

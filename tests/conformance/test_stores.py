@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.testing.conformance import CASES, Case, Mode, Place
+from holdfast.testing.conformance import CASES, Case, Mode, StoreFactory
 
 
 @pytest.mark.parametrize("mode", Mode, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_store_keeps_the_contract(case: Case, mode: Mode, place: Place) -> None:
-    case.run(place, mode)
+def test_the_store_keeps_the_contract(case: Case, mode: Mode, make_store: StoreFactory) -> None:
+    case.run(make_store, mode)

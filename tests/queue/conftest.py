@@ -9,8 +9,8 @@ import pytest
 from holdfast import Store
 from holdfast.engine.wakeups import ANYTHING
 from holdfast.testing.clock import ManualClock
-from holdfast.testing.conformance import Place
-from tests.conformance.conftest import place as place
+from holdfast.testing.conformance import StoreFactory
+from tests.conformance.conftest import make_store as make_store
 from tests.queue.stage import Stage
 
 
@@ -20,8 +20,8 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def store(place: Place, clock: ManualClock) -> AsyncGenerator[Store]:
-    store = place()
+async def store(make_store: StoreFactory, clock: ManualClock) -> AsyncGenerator[Store]:
+    store = make_store()
     store.clock = clock
     await store.open()
     # The store's clock is not the machine's: whoever sleeps until a due time is told when it comes.

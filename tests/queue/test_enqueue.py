@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast import Completed, Duplicate, Queue, Queued
-from holdfast.testing.conformance import Place
+from holdfast.testing.conformance import StoreFactory
 from tests.queue.stage import Handler, Recorder, Stage, fail, soon
 
 ODD_IDS = [
@@ -90,8 +90,8 @@ async def test_failed_and_cancelled_ids_may_be_enqueued_again(stage: Stage) -> N
         assert await queue.enqueue("b", 2, delay=60) == Queued()
 
 
-async def test_of_64_callers_with_one_id_one_makes_a_job(stage: Stage, place: Place) -> None:
-    other = place()
+async def test_of_64_callers_with_one_id_one_makes_a_job(stage: Stage, make_store: StoreFactory) -> None:
+    other = make_store()
     other.clock = stage.clock
     handler = Handler()
     async with stage.queue() as one, stage.queue(store=other) as two:

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import Cancel, QueueJob, Reschedule
 from holdfast.queue import QueueEvent
-from holdfast.testing.conformance import Place
+from holdfast.testing.conformance import StoreFactory
 from tests.queue.stage import PATIENCE, AnyQueue, Handler, Recorder, Stage, fail_until, soon
 
 
@@ -131,8 +131,8 @@ async def test_a_handler_that_cancels_or_reschedules_is_told_of(stage: Stage) ->
         await recorder.receive("completed", "again", None)
 
 
-async def test_the_stream_tells_what_anybody_does_under_the_queues_words(stage: Stage, place: Place) -> None:
-    other = place()
+async def test_the_stream_reports_all_changes_in_the_terms_of_the_queue(stage: Stage, make_store: StoreFactory) -> None:
+    other = make_store()
     other.clock = stage.clock
     async with stage.queue(store=other) as monitor:
         events = monitor.events()

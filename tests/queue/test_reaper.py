@@ -11,7 +11,7 @@ from holdfast.engine import procedures
 from holdfast.engine.operations import Filter, ListJobs
 from holdfast.queue.leadership import Leadership
 from holdfast.queue.queue_reaper import EVENTS
-from holdfast.testing.conformance import Place
+from holdfast.testing.conformance import StoreFactory
 from tests.queue.stage import LEASE, Recorder, Stage
 
 QUICK = 0.02
@@ -74,8 +74,8 @@ async def test_a_job_whose_attempts_are_used_up_is_failed(stage: Stage) -> None:
     assert [event.kind for event in events] == ["reaped", "failed"]
 
 
-async def test_of_several_reapers_one_leads_and_hands_over_when_it_stops(stage: Stage, place: Place) -> None:
-    other = place()
+async def test_one_of_several_reapers_leads_and_resigns_when_it_stops(stage: Stage, make_store: StoreFactory) -> None:
+    other = make_store()
     other.clock = stage.clock
     first, first_ear = reaper(stage)
     second = Reaper(other, interval=QUICK)

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast import AttemptsExhausted, Event
 from holdfast.engine.operations import Reap
-from holdfast.testing.conformance import Place
+from holdfast.testing.conformance import StoreFactory
 from tests.queue.stage import LEASE, Handler, Recorder, Stage, soon
 
 
@@ -67,8 +67,8 @@ async def test_a_job_that_stalls_every_time_ends_as_failed(stage: Stage) -> None
     assert handler.jobs == []
 
 
-async def test_a_live_job_is_renewed_and_not_stolen_however_long_it_runs(stage: Stage, place: Place) -> None:
-    other = place()
+async def test_a_running_job_is_renewed_and_not_taken_by_another_worker(stage: Stage, make_store: StoreFactory) -> None:
+    other = make_store()
     other.clock = stage.clock
     slow, idle = Handler(hold=True), Handler()
     renewals = asyncio.Semaphore(0)

@@ -24,7 +24,7 @@ from holdfast import (
 )
 from holdfast.engine.operations import Filter, ListJobs, Prune, Reap, Settle
 from holdfast.testing.builders import completed
-from holdfast.testing.conformance import Place
+from holdfast.testing.conformance import StoreFactory
 from tests.queue.stage import LEASE, Handler, Recorder, Stage, fail, fail_until, soon
 
 # Results and their time to live
@@ -351,8 +351,8 @@ async def test_an_idle_queue_does_not_slow_a_busy_one_on_the_same_store(stage: S
             assert await asyncio.wait_for(busy.enqueue_and_wait(f"job-{number}", number), 5) == number
 
 
-async def test_two_objects_for_one_queue_see_each_other(stage: Stage, place: Place) -> None:
-    other = place()
+async def test_two_objects_for_one_queue_see_each_other(stage: Stage, make_store: StoreFactory) -> None:
+    other = make_store()
     other.clock = stage.clock
     async with stage.queue(store=other) as producer, stage.queue(Handler()):
         assert await soon(producer.enqueue_and_wait("a", 1)) == 1

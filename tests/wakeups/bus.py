@@ -1,4 +1,4 @@
-"""Wake-ups that somebody else might write: a bus within the process, that can break."""
+"""Wake-ups as a third party may write them: a bus within the process."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _buses: defaultdict[str, list[BusWakeups]] = defaultdict(list)
 
 
 def new_bus() -> str:
-    """A name that nothing else uses."""
+    """A name that no other test uses."""
     return uuid4().hex[:12]
 
 
 class BusWakeups:
-    """`bus://NAME`: everybody with that name hears everybody else. It needs nothing of Holdfast's but the protocol."""
+    """`bus://NAME`: all objects with the same name receive each other's hints."""
 
     def __init__(self, address: str) -> None:
         self.name = address
@@ -31,7 +31,7 @@ class BusWakeups:
         return self in self._bus
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         return None
 
     def send(self, hints: Hints) -> None:
@@ -42,7 +42,7 @@ class BusWakeups:
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         return self._here.subscribe(listener)
 
-    def open(self, patience: float = 2.0) -> None:
+    def open(self, timeout: float = 2.0) -> None:
         if self not in self._bus:
             self._bus.append(self)
             self._here.send(ANYTHING)

@@ -1,4 +1,4 @@
-"""All wake-ups that the suite knows, each on a channel of its own per test."""
+"""All wake-ups of the project, each with a new channel per test."""
 
 from __future__ import annotations
 
@@ -16,54 +16,54 @@ from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups  # noqa: E4
 from holdfast.stores.redis import RedisStore  # noqa: E402
 from holdfast.stores.redis.wakeups.wakeups import RedisWakeups  # noqa: E402
 from holdfast.stores.sqlite import SqliteStore  # noqa: E402
-from holdfast.testing.wakeups import Place  # noqa: E402
+from holdfast.testing.wakeups import WakeupsFactory  # noqa: E402
 from tests.servers.postgres import fresh_address, shared_postgres  # noqa: E402
 from tests.servers.redis import shared_redis  # noqa: E402
 from tests.wakeups.bus import BusWakeups, new_bus  # noqa: E402
-from tests.wakeups.of_store import StoreWakeups  # noqa: E402
+from tests.wakeups.store_wakeups import StoreWakeups  # noqa: E402
 
 
-def local(folder: Path) -> Place:
+def local(folder: Path) -> WakeupsFactory:
     wakeups = LocalWakeups()
     return lambda: wakeups
 
 
-def postgres(folder: Path) -> Place:
+def postgres(folder: Path) -> WakeupsFactory:
     # A channel needs no tables.
     address = parse(shared_postgres().address(schema=f"w{new_bus()}"))
     return lambda: PostgresWakeups(address)
 
 
-def sqlite(folder: Path) -> Place:
+def sqlite(folder: Path) -> WakeupsFactory:
     return lambda: StoreWakeups(SqliteStore(f"sqlite:///{folder}/jobs.db"))
 
 
-def redis(folder: Path) -> Place:
+def redis(folder: Path) -> WakeupsFactory:
     address = shared_redis().address()
     return lambda: StoreWakeups(RedisStore(address))
 
 
-def redis_for_sql(folder: Path) -> Place:
+def redis_for_sql(folder: Path) -> WakeupsFactory:
     address = shared_redis().address()
     return lambda: RedisWakeups.at(address)
 
 
-def redis_for_postgres(folder: Path) -> Place:
+def redis_for_postgres(folder: Path) -> WakeupsFactory:
     address, wakeups = fresh_address(), shared_redis().address()
     return lambda: StoreWakeups(PostgresStore(address, wakeups=wakeups))
 
 
-def redis_for_sqlite(folder: Path) -> Place:
+def redis_for_sqlite(folder: Path) -> WakeupsFactory:
     wakeups = shared_redis().address()
     return lambda: StoreWakeups(SqliteStore(f"sqlite:///{folder}/jobs.db", wakeups=wakeups))
 
 
-def plugged_in(folder: Path) -> Place:
+def third_party(folder: Path) -> WakeupsFactory:
     address = f"bus://{new_bus()}"
     return lambda: BusWakeups(address)
 
 
-ALL: dict[str, Callable[[Path], Place]] = {
+ALL: dict[str, Callable[[Path], WakeupsFactory]] = {
     "local": local,
     "postgres": postgres,
     "sqlite": sqlite,
@@ -71,10 +71,10 @@ ALL: dict[str, Callable[[Path], Place]] = {
     "redis for any": redis_for_sql,
     "redis for postgres": redis_for_postgres,
     "redis for sqlite": redis_for_sqlite,
-    "plugged in": plugged_in,
+    "third party": third_party,
 }
 
 
 @pytest.fixture(params=ALL)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def make_wakeups(request: pytest.FixtureRequest, tmp_path: Path) -> WakeupsFactory:
     return ALL[request.param](tmp_path)

@@ -1,36 +1,36 @@
-"""All wake-ups keep the contract, and those that do not are found out."""
+"""All wake-ups keep the contract, and the cases detect wake-ups that do not."""
 
 from __future__ import annotations
 
 import pytest
 
 from holdfast import Hints
-from holdfast.testing.wakeups import CASES, Case, Place, participants
+from holdfast.testing.wakeups import CASES, Case, WakeupsFactory, participants
 from tests.wakeups.bus import BusWakeups, new_bus
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_wake_ups_keep_the_contract(case: Case, place: Place) -> None:
-    case.run(place)
+def test_wake_ups_keep_the_contract(case: Case, make_wakeups: WakeupsFactory) -> None:
+    case.run(make_wakeups)
 
 
-class Deaf(BusWakeups):
-    """Tells nobody else."""
+class LocalOnly(BusWakeups):
+    """Sends hints only to its own listeners."""
 
     def send(self, hints: Hints) -> None:
         self._here.send(hints)
 
 
-class Greedy(BusWakeups):
-    """Keeps what it was given, and forgets what it was told."""
+class ClearsHints(BusWakeups):
+    """Clears the hints of the sender, and sends only a part."""
 
     def send(self, hints: Hints) -> None:
         super().send(Hints(due=hints.due))
         hints.finished.clear()
 
 
-class Forgetful(BusWakeups):
-    """Loses some."""
+class LosesSome(BusWakeups):
+    """Loses some hints."""
 
     def send(self, hints: Hints) -> None:
         if any(name.endswith("7") for name in hints.finished):
@@ -41,15 +41,15 @@ class Forgetful(BusWakeups):
 @pytest.mark.parametrize(
     ("broken", "sentence"),
     [
-        (Deaf, "whoever listens hears what is sent here and elsewhere"),
-        (Greedy, "hints stay the senders"),
-        (Forgetful, "in a flood from many threads nothing is lost"),
+        (LocalOnly, "a listener receives hints sent by its own and by another object"),
+        (ClearsHints, "the sender may change its hints after sending them"),
+        (LosesSome, "no hint is lost when many threads send at once"),
     ],
 )
 def test_broken_wake_ups_fail_their_case(
     broken: type[BusWakeups], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(participants, "PATIENCE", 0.1)
+    monkeypatch.setattr(participants, "TIMEOUT", 0.1)
     address = f"bus://{new_bus()}"
     (case,) = [case for case in CASES if str(case) == sentence]
 

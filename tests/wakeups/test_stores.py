@@ -1,4 +1,4 @@
-"""A SQL store tells by Redis whatever it tells by its own wake-ups."""
+"""A SQL store sends the same hints through Redis as through its own wake-ups."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.sqlite import SqliteStore
-from holdfast.testing.conformance import CASES, Case, Mode, Place
+from holdfast.testing.conformance import CASES, Case, Mode, StoreFactory
 from tests.servers.postgres import fresh_address
 from tests.servers.redis import shared_redis
 
 
-def sqlite(folder: Path, wakeups: str) -> Place:
+def sqlite(folder: Path, wakeups: str) -> StoreFactory:
     return lambda: SqliteStore(f"sqlite:///{folder}/jobs.db", wakeups=wakeups)
 
 
-def postgres(folder: Path, wakeups: str) -> Place:
+def postgres(folder: Path, wakeups: str) -> StoreFactory:
     address = fresh_address()
     return lambda: PostgresStore(address, wakeups=wakeups)
 
@@ -26,6 +26,6 @@ def postgres(folder: Path, wakeups: str) -> Place:
 @pytest.mark.parametrize(("store", "mode"), [(sqlite, Mode.SYNC), (postgres, Mode.ASYNC)], ids=["sqlite", "postgres"])
 @pytest.mark.parametrize("case", [case for case in CASES if case.topic == "wakeups"], ids=str)
 def test_the_store_keeps_the_contract(
-    case: Case, store: Callable[[Path, str], Place], mode: Mode, tmp_path: Path
+    case: Case, store: Callable[[Path, str], StoreFactory], mode: Mode, tmp_path: Path
 ) -> None:
     case.run(store(tmp_path, shared_redis().address()), mode)

@@ -31,8 +31,8 @@ MUTANTS: dict[str, Mutant] = {
         everywhere=(
             Edit(
                 "holdfast.worker.claim_loop",
-                "return await self._alarm.wait(poll)",
-                "return await self._alarm.wait(3600)",
+                "return await self._wake_flag.wait(poll)",
+                "return await self._wake_flag.wait(3600)",
             ),
         ),
         deaf=True,

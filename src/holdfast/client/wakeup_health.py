@@ -14,11 +14,11 @@ def wakeup_findings(wakeups: Wakeups) -> list[Finding]:
         return [Finding("ok", SUBJECT, "none: workers poll every second")]
     if not isinstance(wakeups, ConnectedWakeups):
         return []
-    trouble = wakeups.trouble
+    problem = wakeups.problem
     if wakeups.healthy:
         return [Finding("ok", SUBJECT, f"they arrive, by way of {wakeups.name}")]
     return (
         []
-        if trouble is None
-        else [Finding("warning", SUBJECT, f"{trouble}; workers poll every second ({wakeups.name})")]
+        if problem is None
+        else [Finding("warning", SUBJECT, f"{problem}; workers poll every second ({wakeups.name})")]
     )

@@ -1,12 +1,12 @@
-"""Events: what happened, for observers in this process and for whoever follows a store live.
+"""Events: what happened, for observers in this process and for listeners of the store.
 
-Of jobs: created, unblocked, claimed, started, renewed, progressed, completed, continued, retrying (an attempt failed,
-another will follow), mismatched (the worker could not read the input, another worker may), rescheduled, released,
-failed, cancelled, reaped (taken back from a worker that stopped renewing), lost (this worker's claim no longer holds),
+Job events: created, unblocked, claimed, started, renewed, progressed, completed, continued, retrying (an attempt
+failed, another will follow), mismatched (the worker could not read the input; another worker may), rescheduled,
+released, failed, cancelled, reaped (its lease expired), lost (the claim of this worker no longer holds),
 retried (by an operator), hurried, deleted.
-Of processes, by their supervisor: scaled, process_started, process_ready, process_draining, process_ended,
+Process events, from the supervisor: scaled, process_started, process_ready, process_draining, process_ended,
 process_died, reloaded.
-Of workers: worker_started, worker_stopping, worker_stopped, woken, store_error.
+Worker events: worker_started, worker_stopping, worker_stopped, woken, store_error.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from holdfast.engine.operations import EventRow
 
 
 class Event(msgspec.Struct, frozen=True, dict=True):
-    """One thing that happened, delivered after the commit. No field contains a payload.
+    """One change, reported after its commit. No field contains a payload.
 
-    `duration` is in seconds: of the attempt where it ended, of the operation where a store failed.
-    `waited` is how long a claimed job had been due.
+    `duration` is in seconds: of the attempt that ended, or of the operation that failed with `store_error`.
+    `waited`: the seconds between the due time of a job and its claim.
 
     `record` and `cause` are objects of the process where the event happened. They are not fields: an encoder, `repr`
     and `==` ignore them.

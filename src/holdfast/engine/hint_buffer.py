@@ -1,4 +1,4 @@
-"""Hints on their way out: what comes while a message is under way goes into the next one, and a flood is slowed."""
+"""Hints that wait to be sent: they are merged while a message is in flight, and frequent messages are delayed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Final
 
 from holdfast.engine.wakeups import Hints
 
-MOST: Final = 2000
-"""Chains and jobs that are kept to be told of by name. Beyond that it is: look for yourselves."""
+MAX_IDS: Final = 2000
+"""Above this number of chain and job ids, send `anything=True` instead of the ids."""
 LONGEST_PAUSE: Final = 0.025
 
 
-class Gathered:
-    """Hints that wait to be sent. Any thread may add to them, whoever sends takes them all."""
+class HintBuffer:
+    """Hints that wait to be sent. Any thread may add hints; the sender takes all of them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -24,27 +24,27 @@ class Gathered:
         return bool(self._waiting)
 
     def add(self, hints: Hints) -> bool:
-        """Keep a copy; tells whether these are the first, so that the sender has to be told."""
+        """Keep a copy of the hints. True if the buffer was empty before, so that the sender must be woken."""
         with self._lock:
             waiting = self._waiting
             first = not waiting
             waiting.add(hints)
-            if len(waiting.finished) + len(waiting.lost) > MOST:
-                # A sender that is cut off for hours must not fill the memory.
+            if len(waiting.finished) + len(waiting.lost) > MAX_IDS:
+                # Bounds the memory while the sender has no connection for hours.
                 waiting.finished.clear()
                 waiting.lost.clear()
                 waiting.anything = True
         return first and bool(hints)
 
     def take(self) -> Hints:
-        """Everything so far, which is the caller's from now on."""
+        """Remove and return all hints. The caller owns the returned object."""
         with self._lock:
             hints, self._waiting = self._waiting, Hints()
         return hints
 
 
-class Gap:
-    """The pause between two messages: none at first, growing while they follow each other closely."""
+class SendPause:
+    """The pause between two messages: zero at first, longer while messages follow each other closely."""
 
     def __init__(self) -> None:
         self._pause = 0.0
@@ -54,9 +54,10 @@ class Gap:
         return self.wait() <= 0
 
     def sent(self, *, several: bool = False) -> None:
-        """A message has gone out just now.
+        """A message was sent now.
 
-        Several hints together come of a flood; with one at a time, somebody may be waiting for each before the next.
+        Several hints in one message mean a high rate. After a message with one hint, another process may be waiting
+        for each hint in turn, so the pause ends sooner.
         """
         now = time.monotonic()
         if now - self._sent > max(2 * self._pause, 0.01 if several else 0.002):
@@ -66,5 +67,5 @@ class Gap:
         self._sent = now
 
     def wait(self) -> float:
-        """Seconds that are left of it."""
+        """The seconds that are left of the pause."""
         return max(0.0, self._sent + self._pause - time.monotonic())

@@ -1,4 +1,4 @@
-"""Observers: told of every transition, after the commit, and able to harm nothing."""
+"""Observers receive every event after its commit. An error in an observer has no effect on jobs."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ _LEVELS = {
 }
 
 
-AGAIN = 60.0
-"""Seconds before the log repeats itself about the same trouble."""
-_MOST_TROUBLES = 100
+LOG_INTERVAL = 60.0
+"""Seconds between two log lines about the same problem."""
+_MAX_PROBLEMS = 100
 
 
-class Repetition:
-    """Remembers what was said, so that a trouble that lasts is logged once a minute and not with every try."""
+class LogThrottle:
+    """Limits a problem that persists to one log line per minute, instead of one per attempt."""
 
     def __init__(self) -> None:
-        self._said: dict[tuple[object, ...], float] = {}
+        self._logged: dict[tuple[object, ...], float] = {}
 
-    def is_new(self, *trouble: object) -> bool:
-        """Whether this was not said within the last minute; it counts as said from now on."""
+    def should_log(self, *problem: object) -> bool:
+        """True if this problem was not logged within the last minute. The caller then logs it."""
         now = monotonic()
-        if now - self._said.get(trouble, -AGAIN) < AGAIN:
+        if now - self._logged.get(problem, -LOG_INTERVAL) < LOG_INTERVAL:
             return False
-        if len(self._said) >= _MOST_TROUBLES:
-            self._said.clear()
-        self._said[trouble] = now
+        if len(self._logged) >= _MAX_PROBLEMS:
+            self._logged.clear()
+        self._logged[problem] = now
         return True
 
 
 @runtime_checkable
 class Observer(Protocol):
-    """Something that wants to hear of events. A plain callable that takes an Event will do as well."""
+    """Receives events. A plain callable that takes an Event works as well."""
 
     def observe(self, event: Event, /) -> None: ...
 
@@ -61,45 +61,45 @@ class Observer(Protocol):
 class Observers:
     """Passes events to observers and to the `holdfast` logger. An observer that raises is logged and ignored.
 
-    Observers hear of every trouble with the store, the log of the same one once a minute.
+    Observers receive every `store_error`. The log contains the same one once a minute.
     """
 
     def __init__(self, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> None:
         self.given = list(observers)
-        self._repetition = Repetition()
+        self._log_throttle = LogThrottle()
         self._observers = [each.observe if isinstance(each, Observer) else each for each in self.given]
-        # An observer may have a method `wants(kind)`, so that events that it ignores cost nothing.
+        # An observer may have a method `wants(kind)`. Events that no observer wants are not built.
         self._wants = [getattr(each, "wants", None) for each in self.given]
 
     def wants(self, kind: str) -> bool:
-        """Whether an observer or the log takes events of this kind: ask before building an event costs something."""
+        """Whether an observer or the log uses events of this kind. Check this before building an expensive event."""
         return any(wants is None or wants(kind) for wants in self._wants) or log.isEnabledFor(level_of(kind))
 
     def emit(self, kind: str, record: Record | None = None, **details: Any) -> None:
-        """Build an event and deliver it. Raises nothing but a Ctrl-C."""
+        """Build an event and deliver it. Raises only KeyboardInterrupt of Ctrl-C."""
         if self._observers or log.isEnabledFor(level_of(kind)):
             self.deliver((event_about(kind, record, **details),))
 
     def deliver(self, events: Iterable[Event]) -> None:
-        """Pass events to every observer and to the log. Raises nothing but a Ctrl-C."""
+        """Pass events to every observer and to the log. Raises only KeyboardInterrupt of Ctrl-C."""
         for event in events:
             level = level_of(event.kind)
-            if log.isEnabledFor(level) and self._is_news(event):
+            if log.isEnabledFor(level) and self._is_logged(event):
                 _write(event, level)
             for observe in self._observers:
                 try:
                     observe(event)
-                except BaseException as error:  # nothing awaits here, so a CancelledError is the observer's own
+                except BaseException as error:  # no await here, so a CancelledError comes from the observer
                     if is_ctrl_c(error):
                         raise
                     log.exception("an observer raised on %s; the event is unaffected", event.kind)
 
-    def _is_news(self, event: Event) -> bool:
-        return event.kind != "store_error" or self._repetition.is_new(event.worker, event.job_id, event.detail)
+    def _is_logged(self, event: Event) -> bool:
+        return event.kind != "store_error" or self._log_throttle.should_log(event.worker, event.job_id, event.detail)
 
 
 def level_of(kind: str) -> int:
-    """The level at which the log has events of this kind."""
+    """The log level of events of this kind."""
     return _LEVELS.get(kind, logging.INFO)
 
 
@@ -117,20 +117,20 @@ def event_about(
 
 def _write(event: Event, level: int) -> None:
     shown = ("job_id", "chain_id", "type", "attempt", "worker", "duration", "waited", "detail")
-    # `type` and friends would clash with nothing in LogRecord, but a prefix lets people find them.
+    # A prefix makes the fields easy to find in a LogRecord.
     fields = {f"holdfast_{name}": value for name in shown if (value := getattr(event, name)) is not None}
-    words = [event.kind, *(f"{name}={_short(value)}" for name in shown if (value := getattr(event, name)) is not None)]
+    parts = [event.kind, *(f"{name}={_short(value)}" for name in shown if (value := getattr(event, name)) is not None)]
     if event.error is not None:
         fields["holdfast_error"] = str(event.error)
-        words.append(f"error={str(event.error)!r}")
-    log.log(level, " ".join(words), extra={"holdfast_event": event.kind, **fields})
+        parts.append(f"error={str(event.error)!r}")
+    log.log(level, " ".join(parts), extra={"holdfast_event": event.kind, **fields})
 
 
 def _short(value: object) -> object:
     match value:
         case float():
             return f"{value:.3f}"
-        case str() if not value.isprintable():  # a line of data must not look like a line of the log
+        case str() if not value.isprintable():  # data with a newline must not look like a log line
             return repr(value)
         case _:
             return value

@@ -1,6 +1,6 @@
-"""Logic that needs several operations, written once: a generator yields operations and is sent their answers.
+"""Procedures: generators that yield operations and receive their results.
 
-Two drivers of a few lines each run it, one blocking and one async.
+Code that needs several operations is written once this way. It runs blocking (`run_sync`) or async (`run`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from holdfast.engine.operations import Operation
 
 R = TypeVar("R")
 
-Steps = Generator[Operation[Any], Any, R]
+Procedure = Generator[Operation[Any], Any, R]
 
 
-def run(perform: Callable[[Operation[Any]], Awaitable[Any]], steps: Steps[R]) -> Coroutine[Any, Any, R]:
+def run(perform: Callable[[Operation[Any]], Awaitable[Any]], procedure: Procedure[R]) -> Coroutine[Any, Any, R]:
     """Run a procedure, awaiting each operation."""
-    return drive_async(steps, perform)
+    return drive_async(procedure, perform)
 
 
-def run_sync(perform: Callable[[Operation[Any]], Any], steps: Steps[R]) -> R:
+def run_sync(perform: Callable[[Operation[Any]], Any], procedure: Procedure[R]) -> R:
     """Run a procedure, blocking on each operation."""
-    return drive(steps, perform)
+    return drive(procedure, perform)

@@ -1,4 +1,4 @@
-"""Rolls a transaction back, whatever exception is the reason."""
+"""Rolls back a transaction after any exception, GeneratorExit included."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import asyncio
 from holdfast.engine.store import Transaction
 
 _unfinished: set[asyncio.Task[None]] = set()
-"""The event loop keeps weak references to tasks only."""
+"""References to running tasks: the event loop keeps only weak references."""
 
 
 async def roll_back(tx: Transaction, error: BaseException) -> None:
     """Roll back a transaction because of this error.
 
-    A GeneratorExit closes the coroutines of a task if the event loop throws it, from a future that the task awaits. A
-    coroutine that is closed cannot await the rollback to its end. So the rollback is then a task of its own.
+    If the event loop throws GeneratorExit into a task, it closes the coroutines of that task. A closed coroutine cannot
+    await the rollback, so the rollback then runs in a separate task.
     """
     if not isinstance(error, GeneratorExit):
         await tx.rollback()

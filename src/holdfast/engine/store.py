@@ -1,8 +1,8 @@
-"""The contract of a store: where jobs live.
+"""The interface of a store.
 
 A store performs each operation of `holdfast.engine.operations` as one atomic step, and sends wake-ups after its
-commits. The core decides what an outcome means; the store writes the decision. `holdfast.testing.conformance` tests a
-store against this contract.
+commits. The core decides what an outcome means, and the store writes the decision.
+`holdfast.testing.conformance` tests a store against this contract.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ R = TypeVar("R")
 
 
 class Transaction(Protocol):
-    """An open transaction. What is performed in it is there for everyone after the commit, or never was."""
+    """An open transaction. Its operations become visible with the commit, or are undone by the rollback."""
 
     @property
     def native(self) -> Any:
-        """The connection that the application's own statements go through; None where the store has none."""
+        """The connection for the application's own statements; None if the store has none."""
         ...
 
     async def perform(self, operation: Operation[R], /) -> R:
@@ -36,7 +36,7 @@ class Transaction(Protocol):
 
 
 class SyncTransaction(Protocol):
-    """The same for blocking code."""
+    """The same interface for blocking code."""
 
     @property
     def native(self) -> Any: ...
@@ -48,18 +48,18 @@ class SyncTransaction(Protocol):
     def rollback(self) -> None: ...
 
     def abandon(self) -> None:
-        """Have it undone although another thread, which may hang, is still using it; that thread rolls back later.
+        """Undo the transaction while another thread, which may hang, still uses it. That thread rolls back later.
 
-        Called from the event loop, so it waits for nothing. What the store cannot take from that thread, it keeps.
+        The event loop calls this, so it must not wait. A connection that the other thread uses stays with that thread.
         """
         ...
 
 
 class AppTransaction(Transaction, Protocol):
-    """The application's own transaction, as `Store.join` gives it. The application commits or rolls it back."""
+    """The application's own transaction, returned by `Store.join`. The application commits or rolls it back."""
 
     def after_commit(self, call: Callable[[], None], /) -> bool:
-        """Have `call` called once, after the commit. False if the driver has no hook for that.
+        """Call `call` once, after the commit. False if the driver has no hook for that.
 
         A rollback, also one to a savepoint before this call, discards `call`.
         """
@@ -71,7 +71,7 @@ class AppTransaction(Transaction, Protocol):
 
 
 class SyncAppTransaction(SyncTransaction, Protocol):
-    """The same for blocking code."""
+    """The same interface for blocking code."""
 
     def after_commit(self, call: Callable[[], None], /) -> bool: ...
 
@@ -79,15 +79,15 @@ class SyncAppTransaction(SyncTransaction, Protocol):
 
 
 class Store(ABC):
-    """Where jobs live. One object may be used by many tasks and threads at once, async and blocking alike."""
+    """Keeps jobs. Many tasks and threads may use one object at the same time, async and blocking."""
 
     name: str
-    """The address, for people: without any password."""
+    """The address without the password, for messages."""
 
     wakeups: Wakeups
 
     clock: Clock | None = None
-    """None is the store's own clock. Tests put a clock of theirs here."""
+    """None means the clock of the store. Tests set their own clock."""
 
     @abstractmethod
     async def open(self) -> None:
@@ -95,7 +95,7 @@ class Store(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go of every connection and thread. Closing a closed store does nothing."""
+        """Close all connections and threads. Closing a closed store does nothing."""
 
     @abstractmethod
     def open_sync(self) -> None:
@@ -103,17 +103,17 @@ class Store(ABC):
 
     @abstractmethod
     def close_sync(self) -> None:
-        """Let go of everything, from blocking code."""
+        """Close all connections and threads, from blocking code."""
 
     def check_open(self) -> None:
-        """RuntimeError if nothing can be performed before `open`. One that connects when first used raises none."""
+        """Raise RuntimeError if the store must be opened first. A store that connects on first use does not raise."""
         return
 
     @abstractmethod
     async def perform(self, operation: Operation[R], /) -> R:
-        """Perform one operation, committed when this returns.
+        """Perform one operation. It is committed when this returns.
 
-        Raises StoreUnavailable when the store cannot be reached or does not answer in time.
+        Raises StoreUnavailable if the store cannot be reached or does not respond in time.
         """
 
     @abstractmethod
@@ -122,31 +122,35 @@ class Store(ABC):
 
     @abstractmethod
     async def begin(self) -> Transaction:
-        """Open a transaction of the store's own."""
+        """Begin a transaction on a connection of the store."""
 
     @abstractmethod
     def begin_sync(self) -> SyncTransaction:
-        """Open a transaction of the store's own, for blocking code."""
+        """Begin a transaction on a connection of the store, for blocking code."""
 
     @abstractmethod
     def join(self, tx: Any) -> AppTransaction:
-        """The application's own open transaction, as one of ours. We never begin, commit or roll it back.
+        """The application's open transaction, with the interface of a store transaction.
 
-        TypeError lists what is taken; ValueError refuses a connection that would commit each statement by itself.
+        The store never begins, commits or rolls it back. Raises TypeError with the accepted types, and ValueError for a
+        connection in autocommit mode.
         """
 
     @abstractmethod
     def join_sync(self, tx: Any) -> SyncAppTransaction:
-        """The application's own open transaction in blocking code."""
+        """The application's open transaction, in blocking code."""
 
     @abstractmethod
     async def migrate(self) -> list[str]:
-        """Bring the schema up to date; answers the names of the steps applied."""
+        """Bring the schema up to date. Returns the names of the applied migrations."""
 
     @abstractmethod
     def migrate_sync(self) -> list[str]:
         """Bring the schema up to date, from blocking code."""
 
     def migration_script(self) -> str | None:
-        """The schema as a script, for those who run their own; None where nobody needs one. Connects to nothing."""
+        """The schema as a script, for applications that run their own migrations. None if the store has no schema.
+
+        Opens no connection.
+        """
         return None

@@ -33,7 +33,7 @@ def uninterrupted(work: Callable[[], R], *, undo: Callable[[R], object] | None =
     """Do the work where no signal handler runs, and wait for its outcome.
 
     An exception of a signal handler ends the wait, not the work. `undo` is then called with what the work returns, in
-    another thread. Outside the main thread, and where the system has no thread left, the work is done here.
+    another thread. Outside the main thread, and if no thread can be started, the work runs in this thread.
     """
     if not in_main_thread():
         return work()
@@ -52,7 +52,7 @@ def uninterrupted(work: Callable[[], R], *, undo: Callable[[R], object] | None =
 
 
 class _Outcome(Generic[R]):
-    """What became of the work. `finished` is locked until the work has ended."""
+    """The result of the work, or its exception. `finished` is locked until the work has ended."""
 
     def __init__(self, work: Callable[[], R]) -> None:
         self._work = work

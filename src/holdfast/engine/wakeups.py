@@ -1,13 +1,11 @@
-"""Wake-ups: hints that there may be something to do. Losing one costs time, never a job."""
+"""Wake-ups: hints that there may be something to do. A lost hint costs time, never a job."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
 from typing import Protocol, runtime_checkable
 
 log = logging.getLogger("holdfast")
@@ -15,12 +13,12 @@ log = logging.getLogger("holdfast")
 
 @dataclass(slots=True)
 class Hints:
-    """What a commit may have changed for others: job types with something due, finished chains, lost claims.
+    """What a commit may have changed for others: job types with due jobs, finished chains, lost claims.
 
-    `anything` stands for a change of unknown content: whoever hears it looks for itself.
+    `anything` stands for an unknown change: each listener then looks in the store.
     """
 
-    # Not `set[str]`: to call that takes five times as long as `set`, and every write makes hints.
+    # The factory is not `set[str]`: that call takes five times as long as `set`, and every write creates hints.
     due: set[str] = field(default_factory=lambda: set())
     finished: set[str] = field(default_factory=lambda: set())
     lost: set[str] = field(default_factory=lambda: set())
@@ -32,7 +30,7 @@ class Hints:
         return bool(self.due or self.finished or self.lost or self.recorded or self.anything)
 
     def add(self, other: Hints) -> None:
-        """Tell what the other tells, too."""
+        """Add the content of other hints to these."""
         self.due |= other.due
         self.finished |= other.finished
         self.lost |= other.lost
@@ -46,54 +44,54 @@ Listener = Callable[[Hints], None]
 
 
 class Wakeups(Protocol):
-    """Carries hints between everyone who uses a store. Whoever writes one runs `holdfast.testing.wakeups` against it.
+    """Delivers hints between all processes that use a store. `holdfast.testing.wakeups` tests an implementation.
 
-    A hint may come late, twice, together with others, or as `anything`, and may be lost. Nothing here raises for a
-    broken connection: a sender has committed already, and whoever hears nothing polls. Any thread may call anything,
-    an event loop's too, so nothing waits for a network either.
+    A hint may arrive late, twice, merged with others, as `anything`, or not at all. No method raises because of a
+    broken connection: the sender has already committed, and a worker that receives nothing polls. Any thread may call
+    any method, also the thread of an event loop. So no method waits for the network.
     """
 
     @property
     def healthy(self) -> bool:
-        """Whether hints of other processes arrive. When not, workers poll every second."""
+        """Whether hints of other processes arrive. While False, workers poll every second."""
         ...
 
     def send(self, hints: Hints) -> None:
-        """Tell all listeners, here and elsewhere. Called after the commit; the hints stay the caller's."""
+        """Send hints to all listeners, in this process and in others, after the commit. The hints are not changed."""
         ...
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Have `listener` called, from any thread, until the returned function is called, once or more often.
+        """Call `listener`, from any thread, until the returned function is called. That may be called repeatedly.
 
-        Once hints could have been missed, because a connection was away or has only just been made, every listener is
-        told `ANYTHING`.
+        After hints may have been missed, every listener receives `ANYTHING`: at the first connection, and after each
+        reconnection.
         """
         ...
 
 
 @runtime_checkable
 class ConnectedWakeups(Wakeups, Protocol):
-    """Wake-ups with a connection: what an address stands for. A store opens and closes those that it made."""
+    """Wake-ups with a connection of their own, created from an address. The store opens and closes them."""
 
     name: str
-    """The address, for people: without any password."""
+    """The address without the password, for messages."""
 
     @property
-    def trouble(self) -> str | None:
-        """Why hints do not arrive, for people. None while they do, and while nobody has opened it."""
+    def problem(self) -> str | None:
+        """Why hints do not arrive, for messages. None while they arrive, and before `open`."""
         ...
 
-    def open(self, patience: float = 2.0) -> None:
-        """Begin to listen, and wait at most this many seconds until it is known whether that works.
+    def open(self, timeout: float = 2.0) -> None:
+        """Start to listen. Wait at most this many seconds for the result.
 
-        Does not raise where it does not: wake-ups come back by themselves.
+        A failure does not raise: the connection is retried in the background.
         """
         ...
 
     def close(self) -> None:
-        """Send what is left, if that is quickly done, and let go of every connection and thread.
+        """Send the remaining hints if that is possible without delay, then close all connections and threads.
 
-        Listeners stay, and hear again when it is opened again. Closing what is closed does nothing.
+        Listeners stay subscribed and receive hints again after the next `open`. Closing twice does nothing.
         """
         ...
 
@@ -115,7 +113,7 @@ class LocalWakeups:
             try:
                 listener(hints)
             except Exception:
-                # Whoever sends has committed: neither they nor the other listeners pay for it.
+                # The sender has committed. An error of one listener must not reach it or the other listeners.
                 log.exception("a listener raised on a wake-up")
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -123,106 +121,22 @@ class LocalWakeups:
             number = self._next
             self._next += 1
             self._listeners[number] = listener
-        return lambda: self._forget(number)
+        return lambda: self._unsubscribe(number)
 
-    def _forget(self, number: int) -> None:
+    def _unsubscribe(self, number: int) -> None:
         with self._lock:
             self._listeners.pop(number, None)
 
 
 class NoWakeups:
-    """Wake-ups that never arrive: everything goes by polling."""
+    """Wake-ups that deliver nothing: workers and waiting callers poll."""
 
     @property
     def healthy(self) -> bool:
         return False
 
     def send(self, hints: Hints) -> None:
-        """Nobody hears it."""
+        """Discard the hints."""
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         return lambda: None
-
-
-class Bell:
-    """A flag that one thread waits for and clears. Made of C calls: see `holdfast.engine.uninterrupted`."""
-
-    def __init__(self) -> None:
-        self._rings: SimpleQueue[None] = SimpleQueue()
-
-    @property
-    def is_rung(self) -> bool:
-        return not self._rings.empty()
-
-    def ring(self) -> None:
-        if self._rings.empty():
-            self._rings.put(None)
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is rung, and clear it; False if it was not rung in time."""
-        try:
-            self._rings.get(timeout=None if timeout is None else max(timeout, 0.0))
-        except Empty:
-            return False
-        self.silence()
-        return True
-
-    def silence(self) -> bool:
-        """Clear it; whether it was rung."""
-        rung = False
-        while not self._rings.empty():
-            try:
-                self._rings.get_nowait()
-            except Empty:
-                break
-            rung = True
-        return rung
-
-
-class Alarm:
-    """Lets one waiter sleep until somebody rings, from any thread. A ring is never lost: it ends the next wait too."""
-
-    def __init__(self) -> None:
-        self._bell = Bell()
-        self._future: asyncio.Future[None] | None = None
-        self._thread = 0
-
-    def ring(self) -> None:
-        if self._bell.is_rung:
-            return
-        self._bell.ring()
-        future = self._future
-        if future is None:
-            return
-        if threading.get_ident() == self._thread:
-            _finish(future)
-            return
-        try:
-            future.get_loop().call_soon_threadsafe(_finish, future)
-        except RuntimeError:  # the loop is closed, so nobody waits any more
-            return
-
-    def wait_sync(self, timeout: float) -> bool:
-        """Wait for a ring; tells whether there was one."""
-        return self._bell.wait(timeout)
-
-    async def wait(self, timeout: float) -> bool:
-        """Wait for a ring; tells whether there was one."""
-        loop = asyncio.get_running_loop()
-        future = loop.create_future()
-        self._thread = threading.get_ident()
-        self._future = future
-        # The future is published before the look at the flag: a ring in between is seen by one of the two.
-        handle = loop.call_later(timeout, _finish, future)
-        try:
-            if not self._bell.is_rung:
-                await future
-        finally:
-            self._future = None
-            handle.cancel()
-        return self._bell.silence()
-
-
-def _finish(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)

@@ -69,7 +69,7 @@ class _Translation:
         self._type = type
         self._ids: OrderedDict[str, str] = OrderedDict()
 
-    def of(self, event: Event) -> procedures.Steps[QueueEvent | None]:
+    def of(self, event: Event) -> procedures.Procedure[QueueEvent | None]:
         word = _WORDS.get(event.kind)
         if event.type != self._type.name or word is None or event.job_id is None:
             return None

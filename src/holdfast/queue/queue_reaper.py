@@ -23,7 +23,8 @@ from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer, Observers
 from holdfast.engine.operations import GetStats, Reap, Reaped
 from holdfast.engine.store import Store
-from holdfast.engine.wakeups import Alarm, Hints
+from holdfast.engine.wake_flag import WakeFlag
+from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError
 from holdfast.queue.codecs import content_id
 from holdfast.queue.leadership import Leadership
@@ -73,7 +74,7 @@ class Reaper:
         self._leadership = Leadership(office, self.id, lease=self._lease)
         self._listeners = Listeners(EVENTS)
         self._observers = Observers(observers)
-        self._alarm = Alarm()
+        self._wake_flag = WakeFlag()
         self._stopping = False
         self._leads = False
         self._background: asyncio.Task[None] | None = None
@@ -106,7 +107,7 @@ class Reaper:
     def stop(self) -> None:
         """End `run`, soon. It can be run again."""
         self._stopping = True
-        self._alarm.ring()
+        self._wake_flag.set()
 
     async def _watch(self) -> None:
         unsubscribe = self._store.wakeups.subscribe(self._receive)
@@ -118,7 +119,7 @@ class Reaper:
                     self._observers.emit("store_error", worker=self.id, detail=f"reaping: {error}", cause=error)
                     self._listeners.emit("error", error)
                 self._lead(self._leadership.held)
-                await self._alarm.wait(self._interval if self._leads else min(self._lease / 3, self._interval * 5))
+                await self._wake_flag.wait(self._interval if self._leads else min(self._lease / 3, self._interval * 5))
         finally:
             unsubscribe()
             self._stopping = False
@@ -171,4 +172,4 @@ class Reaper:
     def _receive(self, hints: Hints) -> None:
         # A resignation makes the office's job due.
         if hints.anything or self._leadership.type in hints.due:
-            self._alarm.ring()
+            self._wake_flag.set()

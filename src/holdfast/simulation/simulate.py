@@ -10,7 +10,7 @@ from time import monotonic
 from holdfast.client.client import Client
 from holdfast.core.record import Record
 from holdfast.engine.operations import GetChains
-from holdfast.engine.wakeups import Alarm
+from holdfast.engine.wake_flag import WakeFlag
 from holdfast.simulation.load import load
 from holdfast.simulation.report import SimulationReport, report
 from holdfast.simulation.work_kinds import WorkKind
@@ -68,8 +68,8 @@ async def _follow(
 ) -> dict[str, Record | None]:
     """The jobs that have ended when all have, or when the timeout has passed."""
     deadline = None if timeout is None else monotonic() + timeout
-    alarm = Alarm()
-    unsubscribe = client.store.wakeups.subscribe(lambda hints: alarm.ring() if hints.finished else None)
+    wake_flag = WakeFlag()
+    unsubscribe = client.store.wakeups.subscribe(lambda hints: wake_flag.set() if hints.finished else None)
     ended: dict[str, Record | None] = {}
     waiting = list(ids)
     try:
@@ -84,7 +84,7 @@ async def _follow(
                 return ended
             # Reading thousands of jobs costs the store as much as running some, so most of the time it is left alone.
             await asyncio.sleep(min(took * MODESTY, LOOK_EVERY))
-            await alarm.wait(LOOK_EVERY)
+            await wake_flag.wait(LOOK_EVERY)
     finally:
         unsubscribe()
 

@@ -30,7 +30,7 @@ class _Buffer:
         self.starts: list[NewJob] = []
         self.expected: list[str] = []
 
-    def carry(self, operation: Operation[Any]) -> procedures.Steps[Any]:
+    def carry(self, operation: Operation[Any]) -> procedures.Procedure[Any]:
         match operation:
             case Start(jobs=jobs):
                 return (yield from self._start(jobs))
@@ -47,7 +47,7 @@ class _Buffer:
             case _:
                 return (yield operation)
 
-    def _start(self, jobs: tuple[NewJob, ...]) -> procedures.Steps[list[Started]]:
+    def _start(self, jobs: tuple[NewJob, ...]) -> procedures.Procedure[list[Started]]:
         # Only what may be the same chain goes along, lest a fan-out of thousands send all of them each time.
         alike = tuple(start for start in self.starts if any(_alike(start, job) for job in jobs))
         found: list[ChainRecord | None] = yield Preview(alike + jobs)
@@ -66,7 +66,7 @@ class _Buffer:
     def _with_starts(self, carrier: S) -> S:
         return msgspec.structs.replace(carrier, starts=tuple(self.starts), expected=tuple(self.expected))
 
-    def rest(self) -> procedures.Steps[None]:
+    def rest(self) -> procedures.Procedure[None]:
         """Write the starts that no settlement carried."""
         if not self.starts:
             return

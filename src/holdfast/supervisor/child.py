@@ -16,7 +16,7 @@ import msgspec
 
 from holdfast.client.client import Client
 from holdfast.core.retry import Retry
-from holdfast.engine.observers import Repetition, log
+from holdfast.engine.observers import LogThrottle, log
 from holdfast.errors import NotPermitted, StoreUnavailable
 from holdfast.supervisor.child_protocol import DRAIN, ORDERS, STOP, Logging, Order, ProcessStatus, find_jobs
 from holdfast.worker import Worker, event_loop
@@ -83,13 +83,13 @@ class _Child:
     async def _opened(self, client: Client) -> bool:
         """Connect, and repeat that during an outage of the store. False if the process is to end before that."""
         attempt = 0
-        repetition = Repetition()
+        log_throttle = LogThrottle()
         while not self._ordered.is_set():
             try:
                 await client.open()
             except (StoreUnavailable, NotPermitted) as error:
                 attempt += 1
-                if repetition.is_new(str(error)):
+                if log_throttle.should_log(str(error)):
                     log.warning("waiting for the store: %s", error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._ordered.wait(), REOPEN.delay(attempt))

@@ -13,7 +13,7 @@ from time import monotonic
 
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer, Observers, log
-from holdfast.engine.wakeups import Alarm
+from holdfast.engine.wake_flag import WakeFlag
 from holdfast.simulation import WorkKind
 from holdfast.stores.address import open_store
 from holdfast.supervisor.backlog import Backlog, Reading
@@ -69,7 +69,7 @@ class Supervisor:
         self._entry = entry
         self._init = init
         self._jobs = find_jobs(app, self._kinds)
-        self._alarm = Alarm()
+        self._wake_flag = WakeFlag()
         self._stopping = False
         self._hurry = False
         self._turned = monotonic()
@@ -99,7 +99,7 @@ class Supervisor:
         """Drain the fleet and end. Called again, it ends the grace period."""
         self._hurry = self._stopping
         self._stopping = True
-        self._alarm.ring()
+        self._wake_flag.set()
 
     def reload(self) -> None:
         """Read the groups again. Invalid settings are logged and change nothing."""
@@ -115,7 +115,7 @@ class Supervisor:
             return
         self.backlog.follow(self._types())
         self._observers.emit("reloaded", detail=", ".join(fleet.group.name for fleet in self.fleets))
-        self._alarm.ring()
+        self._wake_flag.set()
 
     @property
     def alive(self) -> bool:
@@ -141,10 +141,10 @@ class Supervisor:
     async def _read(self) -> Reading | None:
         """Read the backlog. A slow store does not delay the replacement of dead processes, or a stop."""
         reading = asyncio.create_task(self.backlog.read())
-        reading.add_done_callback(lambda _: self._alarm.ring())
+        reading.add_done_callback(lambda _: self._wake_flag.set())
         try:
             while not reading.done() and not self._stopping:
-                await self._alarm.wait(self._interval())
+                await self._wake_flag.wait(self._interval())
                 self._keep()
             return reading.result() if reading.done() else None
         finally:
@@ -160,7 +160,7 @@ class Supervisor:
         """Maintain the processes until the backlog is to be read again."""
         while not self._stopping and (now := monotonic()) < moment:
             rests = [rest for fleet in self.fleets if (rest := fleet.resting_until(now)) is not None]
-            await self._alarm.wait(max(0.0, min([moment, *rests]) - now))
+            await self._wake_flag.wait(max(0.0, min([moment, *rests]) - now))
             self._keep()
 
     async def _end(self) -> None:
@@ -181,7 +181,7 @@ class Supervisor:
                 hurried, deadline = True, min(deadline, monotonic() + LAST_MOMENTS)
                 for process in self._processes():
                     process.stop()
-            await self._alarm.wait(max(left, 0.1))
+            await self._wake_flag.wait(max(left, 0.1))
         for fleet in self.fleets:
             fleet.retire()
             fleet.keep(monotonic())
@@ -217,7 +217,7 @@ class Supervisor:
             fleet.retire()
 
     def _start(self, order: Order) -> WorkerProcess:
-        return WorkerProcess(order, entry=self._entry, changed=self._alarm.ring)
+        return WorkerProcess(order, entry=self._entry, changed=self._wake_flag.set)
 
     def _types(self) -> list[str]:
         return [name for fleet in self.fleets if not fleet.retired for name in fleet.order.types]

@@ -16,7 +16,7 @@ from tests.conformance.client.application import Application, run
 from tests.conformance.client.async_adapters import AttemptAdapter, Mode
 from tests.conformance.client.harness import ClientHarness, value
 from tests.conformance.client.transactional import application as application
-from tests.conformance.client.transactional import place as place
+from tests.conformance.client.transactional import make_store as make_store
 
 REJECTED = "is not allowed here"
 

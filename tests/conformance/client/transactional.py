@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing.conformance import Place
+from holdfast.testing.conformance import StoreFactory
 from tests.conformance.client.application import Application
 from tests.conformance.client.conftest import emptied_postgres
 from tests.conformance.client.harness import ClientHarness
@@ -15,7 +15,7 @@ from tests.conformance.conftest import STORES
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> StoreFactory:
     return emptied_postgres(tmp_path) if request.param == "postgres" else STORES[request.param](tmp_path)
 
 

@@ -16,7 +16,7 @@ import pytest
 from holdfast.core.ids import new_token
 from holdfast.core.record import Status
 from holdfast.engine.operations import ClaimJobs, GetChains, GetStats, Operation, Settle, Start, TypeTerms
-from holdfast.engine.wakeups import Alarm
+from holdfast.engine.wake_flag import WakeFlag
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.redis import RedisStore
 from holdfast.stores.redis.keys import Keys
@@ -70,13 +70,13 @@ async def test_wake_ups_arrive_on_a_cluster(cluster: RedisCluster) -> None:
     here, there = RedisStore(address), RedisStore(address)
     await here.open()
     await there.open()
-    alarm = Alarm()
-    there.wakeups.subscribe(lambda hints: alarm.ring() if "resize" in hints.due else None)
+    wake_flag = WakeFlag()
+    there.wakeups.subscribe(lambda hints: wake_flag.set() if "resize" in hints.due else None)
     await asyncio.to_thread(until, lambda: there.wakeups.healthy)
 
     await here.perform(Start((new_job(),)))
 
-    assert await alarm.wait(10)
+    assert await wake_flag.wait(10)
     await here.close()
     await there.close()
 
@@ -172,8 +172,8 @@ async def test_wake_ups_follow_their_slot_to_another_node(cluster: RedisCluster)
     here, there = RedisStore(cluster.address(namespace)), RedisStore(cluster.address(namespace))
     await here.open()
     await there.open()
-    alarm, begun = Alarm(), list[bool]()
-    there.wakeups.subscribe(lambda hints: alarm.ring() if "resize" in hints.due else begun.append(hints.anything))
+    wake_flag, begun = WakeFlag(), list[bool]()
+    there.wakeups.subscribe(lambda hints: wake_flag.set() if "resize" in hints.due else begun.append(hints.anything))
     await asyncio.to_thread(until, lambda: there.wakeups.healthy)
     source = cluster.owner(slot)
     target = next(node for node in cluster.nodes if node is not source)
@@ -184,7 +184,7 @@ async def test_wake_ups_follow_their_slot_to_another_node(cluster: RedisCluster)
     await asyncio.to_thread(until, lambda: len(begun) == 1 + by_shard)
     await here.perform(Start((new_job(),)))
 
-    assert await alarm.wait(10)
+    assert await wake_flag.wait(10)
     await here.close()
     await there.close()
 

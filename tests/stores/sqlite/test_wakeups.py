@@ -13,7 +13,8 @@ from typing import NoReturn
 import pytest
 
 from holdfast.engine.operations import GetChains, Start
-from holdfast.engine.wakeups import Alarm, Hints
+from holdfast.engine.wake_flag import WakeFlag
+from holdfast.engine.wakeups import Hints
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.wakeups import hint_table
 from holdfast.testing.builders import new_job
@@ -34,13 +35,13 @@ store.close_sync()
 
 
 def test_a_commit_of_another_process_is_heard(path: Path, store: SqliteStore) -> None:
-    alarm = Alarm()
-    store.wakeups.subscribe(lambda hints: alarm.ring())
+    wake_flag = WakeFlag()
+    store.wakeups.subscribe(lambda hints: wake_flag.set())
     done = subprocess.run(
         [sys.executable, "-c", STARTING, f"sqlite:///{path}"], capture_output=True, text=True, check=True
     )
 
-    assert alarm.wait_sync(PROMPTLY)
+    assert wake_flag.wait_sync(PROMPTLY)
     [chain] = store.perform_sync(GetChains((done.stdout.strip(),)))
     assert chain is not None
 
@@ -48,7 +49,7 @@ def test_a_commit_of_another_process_is_heard(path: Path, store: SqliteStore) ->
 def test_a_commit_of_the_application_on_its_own_connection_is_heard_once_it_can_be_seen(
     path: Path, store: SqliteStore
 ) -> None:
-    alarm = Alarm()
+    wake_flag = WakeFlag()
     seen: list[bool] = []
     job = new_job()
 
@@ -56,7 +57,7 @@ def test_a_commit_of_the_application_on_its_own_connection_is_heard_once_it_can_
         [chain] = store.perform_sync(GetChains((job.id,)))
         seen.append(chain is not None)
         if chain is not None:
-            alarm.ring()
+            wake_flag.set()
 
     store.wakeups.subscribe(look)
     with closing(sqlite3.connect(path)) as connection:
@@ -64,7 +65,7 @@ def test_a_commit_of_the_application_on_its_own_connection_is_heard_once_it_can_
         assert seen == []
         connection.commit()
 
-        assert alarm.wait_sync(PROMPTLY)
+        assert wake_flag.wait_sync(PROMPTLY)
 
 
 def test_the_file_is_watched_while_somebody_listens_and_a_while_on(
@@ -89,15 +90,15 @@ def test_the_file_is_watched_while_somebody_listens_and_a_while_on(
 
 def test_a_subscription_outlives_closing_and_opening(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}")
-    alarm = Alarm()
-    store.wakeups.subscribe(lambda hints: alarm.ring() if "resize" in hints.due else None)
+    wake_flag = WakeFlag()
+    store.wakeups.subscribe(lambda hints: wake_flag.set() if "resize" in hints.due else None)
     store.open_sync()
     store.close_sync()
     store.open_sync()
 
     subprocess.run([sys.executable, "-c", STARTING, f"sqlite:///{path}"], capture_output=True, check=True)
 
-    assert alarm.wait_sync(PROMPTLY)
+    assert wake_flag.wait_sync(PROMPTLY)
     store.close_sync()
 
 
@@ -108,30 +109,30 @@ def test_where_it_cannot_be_watched_now_it_is_for_the_next_who_listens(
     def refuse(*_: object) -> NoReturn:
         raise OSError(errno.EMFILE, "too many open files") if lacking == "files" else RuntimeError("no new thread")
 
-    alarm = Alarm()
+    wake_flag = WakeFlag()
     with monkeypatch.context() as crowded:
         crowded.setattr("os.pipe" if lacking == "files" else "threading.Thread.start", refuse)
         store.wakeups.subscribe(lambda hints: None)
         deaf = not store.wakeups.healthy
 
-    store.wakeups.subscribe(lambda hints: alarm.ring())
+    store.wakeups.subscribe(lambda hints: wake_flag.set())
     with closing(sqlite3.connect(path)) as connection:
         store.join_sync(connection).perform(Start((new_job(),)))
         connection.commit()
 
     assert deaf
     assert store.wakeups.healthy
-    assert alarm.wait_sync(PROMPTLY)
+    assert wake_flag.wait_sync(PROMPTLY)
 
 
 def test_our_own_commits_are_heard_once(path: Path, store: SqliteStore) -> None:
     received: list[Hints] = []
-    alarm = Alarm()
+    wake_flag = WakeFlag()
 
     def receive(hints: Hints) -> None:
         received.append(hints)
         if "other" in hints.due:
-            alarm.ring()
+            wake_flag.set()
 
     store.wakeups.subscribe(receive)
     for _ in range(20):
@@ -140,18 +141,18 @@ def test_our_own_commits_are_heard_once(path: Path, store: SqliteStore) -> None:
     other.open_sync()
     other.perform_sync(Start((new_job("other"),)))
 
-    assert alarm.wait_sync(PROMPTLY)
+    assert wake_flag.wait_sync(PROMPTLY)
     other.close_sync()
     assert [hints.due for hints in received] == [{"mine"}] * 20 + [{"other"}]
 
 
 def test_commits_that_are_no_business_of_ours_wake_nobody(path: Path, store: SqliteStore) -> None:
     received: list[Hints] = []
-    alarm = Alarm()
+    wake_flag = WakeFlag()
 
     def receive(hints: Hints) -> None:
         received.append(hints)
-        alarm.ring()
+        wake_flag.set()
 
     store.wakeups.subscribe(receive)
     with closing(sqlite3.connect(path)) as connection:
@@ -162,7 +163,7 @@ def test_commits_that_are_no_business_of_ours_wake_nobody(path: Path, store: Sql
         store.join_sync(connection).perform(Start((new_job("joined"),)))
         connection.commit()
 
-        assert alarm.wait_sync(PROMPTLY)
+        assert wake_flag.wait_sync(PROMPTLY)
     assert [hints.due for hints in received] == [{"joined"}]
 
 

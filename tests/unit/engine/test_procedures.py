@@ -1,4 +1,4 @@
-"""Logic that yields operations, driven blocking and async."""
+"""Procedures, run blocking and async."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from holdfast.engine.operations import GetJobs, LockChain, Operation
 from holdfast.errors import ChainNotFound
 
 
-def one_after_another() -> procedures.Steps[list[str]]:
+def one_after_another() -> procedures.Procedure[list[str]]:
     first: str = yield GetJobs(("a",))
     second: str = yield GetJobs((first,))
     return [first, second]
 
 
-def nothing() -> procedures.Steps[str]:
+def nothing() -> procedures.Procedure[str]:
     return "at once"
     yield GetJobs(())
 
 
-def recovering() -> procedures.Steps[str]:
+def recovering() -> procedures.Procedure[str]:
     try:
         yield LockChain("gone")
     except ChainNotFound as error:
@@ -44,12 +44,12 @@ async def answer_async(operation: Operation[Any]) -> str:
     return answer(operation)
 
 
-async def test_each_answer_is_sent_to_the_step_that_asked() -> None:
+async def test_each_result_is_sent_to_the_yield_of_its_operation() -> None:
     assert procedures.run_sync(answer, one_after_another()) == ["<a>", "<<a>>"]
     assert await procedures.run(answer_async, one_after_another()) == ["<a>", "<<a>>"]
 
 
-async def test_steps_that_ask_nothing_answer_at_once() -> None:
+async def test_a_procedure_without_operations_returns_at_once() -> None:
     assert procedures.run_sync(answer, nothing()) == "at once"
     assert await procedures.run(answer_async, nothing()) == "at once"
 
@@ -59,8 +59,8 @@ async def test_an_error_is_raised_where_the_operation_was_yielded() -> None:
     assert await procedures.run(answer_async, recovering()) == "<instead of gone>"
 
 
-async def test_an_error_that_the_steps_do_not_catch_reaches_the_caller() -> None:
-    def failing() -> procedures.Steps[None]:
+async def test_an_error_that_the_procedure_does_not_catch_reaches_the_caller() -> None:
+    def failing() -> procedures.Procedure[None]:
         yield LockChain("gone")
 
     with pytest.raises(ChainNotFound):

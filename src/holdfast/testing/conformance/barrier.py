@@ -1,4 +1,4 @@
-"""Coroutines run against each other: in threads of their own, or as tasks of one event loop."""
+"""Runs coroutines at the same time: each in its own thread, or as tasks of one event loop."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from holdfast.errors import HoldfastError
 
 R = TypeVar("R")
 
-PATIENCE = 20.0
-"""Seconds of real time before what has not happened counts as never happening."""
+TIMEOUT = 20.0
+"""Seconds of real time after which a wait fails."""
 
 
 def race_threads(actions: Sequence[Coroutine[Any, Any, R]]) -> list[R | HoldfastError]:
-    """Run coroutines that never suspend in threads of their own, let go at the same moment."""
-    barrier = threading.Barrier(len(actions), timeout=PATIENCE)
+    """Run coroutines that never suspend, each in its own thread. A barrier starts all at the same moment."""
+    barrier = threading.Barrier(len(actions), timeout=TIMEOUT)
     answers: dict[int, R | HoldfastError] = {}
-    broken: list[BaseException] = []
+    failures: list[BaseException] = []
 
-    def contend(number: int, action: Coroutine[Any, Any, R]) -> None:
+    def run_one(number: int, action: Coroutine[Any, Any, R]) -> None:
         try:
             barrier.wait()
             answers[number] = drive(action)
         except HoldfastError as error:
             answers[number] = error
         except BaseException as error:
-            broken.append(error)
+            failures.append(error)
 
-    threads = [threading.Thread(target=contend, args=pair) for pair in enumerate(actions)]
+    threads = [threading.Thread(target=run_one, args=pair) for pair in enumerate(actions)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    if broken:
-        raise broken[0]
+    if failures:
+        raise failures[0]
     return [answers[number] for number in range(len(actions))]
 
 
 async def race_tasks(actions: Sequence[Coroutine[Any, Any, R]]) -> list[R | HoldfastError]:
-    """Run coroutines as tasks, let go at the same moment."""
+    """Run coroutines as tasks. A barrier starts all at the same moment."""
     barrier = asyncio.Barrier(len(actions))
 
-    async def contend(action: Coroutine[Any, Any, R]) -> R | HoldfastError:
+    async def run_one(action: Coroutine[Any, Any, R]) -> R | HoldfastError:
         await barrier.wait()
         try:
             return await action
         except HoldfastError as error:
             return error
 
-    return list(await asyncio.gather(*map(contend, actions)))
+    return list(await asyncio.gather(*map(run_one, actions)))
 
 
 def drive(coroutine: Coroutine[Any, Any, R]) -> R:

@@ -1,4 +1,4 @@
-"""The cases, gathered from their files."""
+"""The list of all cases."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from holdfast.testing.conformance import (
     wakeups,
 )
 from holdfast.testing.conformance.barrier import drive
-from holdfast.testing.conformance.harness import Harness, Mode, Place
+from holdfast.testing.conformance.harness import Harness, Mode, StoreFactory
 
 TOPICS: tuple[ModuleType, ...] = (
     start,
@@ -80,7 +80,7 @@ TOPICS: tuple[ModuleType, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing that must be true of every store."""
+    """One sentence of the contract, and the test of it."""
 
     topic: str
     sentence: str
@@ -89,15 +89,15 @@ class Case:
     def __str__(self) -> str:
         return f"{self.topic}: {self.sentence}"
 
-    def run(self, place: Place, mode: Mode) -> None:
-        """Run against the store at this empty place. Raises AssertionError where the contract is not kept."""
+    def run(self, make_store: StoreFactory, mode: Mode) -> None:
+        """Test an empty store. Raises AssertionError if the store does not keep the contract."""
         if mode is Mode.SYNC:
-            drive(self._run(place, mode))
+            drive(self._run(make_store, mode))
         else:
-            asyncio.run(self._run(place, mode))
+            asyncio.run(self._run(make_store, mode))
 
-    async def _run(self, place: Place, mode: Mode) -> None:
-        harness = Harness(place, mode)
+    async def _run(self, make_store: StoreFactory, mode: Mode) -> None:
+        harness = Harness(make_store, mode)
         await harness.open()
         try:
             await self._body(harness)

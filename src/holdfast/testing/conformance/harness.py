@@ -1,4 +1,4 @@
-"""What a case stands on: a store under test, a clock to move, and one face over blocking and async."""
+"""The test harness of a case: a store, a manual clock, and one interface for blocking and async operations."""
 
 from __future__ import annotations
 
@@ -31,37 +31,37 @@ from holdfast.engine.operations import (
     TypeTerms,
 )
 from holdfast.engine.store import Store, SyncTransaction, Transaction
-from holdfast.engine.wakeups import Alarm
+from holdfast.engine.wake_flag import WakeFlag
 from holdfast.errors import HoldfastError
 from holdfast.testing.builders import completed, new_job
 from holdfast.testing.clock import ManualClock
-from holdfast.testing.conformance.barrier import PATIENCE, race_tasks, race_threads
+from holdfast.testing.conformance.barrier import TIMEOUT, race_tasks, race_threads
 
 R = TypeVar("R")
 E = TypeVar("E", bound=HoldfastError)
 
-Place = Callable[[], Store]
-"""Gives a handle on one and the same data each time: a new one where the store can, else always the same object."""
+StoreFactory = Callable[[], Store]
+"""Returns a store object for the same data at each call: a new object if the store allows several."""
 
 LEASE = 30
-"""Seconds that a claim holds unless a case says otherwise."""
+"""The default lease of a claim, in seconds."""
 
 
 class Mode(Enum):
-    """Which half of the store's contract performs the operations."""
+    """Which methods of the store perform the operations."""
 
     SYNC = "sync"
     ASYNC = "async"
 
 
-class Performing(ABC):
-    """Whatever performs operations."""
+class Performer(ABC):
+    """Performs operations: a store or a transaction."""
 
     @abstractmethod
     async def perform(self, operation: Operation[R]) -> R: ...
 
     async def refused(self, error: type[E], operation: Operation[Any]) -> E:
-        """Perform an operation that must raise this; answers the error."""
+        """Perform an operation that must raise this error, and return the error."""
         try:
             await self.perform(operation)
         except error as raised:
@@ -69,8 +69,8 @@ class Performing(ABC):
         raise AssertionError(f"{operation.verb} did not raise {error.__name__}")
 
 
-class Open(Performing):
-    """A transaction of the store, blocking or async behind one face."""
+class OpenTransaction(Performer):
+    """A transaction of the store, blocking or async behind the same methods."""
 
     def __init__(self, tx: Transaction | SyncTransaction, mode: Mode) -> None:
         self._tx: Any = tx
@@ -91,19 +91,19 @@ class Open(Performing):
             await done
 
 
-class Harness(Performing):
-    """A store with nothing in it, and the verbs a case needs to say what it is about.
+class Harness(Performer):
+    """An empty store, and short forms of the operations that cases need.
 
-    Cases are coroutines. In blocking mode nothing in them ever suspends, so they need no event loop and `race` can
-    run them in threads.
+    Cases are coroutines. In blocking mode they never suspend, so they need no event loop, and `race` can run them in
+    threads.
     """
 
-    def __init__(self, place: Place, mode: Mode, clock: ManualClock | None = None) -> None:
-        self.store = place()
+    def __init__(self, make_store: StoreFactory, mode: Mode, clock: ManualClock | None = None) -> None:
+        self.store = make_store()
         self.clock = ManualClock() if clock is None else clock
         self.store.clock = self.clock
         self.mode = mode
-        self._place = place
+        self._make_store = make_store
         self._others: list[Harness] = []
 
     async def open(self) -> None:
@@ -121,41 +121,39 @@ class Harness(Performing):
             await self.store.close()
 
     async def second_store(self) -> Harness:
-        """Another handle on the same data, under the same clock: another connection where the store can have one."""
-        other = Harness(self._place, self.mode, self.clock)
+        """Another store object for the same data, with the same clock. It has its own connection, if any."""
+        other = Harness(self._make_store, self.mode, self.clock)
         self._others.append(other)
         await other.open()
         return other
 
     async def perform(self, operation: Operation[R]) -> R:
-        """Perform one operation, committed when this returns."""
+        """Perform one operation. It is committed when this returns."""
         if self.mode is Mode.SYNC:
             return self.store.perform_sync(operation)
         return await self.store.perform(operation)
 
-    async def begin(self) -> Open:
-        """Open a transaction of the store's own."""
+    async def begin(self) -> OpenTransaction:
+        """Begin a transaction of the store."""
         tx = self.store.begin_sync() if self.mode is Mode.SYNC else await self.store.begin()
-        return Open(tx, self.mode)
+        return OpenTransaction(tx, self.mode)
 
     async def race(self, actions: Sequence[Coroutine[Any, Any, R]]) -> list[R | HoldfastError]:
-        """Do all of these at once, each in a thread (a task) of its own, let go when all are ready.
+        """Run these at the same time, each in its own thread or task. A barrier starts them when all are ready.
 
-        Answers are in order; a HoldfastError counts as one.
+        Results are in order. A HoldfastError is returned as a result.
         """
         return race_threads(actions) if self.mode is Mode.SYNC else await race_tasks(actions)
 
-    async def wait(self, alarm: Alarm) -> bool:
-        """Wait for a ring as long as anyone should; tells whether there was one."""
-        return alarm.wait_sync(PATIENCE) if self.mode is Mode.SYNC else await alarm.wait(PATIENCE)
-
-    # Saying the usual things briefly
+    async def wait(self, wake_flag: WakeFlag) -> bool:
+        """Wait until the flag is set. False after the timeout."""
+        return wake_flag.wait_sync(TIMEOUT) if self.mode is Mode.SYNC else await wake_flag.wait(TIMEOUT)
 
     async def start(self, *jobs: NewJob) -> list[Started]:
         return await self.perform(Start(jobs))
 
     async def started(self, *jobs: NewJob) -> Record:
-        """Start chains (a plain one if none is given); answers the last one's first job."""
+        """Start chains (a default one if none is given). Returns the first job of the last one."""
         return (await self.start(*(jobs or (new_job(),))))[-1].chain.first
 
     async def claim(
@@ -180,7 +178,7 @@ class Harness(Performing):
         lease: Seconds = LEASE,
         max_attempts: int = 25,
     ) -> Record:
-        """Start a chain and claim its job, which must be the first in line."""
+        """Start a chain and claim its job. No other job of the type may be due before it."""
         job = new_job() if job is None else job
         await self.start(job)
         record = await self.claim_one(job.type, worker=worker, token=token, lease=lease, max_attempts=max_attempts)
@@ -196,7 +194,7 @@ class Harness(Performing):
         lease: Seconds = LEASE,
         max_attempts: int = 25,
     ) -> Record:
-        """Claim the job that is first in line."""
+        """Claim the first due job of the type."""
         (record,) = await self.claim(type, worker=worker, token=token, lease=lease, max_attempts=max_attempts)
         return record
 
@@ -204,13 +202,13 @@ class Harness(Performing):
         return await self.perform(Settle(settlements))
 
     async def settled(self, settlement: Settlement) -> Settled:
-        """Settle one attempt that nothing stands in the way of."""
+        """Settle one attempt. The settlement must be written."""
         (answer,) = await self.settle(settlement)
         assert (answer.lost, answer.refused) == (None, None)
         return answer
 
     async def completed(self, *jobs: NewJob) -> Record:
-        """Start a chain, run it, and answer its completed job."""
+        """Start a chain, complete it, and return its job."""
         job = await self.claimed(*jobs)
         await self.settled(completed(job))
         return await self.job(job.id)
@@ -219,7 +217,7 @@ class Harness(Performing):
         return await self.perform(Reap(types or ("resize",), (), limit))
 
     async def expire(self) -> None:
-        """Let every lease of the usual length run out."""
+        """Advance the clock until every lease of the default length has expired."""
         self.clock.advance(LEASE + 1)
 
     async def job(self, job_id: str) -> Record:
@@ -228,7 +226,7 @@ class Harness(Performing):
         return record
 
     async def error(self, job_id: str) -> ErrorText:
-        """The error that the job's row shows."""
+        """The error in the record of the job."""
         error = read_error((await self.job(job_id)).error)
         assert error is not None, f"job {job_id} has no error"
         return error
@@ -239,11 +237,11 @@ class Harness(Performing):
         return chain
 
     async def past(self, job_id: str) -> list[PastAttempt]:
-        """The job's past attempts, oldest first."""
+        """The past attempts of the job, oldest first."""
         history = await self.perform(GetHistory(job_id))
         assert history is not None, f"there is no job {job_id}"
         return history[1]
 
     async def everything(self) -> list[Record]:
-        """Every job there is, newest first: compared before and after, it shows that nothing was written."""
+        """All jobs, newest first. Comparing it before and after an operation shows that nothing was written."""
         return await self.perform(ListJobs(Filter(), limit=10_000))

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 
 from holdfast.core.clock import SECOND
 from holdfast.engine.operations import Cancel, Complete, Completion, Delete, Listen, Resume, RetryJobs, RunNow
-from holdfast.engine.wakeups import Alarm, Hints
+from holdfast.engine.wake_flag import WakeFlag
+from holdfast.engine.wakeups import Hints
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import Harness
 
@@ -106,19 +107,19 @@ async def who_has_unsubscribed_hears_nothing_and_disturbs_nobody(harness: Harnes
 async def _received(harness: Harness, act: Callable[[], Awaitable[object]], wanted: Callable[[Hints], bool]) -> None:
     """Act on one handle, and require that listeners on it and on another hear what they need."""
     other = await harness.second_store()
-    alarms = [Alarm(), Alarm()]
+    wake_flags = [WakeFlag(), WakeFlag()]
 
-    def listener(alarm: Alarm) -> Callable[[Hints], None]:
-        return lambda hints: alarm.ring() if hints.anything or wanted(hints) else None
+    def listener(wake_flag: WakeFlag) -> Callable[[Hints], None]:
+        return lambda hints: wake_flag.set() if hints.anything or wanted(hints) else None
 
     unsubscribes = [
-        store.wakeups.subscribe(listener(alarm))
-        for store, alarm in zip((harness.store, other.store), alarms, strict=True)
+        store.wakeups.subscribe(listener(wake_flag))
+        for store, wake_flag in zip((harness.store, other.store), wake_flags, strict=True)
     ]
 
     await act()
 
-    received = [await harness.wait(alarm) for alarm in alarms]
+    received = [await harness.wait(wake_flag) for wake_flag in wake_flags]
     for unsubscribe in unsubscribes:
         unsubscribe()
     assert received == [True, True]

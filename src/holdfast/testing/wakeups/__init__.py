@@ -1,6 +1,6 @@
-"""Do wake-ups keep the contract of `holdfast.Wakeups`? Every sentence of it, as a case to run.
+"""Conformance cases for wake-ups: they test whether an implementation keeps the contract of `holdfast.Wakeups`.
 
-Wake-ups of your own are tested with a few lines:
+An implementation of your own is tested with a few lines:
 
     import pytest
     from holdfast.testing.wakeups import CASES, Case
@@ -10,12 +10,13 @@ Wake-ups of your own are tested with a few lines:
         channel = new_name()
         case.run(lambda: MyWakeups(f"nats://localhost/{channel}"))
 
-The function given to `run` makes a handle on one and the same channel, which nobody else uses, each time it is called;
-wake-ups that live inside their object give that object. Handles that are `ConnectedWakeups` are opened and closed.
-`pytest.register_assert_rewrite("holdfast.testing.wakeups")` in a conftest shows what differed.
+Each call of the given function must return an object for the same channel, and nothing else may use that channel. An
+implementation that works within one object returns that object each time. The case opens and closes objects that are
+`ConnectedWakeups`. With `pytest.register_assert_rewrite("holdfast.testing.wakeups")` in a conftest, pytest shows the
+compared values.
 """
 
 from holdfast.testing.wakeups.cases import CASES, Case
-from holdfast.testing.wakeups.participants import Parties, Party, Place
+from holdfast.testing.wakeups.participants import Participants, RecordingListener, WakeupsFactory
 
-__all__ = ["CASES", "Case", "Parties", "Party", "Place"]
+__all__ = ["CASES", "Case", "Participants", "RecordingListener", "WakeupsFactory"]

@@ -1,4 +1,4 @@
-"""The cases, gathered from their file."""
+"""The list of all cases."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from inspect import isfunction
 
 from holdfast.testing.wakeups import contract
-from holdfast.testing.wakeups.participants import Parties, Place
+from holdfast.testing.wakeups.participants import Participants, WakeupsFactory
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing that must be true of all wake-ups."""
+    """One sentence of the contract, and the test of it."""
 
     sentence: str
-    _body: Callable[[Parties], None]
+    _body: Callable[[Participants], None]
 
     def __str__(self) -> str:
         return self.sentence
 
-    def run(self, place: Place) -> None:
-        """Run on this channel. Raises AssertionError where the contract is not kept."""
-        with Parties(place) as parties:
-            self._body(parties)
+    def run(self, make_wakeups: WakeupsFactory) -> None:
+        """Test this implementation. Raises AssertionError if it does not keep the contract."""
+        with Participants(make_wakeups) as participants:
+            self._body(participants)
 
 
 def _cases() -> Iterator[Case]:

@@ -1,4 +1,4 @@
-"""What holds for all wake-ups. A hint too many is no fault, so the cases ask that the needed ones come."""
+"""The contract of wake-ups. Additional hints are allowed, so the cases only require that the expected ones arrive."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import threading
 import time
 
 from holdfast.engine.wakeups import ANYTHING, ConnectedWakeups, Hints
-from holdfast.testing.wakeups.participants import PATIENCE, Parties
+from holdfast.testing.wakeups.participants import TIMEOUT, Participants
 
 MANY = 100
 
 
-def whoever_listens_hears_what_is_sent_here_and_elsewhere(parties: Parties) -> None:
-    ears = [parties.listen(parties.here), parties.listen(parties.there)]
+def a_listener_receives_hints_sent_by_its_own_and_by_another_object(participants: Participants) -> None:
+    listeners = [participants.listen(participants.here), participants.listen(participants.there)]
 
     for hints in (
         Hints(due={"resize"}),
@@ -22,171 +22,174 @@ def whoever_listens_hears_what_is_sent_here_and_elsewhere(parties: Parties) -> N
         Hints(recorded=True),
         ANYTHING,
     ):
-        parties.here.send(hints)
-        for recorder in ears:
-            recorder.receives(hints)
-            recorder.forget()
+        participants.here.send(hints)
+        for listener in listeners:
+            listener.receives(hints)
+            listener.clear()
 
 
-def one_hint_may_tell_of_everything_at_once(parties: Parties) -> None:
-    recorder = parties.listen(parties.there)
+def one_send_may_contain_hints_of_every_kind(participants: Participants) -> None:
+    listener = participants.listen(participants.there)
     hints = Hints(due={"resize", 'a name: it\'s "quoted" \\ ü'}, finished={"one", "two"}, lost={"three"}, recorded=True)
 
-    parties.here.send(hints)
+    participants.here.send(hints)
 
-    recorder.receives(hints)
-
-
-def every_listener_hears(parties: Parties) -> None:
-    ears = [parties.listen(handle) for handle in (parties.here, parties.here, parties.there, parties.there)]
-
-    parties.there.send(Hints(due={"resize"}))
-
-    for recorder in ears:
-        recorder.receives(Hints(due={"resize"}))
+    listener.receives(hints)
 
 
-def who_has_left_hears_nothing_and_disturbs_nobody(parties: Parties) -> None:
-    gone, stays = parties.listen(parties.there), parties.listen(parties.there)
-    gone.leave()
-    gone.leave()
+def every_listener_receives_a_hint(participants: Participants) -> None:
+    listeners = [
+        participants.listen(handle)
+        for handle in (participants.here, participants.here, participants.there, participants.there)
+    ]
 
-    parties.here.send(Hints(due={"resize"}))
+    participants.there.send(Hints(due={"resize"}))
+
+    for listener in listeners:
+        listener.receives(Hints(due={"resize"}))
+
+
+def a_listener_receives_nothing_after_it_unsubscribed(participants: Participants) -> None:
+    unsubscribed, stays = participants.listen(participants.there), participants.listen(participants.there)
+    unsubscribed.unsubscribe()
+    unsubscribed.unsubscribe()
+
+    participants.here.send(Hints(due={"resize"}))
 
     stays.receives(Hints(due={"resize"}))
-    assert not gone.has_received("resize")
+    assert not unsubscribed.has_received("resize")
 
 
-def a_listener_may_leave_while_it_is_called(parties: Parties) -> None:
-    stays = parties.listen(parties.there)
-    left = threading.Event()
+def a_listener_may_unsubscribe_while_it_is_called(participants: Participants) -> None:
+    stays = participants.listen(participants.there)
+    called = threading.Event()
 
-    def leave(hints: Hints) -> None:
+    def unsubscribe_at_once(hints: Hints) -> None:
         if "resize" in hints.due or hints.anything:
             unsubscribe()
-            left.set()
+            called.set()
 
-    unsubscribe = parties.there.subscribe(leave)
-    parties.here.send(Hints(due={"resize"}))
+    unsubscribe = participants.there.subscribe(unsubscribe_at_once)
+    participants.here.send(Hints(due={"resize"}))
 
     stays.receives(Hints(due={"resize"}))
-    assert left.wait(PATIENCE)
+    assert called.wait(TIMEOUT)
 
 
-def a_listener_that_raises_harms_nobody(parties: Parties) -> None:
+def a_listener_that_raises_does_not_affect_the_others(participants: Participants) -> None:
     raised = threading.Event()
 
     def fail(hints: Hints) -> None:
         raised.set()
-        raise ZeroDivisionError("the listener's own")
+        raise ZeroDivisionError("raised by the listener")
 
-    # It is logged, as it should be, and that is no news to whoever runs this.
+    # The error is logged, as the contract demands. The filter keeps it out of the test output.
     logging.getLogger("holdfast").addFilter(_is_no_exception)
-    leave = [handle.subscribe(fail) for handle in (parties.here, parties.there)]
+    unsubscribe = [handle.subscribe(fail) for handle in (participants.here, participants.there)]
     try:
-        ears = [parties.listen(parties.here), parties.listen(parties.there)]
+        listeners = [participants.listen(participants.here), participants.listen(participants.there)]
         for number in range(3):
-            parties.here.send(Hints(due={f"resize {number}"}))
-            for recorder in ears:
-                recorder.receives(Hints(due={f"resize {number}"}))
+            participants.here.send(Hints(due={f"resize {number}"}))
+            for listener in listeners:
+                listener.receives(Hints(due={f"resize {number}"}))
     finally:
-        for each in leave:
+        for each in unsubscribe:
             each()
         logging.getLogger("holdfast").removeFilter(_is_no_exception)
     assert raised.is_set()
 
 
-def hints_stay_the_senders(parties: Parties) -> None:
-    recorder = parties.listen(parties.there)
+def the_sender_may_change_its_hints_after_sending_them(participants: Participants) -> None:
+    listener = participants.listen(participants.there)
     hints = Hints(due={"resize"}, finished={"chain"})
 
-    parties.here.send(hints)
+    participants.here.send(hints)
     assert hints == Hints(due={"resize"}, finished={"chain"})
     hints.due.clear()
     hints.finished.clear()
 
-    recorder.receives(Hints(due={"resize"}, finished={"chain"}))
+    listener.receives(Hints(due={"resize"}, finished={"chain"}))
 
 
-def telling_of_nothing_is_no_mistake(parties: Parties) -> None:
-    recorder = parties.listen(parties.there)
+def empty_hints_may_be_sent(participants: Participants) -> None:
+    listener = participants.listen(participants.there)
 
-    parties.here.send(Hints())
-    parties.here.send(Hints(due={"resize"}))
+    participants.here.send(Hints())
+    participants.here.send(Hints(due={"resize"}))
 
-    recorder.receives(Hints(due={"resize"}))
+    listener.receives(Hints(due={"resize"}))
 
 
-def in_a_flood_from_many_threads_nothing_is_lost(parties: Parties) -> None:
-    ears = [parties.listen(parties.here), parties.listen(parties.there)]
+def no_hint_is_lost_when_many_threads_send_at_once(participants: Participants) -> None:
+    listeners = [participants.listen(participants.here), participants.listen(participants.there)]
     together = threading.Barrier(4)
 
-    def flood(number: int) -> None:
+    def send_many(number: int) -> None:
         together.wait()
         for each in range(MANY):
-            handle = parties.here if each % 2 else parties.there
+            handle = participants.here if each % 2 else participants.there
             handle.send(Hints(due={f"type {number}"}, finished={f"chain {number} {each}"}))
 
-    threads = [threading.Thread(target=flood, args=(number,)) for number in range(4)]
+    threads = [threading.Thread(target=send_many, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
-    whole = Hints(due={f"type {number}" for number in range(4)})
-    whole.finished |= {f"chain {number} {each}" for number in range(4) for each in range(MANY)}
-    for recorder in ears:
-        recorder.receives(whole)
+    expected = Hints(due={f"type {number}" for number in range(4)})
+    expected.finished |= {f"chain {number} {each}" for number in range(4) for each in range(MANY)}
+    for listener in listeners:
+        listener.receives(expected)
 
 
-def more_than_fits_into_a_message_arrives_all_the_same(parties: Parties) -> None:
-    recorder = parties.listen(parties.there)
+def hints_that_exceed_the_size_of_a_message_arrive(participants: Participants) -> None:
+    listener = participants.listen(participants.there)
     hints = Hints(due={"resize"}, finished={f"{'chain' * 20} {number}" for number in range(20_000)})
 
-    parties.here.send(hints)
+    participants.here.send(hints)
 
-    recorder.receives(hints)
+    listener.receives(hints)
 
 
-def sending_takes_next_to_no_time(parties: Parties) -> None:
-    recorder = parties.listen(parties.there)
+def sending_does_not_wait_for_the_network(participants: Participants) -> None:
+    listener = participants.listen(participants.there)
 
     begun = time.monotonic()
     for number in range(100):
-        parties.here.send(Hints(due={f"type {number}"}))
+        participants.here.send(Hints(due={f"type {number}"}))
     took = time.monotonic() - begun
 
-    # Who waited for an answer each time, of a network perhaps, would take longer.
-    assert took < PATIENCE / 4
-    recorder.receives(Hints(due={f"type {number}" for number in range(100)}))
+    # A hundred round trips of a network would take longer.
+    assert took < TIMEOUT / 4
+    listener.receives(Hints(due={f"type {number}" for number in range(100)}))
 
 
-def what_is_closed_raises_for_nobody_and_hears_again_when_it_is_opened(parties: Parties) -> None:
-    recorder = parties.listen(parties.there)
-    if isinstance(parties.there, ConnectedWakeups):
-        parties.there.close()
-        parties.there.close()
-        parties.there.send(Hints(due={"publish"}))
-        recorder.receives(Hints(due={"publish"}))
-        parties.there.subscribe(lambda hints: None)()
-        parties.there.open()
-        parties.there.open()
-    recorder.forget()
+def closed_wake_ups_do_not_raise_and_deliver_hints_again_after_they_are_opened(participants: Participants) -> None:
+    listener = participants.listen(participants.there)
+    if isinstance(participants.there, ConnectedWakeups):
+        participants.there.close()
+        participants.there.close()
+        participants.there.send(Hints(due={"publish"}))
+        listener.receives(Hints(due={"publish"}))
+        participants.there.subscribe(lambda hints: None)()
+        participants.there.open()
+        participants.there.open()
+    listener.clear()
 
-    again = parties.listen(parties.there)
-    parties.here.send(Hints(due={"resize"}))
+    again = participants.listen(participants.there)
+    participants.here.send(Hints(due={"resize"}))
 
-    for each in (recorder, again):
+    for each in (listener, again):
         each.receives(Hints(due={"resize"}))
 
 
-def wake_ups_that_stand_are_healthy_and_have_no_trouble(parties: Parties) -> None:
-    for handle in (parties.here, parties.there):
-        parties.listen(handle)
+def connected_wake_ups_are_healthy_and_report_no_problem(participants: Participants) -> None:
+    for handle in (participants.here, participants.there):
+        participants.listen(handle)
 
         assert handle.healthy
         if isinstance(handle, ConnectedWakeups):
-            assert handle.trouble is None
+            assert handle.problem is None
             assert handle.name
 
 

@@ -1,4 +1,4 @@
-"""Who takes part in a case: handles on one channel, and listeners that tell what they heard."""
+"""The objects of a case: two `Wakeups` on one channel, and listeners that record what they receive."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import Self
 from holdfast.core.ids import new_token
 from holdfast.engine.wakeups import ConnectedWakeups, Hints, Wakeups
 
-PATIENCE = 20.0
-"""Seconds after which what was not heard counts as never heard."""
+TIMEOUT = 20.0
+"""Seconds after which a hint counts as lost."""
 
-Place = Callable[[], Wakeups]
-"""Gives a handle on one and the same channel each time: a new one where there can be several."""
+WakeupsFactory = Callable[[], Wakeups]
+"""Returns an object for the same channel at each call: a new object if several are possible."""
 
 
-class Party:
-    """A listener that remembers."""
+class RecordingListener:
+    """A listener that records the hints that it receives."""
 
     def __init__(self, wakeups: Wakeups) -> None:
         self._received = Hints()
         self._more = threading.Condition()
-        self.leave = wakeups.subscribe(self._receive)
+        self.unsubscribe = wakeups.subscribe(self._receive)
 
     def _receive(self, hints: Hints) -> None:
         with self._more:
@@ -33,17 +33,17 @@ class Party:
             self._more.notify_all()
 
     def receives(self, wanted: Hints) -> None:
-        """Wait until all of this was heard since the last `forget`, or that there may be anything."""
+        """Wait until all of these hints, or `anything`, arrived since the last `clear`."""
         with self._more:
-            assert self._more.wait_for(lambda: self._covers(wanted), PATIENCE), f"{wanted} was never heard"
+            assert self._more.wait_for(lambda: self._covers(wanted), TIMEOUT), f"{wanted} did not arrive"
 
     def has_received(self, type: str) -> bool:
-        """Whether it was told by name that a job of this type is due."""
+        """Whether a hint with this job type arrived."""
         with self._more:
             return type in self._received.due
 
-    def forget(self) -> None:
-        """Count only what comes from now on."""
+    def clear(self) -> None:
+        """Discard the hints that were received so far."""
         with self._more:
             self._received = Hints()
 
@@ -53,11 +53,11 @@ class Party:
         return received.anything or (named and received.recorded >= wanted.recorded and not wanted.anything)
 
 
-class Parties:
-    """The handles of a case, opened at its beginning and closed at its end."""
+class Participants:
+    """Two `Wakeups` on one channel, `here` and `there`. They are opened before a case and closed after it."""
 
-    def __init__(self, place: Place) -> None:
-        self._place = place
+    def __init__(self, make_wakeups: WakeupsFactory) -> None:
+        self._make_wakeups = make_wakeups
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -71,23 +71,23 @@ class Parties:
         self._open.close()
 
     def another(self) -> Wakeups:
-        """One more handle, that is known to hear."""
-        made = self._place()
+        """One more object on the channel, opened."""
+        made = self._make_wakeups()
         if isinstance(made, ConnectedWakeups):
             self._open.callback(made.close)
             made.open()
         return made
 
-    def listen(self, wakeups: Wakeups) -> Party:
-        """A listener that hears what is sent from now on, and has heard nothing yet."""
-        party = Party(wakeups)
-        deadline = time.monotonic() + PATIENCE
+    def listen(self, wakeups: Wakeups) -> RecordingListener:
+        """A listener that is connected and has received nothing yet."""
+        listener = RecordingListener(wakeups)
+        deadline = time.monotonic() + TIMEOUT
         while not wakeups.healthy:
-            assert time.monotonic() < deadline, "it never became healthy"
+            assert time.monotonic() < deadline, "the wake-ups did not become healthy"
             time.sleep(0.01)
-        # A word of its own shows that it hears; what was told at the beginning is told before it, on the same way.
+        # The arrival of this hint shows that the listener is connected. Hints sent earlier arrive before it.
         first = Hints(due={new_token()})
         wakeups.send(first)
-        party.receives(first)
-        party.forget()
-        return party
+        listener.receives(first)
+        listener.clear()
+        return listener

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import psycopg
 
-from holdfast.engine.hint_buffer import Gap, Gathered
+from holdfast.engine.hint_buffer import HintBuffer, SendPause
 from holdfast.engine.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.connection.connect import KEEPALIVES, connection_parameters
@@ -50,8 +50,8 @@ class PostgresWakeups:
         self._parameters: dict[str, Any] = {**connection_parameters(address), "client_encoding": "UTF8"}
         self._here = LocalWakeups()
         self._lock = threading.Lock()
-        self._waiting = Gathered()
-        self._gap = Gap()
+        self._waiting = HintBuffer()
+        self._gap = SendPause()
         self._voice = Voice(notification.channel(address.schema), os.urandom(6).hex())
         self._hears = False
         self._known = threading.Event()
@@ -68,7 +68,7 @@ class PostgresWakeups:
         return self._hears
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         return None if self._hears else self._trouble
 
     def send(self, hints: Hints) -> None:
@@ -92,7 +92,7 @@ class PostgresWakeups:
 
     # The thread
 
-    def open(self, patience: float = 2.0) -> None:
+    def open(self, timeout: float = 2.0) -> None:
         """Listen. Whoever subscribed before it returns and then looks, misses nothing."""
         with self._lock:
             if self._thread is None:
@@ -102,7 +102,7 @@ class PostgresWakeups:
                 self._bell = os.pipe()
                 self._thread = threading.Thread(target=self._run, name="holdfast-wakeups", daemon=True)
                 self._thread.start()
-        self._known.wait(patience)
+        self._known.wait(timeout)
 
     def close(self) -> None:
         """End the thread, after what was sent before has gone out."""

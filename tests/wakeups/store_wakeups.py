@@ -1,4 +1,4 @@
-"""A store's wake-ups as the store uses them: what is sent is told by a commit."""
+"""The wake-ups of a store, used through the store: a commit sends the hints."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from holdfast.stores.sqlite.connection.execute import executor
 
 
 class StoreWakeups:
-    """Opens and closes with its store."""
+    """Opens and closes the store."""
 
-    trouble = None
+    problem = None
 
     def __init__(self, store: Store) -> None:
         self.name = store.name
@@ -33,7 +33,7 @@ class StoreWakeups:
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         return self._store.wakeups.subscribe(listener)
 
-    def open(self, patience: float = 2.0) -> None:
+    def open(self, timeout: float = 2.0) -> None:
         self._store.open_sync()
         self._open = True
 
@@ -43,7 +43,7 @@ class StoreWakeups:
 
     @staticmethod
     def _write(store: SqliteStore, hints: Hints) -> None:
-        """Other processes read what a transaction says of itself."""
+        """Write the hints into the hint table. Other processes read them there."""
         tx = store.begin_sync()
         run(store.emit(hints), executor(tx.native))
         tx.commit()

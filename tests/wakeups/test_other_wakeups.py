@@ -1,4 +1,4 @@
-"""Wake-ups that are not the store's own: as an object, by their address, in the file."""
+"""Wake-ups that do not come from the store: given as an object, as an address, or in the configuration file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tests.servers.postgres import fresh_address
 from tests.servers.redis import shared_redis
 from tests.wakeups.bus import BusWakeups, new_bus
 
-PATIENCE = 20.0
+TIMEOUT = 20.0
 NEVER = 10_000
-"""A poll interval that nobody waits for."""
+"""A poll interval that is longer than any test."""
 
 jobs = Jobs()
 
@@ -51,10 +51,10 @@ async def test_an_object_that_follows_the_protocol_wakes_workers(address: str) -
         Worker(there, poll_interval=NEVER),
         Client(address, jobs, wakeups=wakeups) as here,
     ):
-        assert await here.run(hello.bind(), timeout=PATIENCE) == 1
+        assert await here.run(hello.bind(), timeout=TIMEOUT) == 1
 
     assert any("hello" in hints.due for hints in wakeups.sent)
-    assert wakeups.healthy  # what was handed in is not ours to close
+    assert wakeups.healthy  # the client does not close an object that the application created
 
 
 async def test_redis_wakes_the_workers_of_a_sql_store(address: str) -> None:
@@ -64,11 +64,11 @@ async def test_redis_wakes_the_workers_of_a_sql_store(address: str) -> None:
         with SyncClient(address, jobs, wakeups=wakeups) as here:
             for _ in range(3):
                 chain = here.start(hello.bind())
-                assert await there.wait(chain, timeout=PATIENCE) == 1
+                assert await there.wait(chain, timeout=TIMEOUT) == 1
         assert there.store.wakeups.healthy
 
 
-def test_a_package_adds_an_address_of_its_own(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_adds_an_address_scheme(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "bus-1.0.dist-info"
     package.mkdir()
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: bus\nVersion: 1.0\n")
@@ -86,7 +86,7 @@ def test_a_package_adds_an_address_of_its_own(tmp_path: Path, address: str, monk
     assert not wakeups.healthy
 
 
-def test_what_cannot_be_is_refused_without_a_word_of_the_address(tmp_path: Path) -> None:
+def test_an_invalid_address_is_refused_without_showing_the_password(tmp_path: Path) -> None:
     secret = "redis://:hunter2@localhost"
     store: Store = MemoryStore()
 
@@ -96,7 +96,7 @@ def test_what_cannot_be_is_refused_without_a_word_of_the_address(tmp_path: Path)
         (store, secret),
         (sqlite(tmp_path), "nats://:hunter2@localhost"),
         (sqlite(tmp_path), "hunter2"),
-        (sqlite(tmp_path), "redis://:hunter2@localhost?unheard=of"),
+        (sqlite(tmp_path), "redis://:hunter2@localhost?unknown=option"),
     ):
         with pytest.raises(ValueError, match=r".") as refusal:
             Client(wrong, wakeups=wakeups)
@@ -114,14 +114,14 @@ def test_the_address_of_a_store_may_name_its_wake_ups(address: str) -> None:
     assert "hunter2" not in client.store.name + repr(client.store)
 
 
-def test_a_file_names_them_beside_the_store_and_nobody_shows_the_password(
+def test_the_configuration_file_names_wake_ups_and_no_command_shows_the_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "holdfast.toml"
     file.write_text('store = "sqlite:///jobs.db"\nwakeups = "redis://:hunter%402@localhost:1"\n')
     with SyncClient("sqlite:///jobs.db"):
-        pass  # so that there is one
+        pass  # creates the file
 
     shown = CliRunner().invoke(app, ["config"], env={"COLUMNS": "500"}).stdout
     reported = CliRunner().invoke(app, ["doctor"], env={"COLUMNS": "500"}).stdout
