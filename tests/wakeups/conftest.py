@@ -71,7 +71,7 @@ ALL: dict[str, Callable[[Path], WakeupsFactory]] = {
     "redis for any": redis_for_sql,
     "redis for postgres": redis_for_postgres,
     "redis for sqlite": redis_for_sqlite,
-    "third party": third_party,
+    "third listener": third_party,
 }
 
 

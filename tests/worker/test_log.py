@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from holdfast import Fail
-from holdfast.engine.observers import AGAIN, Observers
+from holdfast.engine.observers import LOG_INTERVAL, Observers
 from tests.worker.harness import WorkerHarness
 
 
@@ -90,7 +90,7 @@ def test_a_trouble_that_lasts_is_logged_once_a_minute_and_told_every_time(
 
     for detail in ("away", "away", "no tables", "away"):
         observers.emit("store_error", worker="me", detail=detail)
-    now += AGAIN
+    now += LOG_INTERVAL
     observers.emit("store_error", worker="me", detail="away")
 
     assert received == ["away", "away", "no tables", "away", "away"]

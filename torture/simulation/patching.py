@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 from holdfast.client import waiting
 from holdfast.core import ids
 from holdfast.engine.operations import GetJobs, LostReason
-from holdfast.engine.wakeups import Alarm, Hints
+from holdfast.engine.wake_flag import WakeFlag
+from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError
 from holdfast.worker import (
     attempt_events,
@@ -44,7 +45,7 @@ class TaskRenewer(renewer.Renewer):
     """The renewer as a task: its steps and its pauses are those of the thread."""
 
     def start(self) -> None:
-        self._alarm = Alarm()
+        self._wake_flag = WakeFlag()
         self._task = asyncio.get_running_loop().create_task(self._live())
 
     def stop(self, timeout: float) -> None:
@@ -54,12 +55,12 @@ class TaskRenewer(renewer.Renewer):
     def receive(self, hints: Hints) -> None:
         super().receive(hints)
         if self._check_requested:
-            self._alarm.ring()
+            self._wake_flag.set()
 
     async def _live(self) -> None:
         loop = asyncio.get_running_loop()
         while not self._stopped:
-            await self._alarm.wait(self._pause())
+            await self._wake_flag.wait(self._pause())
             if self._check_requested and loop.time() >= self._checked_at + renewer.CHECK_INTERVAL:
                 self._check_requested = False
                 self._checked_at = loop.time()

@@ -109,7 +109,7 @@ class Client:
             subscription.follow(chain.id)
             # A new chain had not ended when the subscription began: the first read can wait for a wake-up.
             wait = subscription.wait(self.jobs, timeout_seconds, look=chain.deduplicated)
-            output: T = await waiting_module.run(self.store, subscription.alarm, wait)
+            output: T = await waiting_module.run(self.store, subscription.wake_flag, wait)
             return output
         finally:
             subscription.close()
@@ -130,7 +130,7 @@ class Client:
         subscription = ChainSubscription(self.store.wakeups, chain_id(chain))
         try:
             wait = subscription.wait(self.jobs, timeout_seconds)
-            return await waiting_module.run(self.store, subscription.alarm, wait)
+            return await waiting_module.run(self.store, subscription.wake_flag, wait)
         finally:
             subscription.close()
 
@@ -269,5 +269,5 @@ class Client:
 
     # Performing
 
-    def _run(self, call: procedures.Steps[R], tx: Any, events_of: EventsOf[R] | None = None) -> Awaitable[R]:
+    def _run(self, call: procedures.Procedure[R], tx: Any, events_of: EventsOf[R] | None = None) -> Awaitable[R]:
         return self.tx_events.run(call, tx, events_of)

@@ -32,7 +32,7 @@ from holdfast.engine.operations import (
     Start,
     TypeStats,
 )
-from holdfast.engine.procedures import Steps
+from holdfast.engine.procedures import Procedure
 from holdfast.registry.jobs import Bound, Jobs
 from holdfast.registry.options import check_duration
 
@@ -65,7 +65,7 @@ class ClientCalls:
     def job(self, record: Record) -> Job:
         return Job(record, self.jobs)
 
-    def start(self, bounds: Sequence[Bound[Any]], trace: str | None) -> Steps[list[Chain[Any]]]:
+    def start(self, bounds: Sequence[Bound[Any]], trace: str | None) -> Procedure[list[Chain[Any]]]:
         new = tuple(new_chain(with_start_options(bound, {}), trace) for bound in bounds)
         check_batch(new)
         started = yield Start(new)
@@ -86,25 +86,25 @@ class ClientCalls:
                 name,
             )
 
-    def get(self, chain_id: str) -> Steps[Chain[Any] | None]:
+    def get(self, chain_id: str) -> Procedure[Chain[Any] | None]:
         (record,) = yield GetChains((chain_id,))
         return None if record is None else self.chain(record)
 
-    def get_job(self, job_id: str) -> Steps[Job | None]:
+    def get_job(self, job_id: str) -> Procedure[Job | None]:
         (record,) = yield GetJobs((job_id,))
         return None if record is None else self.job(record)
 
-    def list_chains(self, listing_filter: Filter, cursor: str | None, limit: int) -> Steps[Page[Chain[Any]]]:
+    def list_chains(self, listing_filter: Filter, cursor: str | None, limit: int) -> Procedure[Page[Chain[Any]]]:
         found: Page[ChainRecord] = yield from page(listing_filter, cursor, limit, may_lag=True)
         return Page([self.chain(record) for record in found.items], found.next_cursor)
 
-    def list_jobs(self, listing_filter: Filter, cursor: str | None, limit: int) -> Steps[Page[Job]]:
+    def list_jobs(self, listing_filter: Filter, cursor: str | None, limit: int) -> Procedure[Page[Job]]:
         _check_limit(limit)
         records: list[Record] = yield ListJobs(listing_filter, limit + 1, _before(cursor), may_lag=True)
         more = str(records[limit - 1].seq) if len(records) > limit else None
         return Page([self.job(record) for record in records[:limit]], more)
 
-    def report(self, job_id: str) -> Steps[Report | None]:
+    def report(self, job_id: str) -> Procedure[Report | None]:
         history = yield GetHistory(job_id, may_lag=True)
         if history is None:
             return None
@@ -128,42 +128,42 @@ class ClientCalls:
             attempts.append(AttemptReport(record.attempt, record.worker, begun, ended, str(record.status), None))
         return Report(self.job(record), attempts)
 
-    def cancel(self, chain_id: str, reason: str) -> Steps[tuple[Chain[Any], bool]]:
+    def cancel(self, chain_id: str, reason: str) -> Procedure[tuple[Chain[Any], bool]]:
         """The chain after the operation, and whether this call cancelled it."""
         (before,) = yield GetChains((chain_id,))
         (record,) = yield Cancel((chain_id,), write_error("Cancelled", reason))
         was_open = before is not None and not before.last.status.finished
         return self.chain(record), was_open and record.last.status is Status.CANCELLED
 
-    def retry(self, subject: Job | Chain[Any] | str) -> Steps[Job]:
+    def retry(self, subject: Job | Chain[Any] | str) -> Procedure[Job]:
         job_id = yield from self._current(subject)
         (record,) = yield RetryJobs((job_id,))
         return self.job(record)
 
-    def run_now(self, subject: Job | Chain[Any] | str) -> Steps[Job]:
+    def run_now(self, subject: Job | Chain[Any] | str) -> Procedure[Job]:
         job_id = yield from self._current(subject)
         (record,) = yield RunNow((job_id,))
         return self.job(record)
 
-    def delete(self, chains: Iterable[Chain[Any] | str], cascade: bool) -> Steps[list[str]]:
+    def delete(self, chains: Iterable[Chain[Any] | str], cascade: bool) -> Procedure[list[str]]:
         if isinstance(chains, str):
             chains = [chains]
         deleted: list[str] = yield Delete(tuple(chain_id(chain) for chain in chains), cascade)
         return deleted
 
-    def prune(self, limit: int) -> Steps[list[str]]:
+    def prune(self, limit: int) -> Procedure[list[str]]:
         # SQLite treats a negative limit as no limit.
         if limit < 1:
             raise ValueError(f"limit must be at least 1, not {limit}")
         pruned: list[str] = yield Prune(limit)
         return pruned
 
-    def stats(self) -> Steps[Stats]:
+    def stats(self) -> Procedure[Stats]:
         rows: list[TypeStats] = yield GetStats(may_lag=True)
         counts = {status: sum(row.counts.get(status, 0) for row in rows) for status in Status}
         return Stats(counts, {row.type: row for row in rows})
 
-    def _current(self, subject: Job | Chain[Any] | str) -> Steps[str]:
+    def _current(self, subject: Job | Chain[Any] | str) -> Procedure[str]:
         """The id of the job that is meant. A chain's id, which is that of its first job, stands for the current job."""
         if isinstance(subject, Job):
             return subject.id
@@ -172,7 +172,9 @@ class ClientCalls:
         return identifier if chain is None else chain.last.id
 
 
-def page(listing_filter: Filter, cursor: str | None, limit: int, *, may_lag: bool = False) -> Steps[Page[ChainRecord]]:
+def page(
+    listing_filter: Filter, cursor: str | None, limit: int, *, may_lag: bool = False
+) -> Procedure[Page[ChainRecord]]:
     """A page of the chains that a filter shows, newest first, as they are stored."""
     _check_limit(limit)
     records: list[ChainRecord] = yield ListChains(listing_filter, limit + 1, _before(cursor), may_lag=may_lag)

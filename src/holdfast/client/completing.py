@@ -21,7 +21,7 @@ from holdfast.engine.observers import Observers, event_about
 from holdfast.engine.operations import Complete, Completion, LockChain, Settled, Start, Started
 from holdfast.engine.rollback import roll_back
 from holdfast.engine.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
-from holdfast.engine.unawaited import Awaiting
+from holdfast.engine.unawaited import UnawaitedCalls
 from holdfast.engine.uninterrupted import uninterrupted
 from holdfast.errors import AlreadyCompleted
 from holdfast.registry.jobs import Bound, Jobs
@@ -115,7 +115,7 @@ class Current(_Steps, Generic[T]):
     ) -> None:
         super().__init__(jobs, record, clock, chain_type)
         self._tx = tx
-        self._awaiting = Awaiting()
+        self._unawaited = UnawaitedCalls()
 
     @property
     def tx(self) -> Any:
@@ -124,7 +124,7 @@ class Current(_Steps, Generic[T]):
 
     def output(self, value: T) -> Coroutine[Any, Any, None]:
         """Complete the current job, and so the chain, with this output."""
-        return self._awaiting.note("current.output(...)", self._output_async(value))
+        return self._unawaited.track("current.output(...)", self._output_async(value))
 
     def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Coroutine[Any, Any, Job]:
         """Complete the current job by handing over to the next one, which becomes current.
@@ -132,15 +132,15 @@ class Current(_Steps, Generic[T]):
         TypeError if the next one gives an output of another type than the current one.
         """
         call = self._continue_with_async(with_continue_options(bound, options))
-        return self._awaiting.note("current.continue_with(...)", call)
+        return self._unawaited.track("current.continue_with(...)", call)
 
     def start(self, bound: Bound[S], **options: Unpack[StartKeywords]) -> Coroutine[Any, Any, Chain[S]]:
         """Start a side chain that exists if, and only if, this completion does."""
-        return self._awaiting.note("current.start(...)", self._start_async(self._start_operation(bound, options)))
+        return self._unawaited.track("current.start(...)", self._start_async(self._start_operation(bound, options)))
 
     def completion(self) -> Complete | None:
         """The whole as one operation; None if the body only looked. RuntimeError for a call that was not awaited."""
-        self._awaiting.check()
+        self._unawaited.check()
         return super().completion()
 
     async def _output_async(self, value: T) -> None:

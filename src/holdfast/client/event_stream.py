@@ -13,7 +13,8 @@ from holdfast.core.ids import new_id
 from holdfast.engine.events import Event, from_row
 from holdfast.engine.operations import EventRow, Listen, Operation, ReadEvents, Unlisten
 from holdfast.engine.store import Store
-from holdfast.engine.wakeups import Alarm, Hints
+from holdfast.engine.wake_flag import WakeFlag
+from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError
 
 LEASE = 30.0
@@ -40,22 +41,22 @@ def _following(listener: str) -> EventProcedure:
             yield Sleep(POLL)
 
 
-def _receive(alarm: Alarm, hints: Hints) -> None:
+def _receive(wake_flag: WakeFlag, hints: Hints) -> None:
     if hints.recorded or hints.anything:
-        alarm.ring()
+        wake_flag.set()
 
 
 async def follow(store: Store) -> AsyncGenerator[Event]:
     """Events from now on."""
-    alarm, listener = Alarm(), new_id()
-    unsubscribe = store.wakeups.subscribe(lambda hints: _receive(alarm, hints))
+    wake_flag, listener = WakeFlag(), new_id()
+    unsubscribe = store.wakeups.subscribe(lambda hints: _receive(wake_flag, hints))
     following = _following(listener)
     answer: Any = None
     try:
         while True:
             match following.send(answer):
                 case Sleep(seconds):
-                    answer = await alarm.wait(seconds)
+                    answer = await wake_flag.wait(seconds)
                 case Operation() as operation:
                     answer = await store.perform(operation)
                 case events:
@@ -70,15 +71,15 @@ async def follow(store: Store) -> AsyncGenerator[Event]:
 
 def follow_sync(store: Store) -> Generator[Event]:
     """Events from now on, for blocking code."""
-    alarm, listener = Alarm(), new_id()
-    unsubscribe = store.wakeups.subscribe(lambda hints: _receive(alarm, hints))
+    wake_flag, listener = WakeFlag(), new_id()
+    unsubscribe = store.wakeups.subscribe(lambda hints: _receive(wake_flag, hints))
     following = _following(listener)
     answer: Any = None
     try:
         while True:
             match following.send(answer):
                 case Sleep(seconds):
-                    answer = alarm.wait_sync(seconds)
+                    answer = wake_flag.wait_sync(seconds)
                 case Operation() as operation:
                     answer = store.perform_sync(operation)
                 case events:

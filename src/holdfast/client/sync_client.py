@@ -125,7 +125,7 @@ class SyncClient:
             subscription.follow(chain.id)
             # A new chain had not ended when the subscription began: the first read can wait for a wake-up.
             wait = subscription.wait(self.jobs, timeout_seconds, look=chain.deduplicated)
-            output: T = waiting_module.run_sync(self.store, subscription.alarm, wait)
+            output: T = waiting_module.run_sync(self.store, subscription.wake_flag, wait)
             return output
         finally:
             subscription.close()
@@ -146,7 +146,7 @@ class SyncClient:
         subscription = ChainSubscription(self.store.wakeups, chain_id(chain))
         try:
             wait = subscription.wait(self.jobs, timeout_seconds)
-            return waiting_module.run_sync(self.store, subscription.alarm, wait)
+            return waiting_module.run_sync(self.store, subscription.wake_flag, wait)
         finally:
             subscription.close()
 
@@ -289,5 +289,5 @@ class SyncClient:
 
     # Performing
 
-    def _run(self, call: procedures.Steps[R], tx: Any, events_of: EventsOf[R] | None = None) -> R:
+    def _run(self, call: procedures.Procedure[R], tx: Any, events_of: EventsOf[R] | None = None) -> R:
         return self.tx_events.run(call, tx, events_of)

@@ -18,9 +18,9 @@ from typing import Any, Final, TypeVar
 from holdfast.core.ids import new_id
 from holdfast.engine import procedures
 from holdfast.engine.events import Event
-from holdfast.engine.observers import Observers, Repetition, log
+from holdfast.engine.observers import LogThrottle, Observers, log
 from holdfast.engine.operations import FindMarks, Mark
-from holdfast.engine.procedures import Steps
+from holdfast.engine.procedures import Procedure
 from holdfast.engine.store import AppTransaction, Store, SyncAppTransaction
 from holdfast.engine.wakeups import Hints
 
@@ -47,7 +47,7 @@ class _HeldEvents:
     def __init__(self, store: Store, observers: Observers) -> None:
         self._store = store
         self._observers = observers
-        self._repetition = Repetition()
+        self._log_throttle = LogThrottle()
         self._begin()
 
     def _begin(self) -> None:
@@ -66,7 +66,7 @@ class _HeldEvents:
         if self._pid != os.getpid():
             self._begin()
 
-    def _hold(self, events: Sequence[Event], tx: AppTransaction | SyncAppTransaction) -> Steps[None]:
+    def _hold(self, events: Sequence[Event], tx: AppTransaction | SyncAppTransaction) -> Procedure[None]:
         """The steps to take inside the transaction."""
         if tx.after_commit(lambda: self._observers.deliver(events)):
             return
@@ -78,7 +78,7 @@ class _HeldEvents:
             if self._unsubscribe is None:
                 self._unsubscribe = self._store.wakeups.subscribe(self._receive)
 
-    def _look(self, *, ended: bool) -> Steps[None]:
+    def _look(self, *, ended: bool) -> Procedure[None]:
         """Look for the marks and deliver what is committed. With `ended`, only of transactions that have ended.
 
         One look at a time. An error of the store is logged: it must not fail the call that came first.
@@ -94,7 +94,7 @@ class _HeldEvents:
         try:
             found: list[str] = yield FindMarks(tuple(marks), self._found)
         except Exception as error:
-            if self._repetition.is_new(type(error)):
+            if self._log_throttle.should_log(type(error)):
                 log.warning("looking for the events of committed transactions failed: %s", error)
             return
         self._found = tuple(found)
@@ -156,7 +156,7 @@ class TxEvents(_HeldEvents):
     _task: asyncio.Task[None] | None = None
     _again = False
 
-    async def run(self, call: Steps[R], tx: Any, events_of: EventsOf[R] | None = None) -> R:
+    async def run(self, call: Procedure[R], tx: Any, events_of: EventsOf[R] | None = None) -> R:
         """Run a call on the store or in the application's transaction. Deliver its events once it is committed."""
         if self._held:
             await self.look(ended=tx is not None)
@@ -226,7 +226,7 @@ class SyncTxEvents(_HeldEvents):
         self._thread: threading.Thread | None = None
         self._again = False
 
-    def run(self, call: Steps[R], tx: Any, events_of: EventsOf[R] | None = None) -> R:
+    def run(self, call: Procedure[R], tx: Any, events_of: EventsOf[R] | None = None) -> R:
         if self._held:
             self.look(ended=tx is not None)
         if tx is None:

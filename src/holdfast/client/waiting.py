@@ -12,7 +12,8 @@ from holdfast.core.record import ChainRecord, Status
 from holdfast.engine.generators import drive, drive_async
 from holdfast.engine.operations import GetChains, Operation
 from holdfast.engine.store import Store
-from holdfast.engine.wakeups import Alarm, Hints, Wakeups
+from holdfast.engine.wake_flag import WakeFlag
+from holdfast.engine.wakeups import Hints, Wakeups
 from holdfast.errors import ChainCancelled, ChainFailed, ChainNotFound, WaitTimeout
 
 POLL = 5.0
@@ -21,7 +22,7 @@ POLL = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
-    """Sleep until the alarm is set, at most this long."""
+    """Sleep until the wake flag is set, at most this long."""
 
     seconds: float
 
@@ -30,10 +31,10 @@ WaitProcedure = Generator[Operation[Any] | Sleep, Any, Any]
 
 
 class ChainSubscription:
-    """A subscription to wake-ups for the end of one chain. It sets the alarm."""
+    """A subscription to wake-ups for the end of one chain. It sets the wake flag."""
 
     def __init__(self, wakeups: Wakeups, chain_id: str) -> None:
-        self.alarm = Alarm()
+        self.wake_flag = WakeFlag()
         self._wakeups = wakeups
         self._chain_id = chain_id
         self._named = False
@@ -77,23 +78,23 @@ class ChainSubscription:
         named = self._chain_id in hints.finished
         if named or hints.anything:
             self._named |= named
-            self.alarm.ring()
+            self.wake_flag.set()
 
 
-async def run(store: Store, alarm: Alarm, waiting: WaitProcedure) -> Any:
+async def run(store: Store, wake_flag: WakeFlag, waiting: WaitProcedure) -> Any:
     """Run the procedure, awaiting each operation and each sleep."""
 
     async def perform(request: Operation[Any] | Sleep) -> Any:
-        return await (alarm.wait(request.seconds) if isinstance(request, Sleep) else store.perform(request))
+        return await (wake_flag.wait(request.seconds) if isinstance(request, Sleep) else store.perform(request))
 
     return await drive_async(waiting, perform)
 
 
-def run_sync(store: Store, alarm: Alarm, waiting: WaitProcedure) -> Any:
+def run_sync(store: Store, wake_flag: WakeFlag, waiting: WaitProcedure) -> Any:
     """Run the procedure, blocking on each operation and each sleep."""
 
     def perform(request: Operation[Any] | Sleep) -> Any:
-        return alarm.wait_sync(request.seconds) if isinstance(request, Sleep) else store.perform_sync(request)
+        return wake_flag.wait_sync(request.seconds) if isinstance(request, Sleep) else store.perform_sync(request)
 
     return drive(waiting, perform)
 

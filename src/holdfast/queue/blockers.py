@@ -12,7 +12,7 @@ from holdfast.core.job import Chain, Job
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import ChainRecord
 from holdfast.engine.operations import Filter, GetChains, ListChains
-from holdfast.engine.procedures import Steps
+from holdfast.engine.procedures import Procedure
 from holdfast.errors import DependencyCycle, JobNotFound
 from holdfast.queue.options import After
 
@@ -26,7 +26,7 @@ def listed(after: After) -> Blockers:
     return tuple(after)
 
 
-def waiting(type: str, jobs: Sequence[NewJob], after: Blockers) -> Steps[list[NewJob]]:
+def waiting(type: str, jobs: Sequence[NewJob], after: Blockers) -> Procedure[list[NewJob]]:
     """These jobs of a queue, each of which waits for all of these blockers.
 
     Raises DependencyCycle for a job that names its own id, and JobNotFound for an id that the store does not have.
@@ -42,7 +42,7 @@ def waiting(type: str, jobs: Sequence[NewJob], after: Blockers) -> Steps[list[Ne
     return [replace(job, after=blockers) for job in jobs]
 
 
-def _chain_id(type: str, blocker: Chain[Any] | Job | str) -> Steps[str]:
+def _chain_id(type: str, blocker: Chain[Any] | Job | str) -> Procedure[str]:
     named = chain_id(blocker)
     if not isinstance(blocker, str):
         return named

@@ -11,7 +11,7 @@ from holdfast.core.ids import new_id, new_token
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import FOR_EVER, Claim, Record, Status
 from holdfast.engine.operations import ClaimJobs, LostReason, Reap, Renew, Settle, Start, TypeTerms
-from holdfast.engine.procedures import Steps
+from holdfast.engine.procedures import Procedure
 from holdfast.worker.held_claims import lease_clock
 
 RENEW_AT = 1 / 3
@@ -38,7 +38,7 @@ class Leadership:
     def renewal_is_due(self) -> bool:
         return lease_clock() >= self._renewed + self._lease * RENEW_AT
 
-    def campaign(self) -> Steps[bool]:
+    def campaign(self) -> Procedure[bool]:
         """Take the office if nobody holds it, or its holder fell silent; tells whether that succeeded."""
         self._claim = None
         job_id = new_id()
@@ -52,7 +52,7 @@ class Leadership:
             self._claim, self._renewed = records[0].claim, sent
         return bool(records)
 
-    def renew(self) -> Steps[bool]:
+    def renew(self) -> Procedure[bool]:
         """Stay in office; tells whether this candidate still is."""
         if self._claim is None:
             return False
@@ -64,7 +64,7 @@ class Leadership:
         self._renewed = sent
         return True
 
-    def resign(self) -> Steps[None]:
+    def resign(self) -> Procedure[None]:
         """Leave the office to the next at once."""
         claim, self._claim = self._claim, None
         if claim is not None:

@@ -10,7 +10,7 @@ from holdfast.core.failure import read_error
 from holdfast.core.job import Page
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.engine.operations import Filter, GetHistory, GetStats, ListJobs, TypeStats
-from holdfast.engine.procedures import Steps
+from holdfast.engine.procedures import Procedure
 from holdfast.queue.answers import STATUSES, JobStatus, QueueCounts, State, state_of
 from holdfast.queue.queue_type import QueueType
 
@@ -18,7 +18,7 @@ _STATES: tuple[State, ...] = get_args(State)
 _PAGE = 1000
 
 
-def status(type: QueueType, job: Record) -> Steps[JobStatus[Any] | None]:
+def status(type: QueueType, job: Record) -> Procedure[JobStatus[Any] | None]:
     """The status of a job; None for a cancelled one."""
     if (state := state_of(job)) is None:
         return None
@@ -43,7 +43,7 @@ def result(type: QueueType, job: Record) -> Any:
     return type.decode_output(job.output)
 
 
-def list_jobs(type: QueueType, state: State | None, cursor: str | None, limit: int) -> Steps[Page[JobStatus[Any]]]:
+def list_jobs(type: QueueType, state: State | None, cursor: str | None, limit: int) -> Procedure[Page[JobStatus[Any]]]:
     """Jobs of the queue, newest first, in one state or in any."""
     if state is not None and state not in STATUSES:
         raise ValueError(f"{state!r} is no state; the states are {', '.join(_STATES)}")
@@ -60,7 +60,7 @@ def list_jobs(type: QueueType, state: State | None, cursor: str | None, limit: i
     return Page(items, chains.next_cursor)
 
 
-def counts(type: QueueType) -> Steps[QueueCounts]:
+def counts(type: QueueType) -> Procedure[QueueCounts]:
     """How many jobs are in each state. The failing ones are counted by a read of their own."""
     rows: list[TypeStats] = yield GetStats()
     found = next((row for row in rows if row.type == type.name), TypeStats(type.name, {}, 0, 0, None, False))
@@ -79,7 +79,7 @@ def counts(type: QueueType) -> Steps[QueueCounts]:
     )
 
 
-def _failing(type: str) -> Steps[int]:
+def _failing(type: str) -> Procedure[int]:
     number = 0
     before: int | None = None
     while True:
@@ -90,7 +90,7 @@ def _failing(type: str) -> Steps[int]:
         before = jobs[-1].seq
 
 
-def _changed(job: Record) -> Steps[Micros]:
+def _changed(job: Record) -> Procedure[Micros]:
     """When the job entered its state. For a job that waits again after an attempt only its history has the time."""
     if job.finished_at is not None:
         return job.finished_at

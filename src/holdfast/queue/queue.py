@@ -240,7 +240,7 @@ class Queue(Generic[P, R]):
         watcher = ChainSubscription(store.wakeups, job.id)
         try:
             wait = self._calls.enqueue_and_wait(job, watcher, None if timeout is None else seconds(timeout), after)
-            result: R = await waiting.run(store, watcher.alarm, wait)
+            result: R = await waiting.run(store, watcher.wake_flag, wait)
         finally:
             watcher.close()
         return result
@@ -297,7 +297,7 @@ class Queue(Generic[P, R]):
 
     # Inside
 
-    async def _perform(self, call: procedures.Steps[T]) -> T:
+    async def _perform(self, call: procedures.Procedure[T]) -> T:
         self._open_store()
         return await self._client.tx_events.run(call, None)
 

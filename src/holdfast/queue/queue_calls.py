@@ -21,7 +21,7 @@ from holdfast.core.retry import Seconds, seconds
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about
 from holdfast.engine.operations import Cancel, Filter, Keep, ListChains, Pause, Resume, Start, Started
-from holdfast.engine.procedures import Steps
+from holdfast.engine.procedures import Procedure
 from holdfast.errors import AttemptsExhausted, ChainNotFound, JobCancelled, JobFailed, JobNotFound, WaitTimeout
 from holdfast.queue import blockers, overview
 from holdfast.queue.answers import (
@@ -67,7 +67,7 @@ class QueueCalls:
         keep = None if result_ttl is None else duration(seconds(result_ttl))
         return [self._new_job(id, payload, terms, keep=keep) for id, payload in items]
 
-    def enqueue(self, jobs: Sequence[NewJob], after: Blockers = ()) -> Steps[list[Started]]:
+    def enqueue(self, jobs: Sequence[NewJob], after: Blockers = ()) -> Procedure[list[Started]]:
         """Start the jobs, each after these blockers."""
         if after:
             jobs = yield from blockers.waiting(self._type.name, jobs, after)
@@ -97,7 +97,7 @@ class QueueCalls:
                 raise JobNotFound(job.key or job.id) from None
         return self._outcome(chain.last)
 
-    def cancel(self, id: str) -> Steps[Cancelling]:
+    def cancel(self, id: str) -> Procedure[Cancelling]:
         """Of any number of callers that cancel one job exactly one gets "cancelled"."""
         chain = yield from self._newest(id)
         if chain is None or chain.last.status is Status.CANCELLED:
@@ -120,29 +120,29 @@ class QueueCalls:
             case _:
                 return "completed"
 
-    def result(self, id: str) -> Steps[Any]:
+    def result(self, id: str) -> Procedure[Any]:
         chain = yield from self._newest(id)
         return None if chain is None else overview.result(self._type, chain.last)
 
-    def status(self, id: str) -> Steps[JobStatus[Any] | None]:
+    def status(self, id: str) -> Procedure[JobStatus[Any] | None]:
         chain = yield from self._newest(id)
         if chain is None:
             return None
         return (yield from overview.status(self._type, chain.last))
 
-    def list_jobs(self, state: State | None, cursor: str | None, limit: int) -> Steps[Page[JobStatus[Any]]]:
+    def list_jobs(self, state: State | None, cursor: str | None, limit: int) -> Procedure[Page[JobStatus[Any]]]:
         return overview.list_jobs(self._type, state, cursor, limit)
 
-    def counts(self) -> Steps[QueueCounts]:
+    def counts(self) -> Procedure[QueueCounts]:
         return overview.counts(self._type)
 
-    def pause(self) -> Steps[None]:
+    def pause(self) -> Procedure[None]:
         yield Pause((self._type.name,))
 
-    def resume(self) -> Steps[None]:
+    def resume(self) -> Procedure[None]:
         yield Resume((self._type.name,))
 
-    def update_result_ttl(self, id: str, result_ttl: Seconds) -> Steps[Updating]:
+    def update_result_ttl(self, id: str, result_ttl: Seconds) -> Procedure[Updating]:
         if result_ttl is None:  # pyright: ignore[reportUnnecessaryComparison]
             raise TypeError("result_ttl must be seconds or a timedelta, not None")
         check_duration("result_ttl", result_ttl)
@@ -162,7 +162,7 @@ class QueueCalls:
         job = replace(new_chain(bound, self._trace()), dedup="successful")
         return job if keep is None else replace(job, keep=keep)
 
-    def _newest(self, id: str) -> Steps[ChainRecord | None]:
+    def _newest(self, id: str) -> Procedure[ChainRecord | None]:
         _check_id(id)
         chains: list[ChainRecord] = yield ListChains(Filter(types=(self._type.name,), key=id, kept=True), 1)
         return chains[0] if chains else None

@@ -144,7 +144,7 @@ class SyncQueue(Generic[P, R]):
         watcher = ChainSubscription(store.wakeups, job.id)
         try:
             wait = self._calls.enqueue_and_wait(job, watcher, None if timeout is None else seconds(timeout), after)
-            result: R = waiting.run_sync(store, watcher.alarm, wait)
+            result: R = waiting.run_sync(store, watcher.wake_flag, wait)
         finally:
             watcher.close()
         return result
@@ -195,7 +195,7 @@ class SyncQueue(Generic[P, R]):
 
     # Inside
 
-    def _perform(self, call: procedures.Steps[T]) -> T:
+    def _perform(self, call: procedures.Procedure[T]) -> T:
         self._open_store()
         return self._client.tx_events.run(call, None)
 

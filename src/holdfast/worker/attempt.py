@@ -14,7 +14,7 @@ from holdfast.core.retry import Seconds, seconds
 from holdfast.engine.operations import Guard, Start
 from holdfast.engine.rollback import roll_back
 from holdfast.engine.store import Store, Transaction
-from holdfast.engine.unawaited import Awaiting
+from holdfast.engine.unawaited import UnawaitedCalls
 from holdfast.errors import ClaimLost
 from holdfast.registry.jobs import Bound, Jobs
 from holdfast.registry.options import StartKeywords
@@ -31,15 +31,15 @@ class Done(SharedDone):
 
     def __init__(self, completion: CompletionState[Any], tx: Any, jobs: Jobs) -> None:
         super().__init__(completion, tx, jobs)
-        self._awaiting = Awaiting()
+        self._unawaited = UnawaitedCalls()
 
     def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Coroutine[Any, Any, Chain[T]]:
         """Start a side chain: it exists if, and only if, this completion commits."""
-        return self._awaiting.note("done.start(...)", self._perform(self._start_operation(bound, options)))
+        return self._unawaited.track("done.start(...)", self._perform(self._start_operation(bound, options)))
 
     def check_awaited(self) -> None:
         """RuntimeError if a start was not awaited: its side chain would be missing."""
-        self._awaiting.check()
+        self._unawaited.check()
 
     async def _perform(self, start: Start) -> Chain[Any]:
         (started,) = await self._tx.perform(start)

@@ -10,7 +10,8 @@ from holdfast.core.retry import Retry
 from holdfast.engine.observers import Observers, log
 from holdfast.engine.operations import NextDue
 from holdfast.engine.store import Store
-from holdfast.engine.wakeups import Alarm, Hints
+from holdfast.engine.wake_flag import WakeFlag
+from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError, StoreReplaced
 from holdfast.worker.claimer import Claimer
 from holdfast.worker.reaper import Reaper
@@ -51,7 +52,7 @@ class ClaimLoop:
         self._poll_without_wakeups = poll_without_wakeups
         self._recovery = recovery
         self._stopping = stopping
-        self._alarm = Alarm()
+        self._wake_flag = WakeFlag()
         self.error: StoreReplaced | None = None
         """The error that stopped the loop."""
         self._more = True
@@ -59,17 +60,17 @@ class ClaimLoop:
 
     def wake(self) -> None:
         """End the sleep: the loop claims again, or stops if it should."""
-        self._alarm.ring()
+        self._wake_flag.set()
 
     def receive(self, hints: Hints) -> None:
         """Wake the loop if the hints concern one of the worker's types."""
         if hints.anything or not hints.due.isdisjoint(self._types):
-            self._alarm.ring()
+            self._wake_flag.set()
 
     def slot_freed(self) -> None:
         """Wake the loop only if a claim may find more jobs. Jobs that a settlement makes due send their own wake-up."""
         if self._more or not self._store.wakeups.healthy:
-            self._alarm.ring()
+            self._wake_flag.set()
 
     async def run(self, slots: Slots) -> None:
         """Keep these slots full until stopped. If the store fails, try again after a delay.
@@ -92,7 +93,7 @@ class ClaimLoop:
                     )
                 failures += 1
                 self._observers.emit("store_error", worker=self._worker_id, detail=str(error), cause=error)
-                await self._alarm.wait(self._recovery.delay(failures))
+                await self._wake_flag.wait(self._recovery.delay(failures))
 
     async def _iterate(self, slots: Slots) -> None:
         """One iteration. The claim comes first, since a wake-up announces due jobs.
@@ -111,7 +112,7 @@ class ClaimLoop:
             # then sent before their settlements: it is on the critical path.
             await asyncio.sleep(0)
             if slots.free <= 0:
-                await self._alarm.wait(self._poll_interval)
+                await self._wake_flag.wait(self._poll_interval)
         else:
             rung = await self._sleep(slots)
             self._more = True
@@ -137,4 +138,4 @@ class ClaimLoop:
         if due is not None:
             # A due job could not be claimed: its row is locked, or its lease is not reaped yet. Do not retry at once.
             poll = min(poll, max(due / SECOND, self._reaper.retry_delay if slots.held else MINIMUM_SLEEP))
-        return await self._alarm.wait(poll)
+        return await self._wake_flag.wait(poll)

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from holdfast.stores.postgres import PostgresStore
-from holdfast.testing.conformance import Place
+from holdfast.testing.conformance import StoreFactory
 from tests.conformance.client.async_adapters import Mode
 from tests.conformance.client.harness import ClientHarness
 from tests.conformance.conftest import STORES
@@ -31,7 +31,7 @@ def _postgres() -> tuple[str, psycopg.Connection, bytes]:
     return address, connection, "; ".join(f"delete from {schema}.{name}" for name in tables).encode()
 
 
-def emptied_postgres(folder: Path) -> Place:
+def emptied_postgres(folder: Path) -> StoreFactory:
     """Making the tables anew takes longer than most cases: they are made once, and emptied."""
     address, connection, empty = _postgres()
     connection.execute(empty)
@@ -39,13 +39,13 @@ def emptied_postgres(folder: Path) -> Place:
 
 
 @pytest.fixture(params=STORES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def make_store(request: pytest.FixtureRequest, tmp_path: Path) -> StoreFactory:
     return emptied_postgres(tmp_path) if request.param == "postgres" else STORES[request.param](tmp_path)
 
 
 @pytest.fixture(params=Mode, ids=lambda mode: mode.value)
-async def harness(request: pytest.FixtureRequest, place: Place) -> AsyncGenerator[ClientHarness]:
-    store = place()
+async def harness(request: pytest.FixtureRequest, make_store: StoreFactory) -> AsyncGenerator[ClientHarness]:
+    store = make_store()
     harness = ClientHarness(store, request.param)
     await store.open()
     try:

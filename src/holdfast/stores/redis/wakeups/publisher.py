@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 
-from holdfast.engine.hint_buffer import Gap, Gathered
-from holdfast.engine.wakeups import Bell, Hints
+from holdfast.engine.hint_buffer import HintBuffer, SendPause
+from holdfast.engine.wake_flag import ThreadFlag
+from holdfast.engine.wakeups import Hints
 from holdfast.stores.redis.connection.connection_pool import ConnectionPool
 from holdfast.stores.redis.connection.conversation import CommandConversation, ErrorReply, ServerFeatures
 from holdfast.stores.redis.connection.node_locator import NodeLocator
@@ -24,7 +25,7 @@ class Publisher(threading.Thread):
     """Publishes the gathered hints. After a failure it keeps them, adds newer ones, and retries."""
 
     def __init__(
-        self, locator: NodeLocator, channel: str, *, features: ServerFeatures, source: str, waiting: Gathered
+        self, locator: NodeLocator, channel: str, *, features: ServerFeatures, source: str, waiting: HintBuffer
     ) -> None:
         super().__init__(name="holdfast-redis-hints", daemon=True)
         self._store_name = locator.address.shown
@@ -33,22 +34,22 @@ class Publisher(threading.Thread):
         self._source = source
         self._waiting = waiting
         self._pool = ConnectionPool(locator)
-        self._changed = Bell()
+        self._changed = ThreadFlag()
         self._stopping = threading.Event()
 
     def ring(self) -> None:
         """Hints are waiting to be published."""
-        self._changed.ring()
+        self._changed.set()
 
     def stop(self) -> None:
         """Publish what is left, unless the last publish failed, and end. Waits for that at most STOP_TIMEOUT."""
         self._stopping.set()
-        self._changed.ring()
+        self._changed.set()
         if threading.current_thread() is not self:
             self.join(STOP_TIMEOUT)
 
     def run(self) -> None:
-        gap, failures = Gap(), 0
+        gap, failures = SendPause(), 0
         while True:
             self._changed.wait()
             if self._waiting and not (failures and self._stopping.is_set()):
@@ -59,7 +60,7 @@ class Publisher(threading.Thread):
                 self._pool.close()
                 return
             if self._waiting:
-                self._changed.ring()
+                self._changed.set()
                 if failures:
                     self._stopping.wait(RETRY_DELAYS[min(failures, len(RETRY_DELAYS)) - 1])
 

@@ -28,7 +28,7 @@ class Subscriber(threading.Thread):
     ) -> None:
         super().__init__(name="holdfast-redis-wakeups", daemon=True)
         self.receives = False
-        self.trouble = "not subscribed yet"
+        self.problem = "not subscribed yet"
         self.known = threading.Event()
         """Set after the first subscription, or the first failure."""
         self._locator = locator
@@ -53,13 +53,13 @@ class Subscriber(threading.Thread):
             try:
                 self._subscribe()
             except Exception as error:  # any error: reconnect
-                self.trouble = str(error) or type(error).__name__
+                self.problem = str(error) or type(error).__name__
                 if self.receives:
                     failures, reported = 0, False
                 if not reported and not self._stopping.is_set():
                     reported = True
                     log.warning(
-                        "wake-ups of %s are down, polling meanwhile: %s", self._locator.address.shown, self.trouble
+                        "wake-ups of %s are down, polling meanwhile: %s", self._locator.address.shown, self.problem
                     )
                 self._locator.forget()
             finally:

@@ -14,7 +14,7 @@ from typing import Self
 import msgspec
 
 from holdfast.core.ids import new_token
-from holdfast.engine.hint_buffer import Gathered
+from holdfast.engine.hint_buffer import HintBuffer
 from holdfast.engine.uninterrupted import uninterrupted
 from holdfast.engine.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 from holdfast.stores.redis.address import read_address
@@ -61,9 +61,9 @@ class RedisWakeups:
         return subscriber is not None and subscriber.receives and subscriber.is_alive()
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         subscriber = self._subscriber
-        return None if subscriber is None or subscriber.receives else subscriber.trouble
+        return None if subscriber is None or subscriber.receives else subscriber.problem
 
     def send(self, hints: Hints) -> None:
         self._local.send(hints)
@@ -88,8 +88,8 @@ class RedisWakeups:
             raise
         return unsubscribe
 
-    def open(self, patience: float = 2.0) -> None:
-        uninterrupted(lambda: self._listen().known.wait(patience))
+    def open(self, timeout: float = 2.0) -> None:
+        uninterrupted(lambda: self._listen().known.wait(timeout))
 
     def close(self) -> None:
         """End the threads. Listeners stay registered, and receive hints again after the next `subscribe` or `open`."""
@@ -108,7 +108,7 @@ class RedisWakeups:
         """Reset to no threads: at the start, and in a forked child, which has none of its parent's threads."""
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._waiting = Gathered()
+        self._waiting = HintBuffer()
         self._subscriber = self._publisher = None
         self._closed = False
 
