@@ -6,10 +6,10 @@ NO_SERVER := -m "not (postgres or redis or valkey)"
 
 .DEFAULT_GOAL := check
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test check matrix others bench torture docs format lint types layers clean
+.PHONY: help demo quick test check matrix others interrupts bench torture docs format lint types layers clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/runtime  ## run chains in the terminal, on a temporary SQLite file
 	@$(BIN)/holdfast demo
@@ -30,6 +30,10 @@ matrix: .venv/dev  ## the whole suite on every installed interpreter
 
 others: .venv/dev  ## a short selection on the other interpreters
 	$(BIN)/python -m tools.matrix --others
+
+# The suite interrupts blocking calls at a sample of these points. All of them take about five minutes.
+interrupts: .venv/dev  ## interrupt blocking calls at every point where a signal handler can run
+	HOLDFAST_EVERY_POINT=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/interrupts
 
 # How fast? `make bench ONLY=postgres SCENARIOS=drain PEERS=none QUICK=1`; partial runs add up in benchmarks/results.json.
 # Each peer has an environment of its own under .venv-peers; one that cannot be installed is told in the report.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from holdfast.errors import WaitTimeout
 from holdfast.queue import SyncQueue
 from holdfast.stores.postgres import PostgresStore
 from tests.conformance.conftest import STORES
-from tests.interrupts.interrupting import POINTS, in_time, interrupt
+from tests.interrupts.interrupting import interrupt_often
+from tests.queue.addresses import ADDRESSES
 
 # An exception in a finalizer, or a connection that an exception left to the garbage collector, is not an error here.
 pytestmark = [
@@ -79,14 +79,7 @@ def cancel(client: SyncClient) -> None:
 def test_the_client_works_after_an_interruption_at_any_point(
     client: SyncClient, call: Callable[[SyncClient], None]
 ) -> None:
-    # Each point may cost a new connection or a new thread, so of the longer calls every ninth one is tried.
-    stride = 9 if call is wait or (isinstance(client.store, PostgresStore) and call is not start) else 1
-    for point in count(1, stride):
-        interrupted = interrupt(lambda: call(client), point)
-        in_time(lambda: _works(client), f"{call.__name__} interrupted at point {point}")
-        if not interrupted:
-            break
-    assert 50 < point < POINTS
+    interrupt_often(lambda: call(client), lambda: _works(client), stride=_stride(client.store))
     client.store.close_sync()
 
 
@@ -95,31 +88,30 @@ def test_a_queue_works_after_an_interruption_at_any_point(store: Store) -> None:
     store.migrate_sync()
     queue: SyncQueue[int, int] = SyncQueue("numbers", store=store)
     queue.start()
-    for point in count(1):
-        interrupted = interrupt(partial(queue.enqueue, f"a{point}", 1), point)
-        in_time(partial(queue.enqueue, f"b{point}", 1), f"enqueue interrupted at point {point}")
-        if not interrupted:
-            break
-    assert 50 < point < POINTS
+    ids = map(str, count())
+
+    def enqueue() -> None:
+        queue.enqueue(next(ids), 1)
+
+    interrupt_often(enqueue, enqueue, stride=_stride(store))
     queue.stop()
     store.close_sync()
 
 
 @pytest.mark.parametrize("name", ["sqlite", "postgres", "redis"])
 def test_opening_and_closing_may_be_interrupted_at_any_point(name: str, tmp_path: Path) -> None:
-    address = _address(name, tmp_path)
+    address = ADDRESSES[name](tmp_path)
 
     def open_and_close() -> None:
         with SyncClient(address, jobs, migrate=True) as client:
             client.start(noted.bind(1))
 
-    # Every 31st point: each opens a store twice, and the points of `start` have a test of their own.
-    for point in count(1, 31):
-        interrupted = interrupt(open_and_close, point)
-        in_time(open_and_close, f"opening and closing interrupted at point {point}")
-        if not interrupted:
-            break
-    assert 50 < point < POINTS
+    interrupt_often(open_and_close, open_and_close, stride=41)
+
+
+def _stride(store: Store) -> int:
+    """An interruption on PostgreSQL may cost a new session, which takes long."""
+    return 23 if isinstance(store, PostgresStore) else 5
 
 
 def _works(client: SyncClient) -> None:
@@ -127,9 +119,3 @@ def _works(client: SyncClient) -> None:
     found = client.get(chain)
     assert found is not None
     assert found.id == chain.id
-
-
-def _address(name: str, folder: Path) -> str:
-    from tests.queue.addresses import ADDRESSES
-
-    return ADDRESSES[name](folder)

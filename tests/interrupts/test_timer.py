@@ -1,4 +1,4 @@
-"""A program that a timer interrupts 700 times, at random points, goes on and ends by itself."""
+"""A program that a timer interrupts many times, at random points, continues and ends by itself."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.interrupts.interrupting import EVERY_POINT
 from tests.queue.addresses import ADDRESSES
 
-TIMES = 700
+TIMES = 700 if EVERY_POINT else 100
 PROGRAM = Path(__file__).with_name("producer.py")
 
 
