@@ -63,7 +63,7 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (
                 postgres("unblock", "job.open_blockers = counted.done", _NAIVE_LOOK),
                 postgres(
-                    "settling",
+                    "settle_affected",
                     "where :completing::boolean and claimed.id",
                     "where :completing::boolean and false and claimed.id",
                 ),

@@ -55,7 +55,7 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (
                 postgres("renew", " and asked.token = job.token", ""),
                 Edit(
-                    "holdfast.stores.postgres.verbs.claim",
+                    "holdfast.stores.postgres.verbs.renew",
                     "lost_reason(status, token, claim.token):\n                reasons",
                     'lost_reason(status, token, token or ""):\n                reasons',
                 ),

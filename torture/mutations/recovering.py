@@ -39,9 +39,7 @@ MUTANTS: dict[str, Mutant] = {
         (10,),
         {
             "postgres": (
-                Edit(
-                    "holdfast.stores.postgres.verbs.claim", "    if passed_over:\n", "    if passed_over and False:\n"
-                ),
+                Edit("holdfast.stores.postgres.verbs.reap", "    if skipped:\n", "    if skipped and False:\n"),
                 postgres("lock_jobs", "where coalesce(:first::bigint, :first_kept::bigint) is not null", "where false"),
             )
         },

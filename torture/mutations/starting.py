@@ -62,8 +62,8 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (
                 Edit(
                     "holdfast.stores.postgres.connection.app_transactions",
-                    "answer = yield from plan_of(turn, operation)\n",
-                    'answer = yield from plan_of(turn, operation)\n        yield Statement("commit")\n',
+                    "answer = yield from plan_of(execution, operation)\n",
+                    'answer = yield from plan_of(execution, operation)\n        yield Statement("commit")\n',
                 ),
             ),
         },

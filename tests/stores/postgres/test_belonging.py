@@ -11,8 +11,7 @@ import pytest
 from holdfast.core.ids import new_id
 from holdfast.engine.operations import GetChains, Start
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.connection.same_database import Belonging
-from holdfast.stores.sql.plan import run
+from holdfast.stores.postgres.connection.same_database import SameDatabase
 from holdfast.testing.builders import new_job
 from tests.servers.postgres import Postgres, shared_postgres
 from tests.stores.postgres.kinds import ASYNC, SYNC, alchemy_session, psycopg_connection
@@ -138,5 +137,5 @@ def asked(store: PostgresStore, connection: psycopg.Connection) -> int:
         statements.append(step)
         return connection.execute(step.sql.encode()).fetchall()
 
-    run(Belonging.of(store).check(connection), execute)
+    SameDatabase.of(store).check(connection, execute)
     return len(statements)

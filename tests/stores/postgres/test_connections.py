@@ -102,7 +102,7 @@ def test_an_event_loop_that_is_over_leaves_no_connection_behind(
 async def test_an_event_loop_does_not_watch_on_for_a_store_that_was_dropped(store: PostgresStore) -> None:
     """The number of its socket is the next one's, which the loop would take for this."""
     link = await connect_async(store.address, Renderer.of(store.schema, Style.NUMBERED), limited=True)
-    descriptor = link.connection.pgconn.socket
+    descriptor = link.native.pgconn.socket
 
     with pytest.warns(ResourceWarning):
         del link

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psycopg
 import pytest
@@ -12,10 +13,11 @@ from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.connection import connection as connection_module
-from holdfast.stores.postgres.execution import HELD, LET_GO, TRY, Turn
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Instruction, Plan, ReleaseSavepoint, Result, RollbackToSavepoint, Savepoint
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import locks
-from holdfast.stores.sql.plan import Many, Plan, Row, Statement, run
+from holdfast.stores.sql.plan import Statement, run
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.watching import wait_until
@@ -58,55 +60,57 @@ def test_a_settlement_that_waited_for_its_job_is_written_before_the_next_one_who
     assert settled.written
 
 
-def test_what_was_waited_for_is_kept_when_a_job_is_only_new() -> None:
-    """Somebody begins to wait for the chain of job 1 whenever its lock is tried, until it is held."""
-    jobs, held, busy = {1}, set[int](), {1}
-    steps: list[Statement] = []
+def test_the_lock_of_a_job_is_kept_while_new_jobs_are_locked() -> None:
+    """Whenever the lock of job 1 is tried, another job begins to wait for its chain, until job 1 is locked."""
+    jobs, locked, busy = {1}, set[int](), {1}
+    instructions: list[Instruction] = []
 
-    def look() -> Plan[tuple[None, locks.Wanted]]:
-        yield Statement("look")
+    def find() -> Plan[tuple[None, locks.Wanted]]:
+        yield Statement("find")
         return None, locks.Wanted(set(jobs))
 
-    def execute(step: Statement | Many) -> list[Row]:
-        assert isinstance(step, Statement)
-        assert not isinstance(step.parameters, tuple)
-        steps.append(step)
-        assert len(steps) < 100, "it never ends"
-        if step is LET_GO:
-            held.clear()
-        elif step.sql == SQL["lock_jobs"]:
-            if step.parameters["first"] == 1:
-                busy.clear()
-            if 1 not in held:
-                jobs.add(max(jobs) + 1)
-            got = set(step.parameters["seqs"]) - busy
-            held.update(got)
-            return [(seq, True) for seq in got]
-        return []
+    def execute(instruction: Instruction) -> Result:
+        instructions.append(instruction)
+        assert len(instructions) < 100, "it never ends"
+        match instruction:
+            case RollbackToSavepoint():
+                locked.clear()
+            case Statement(sql, parameters) if sql == SQL["lock_jobs"]:
+                assert not isinstance(parameters, tuple)
+                if parameters["first"] == 1:
+                    busy.clear()
+                if 1 not in locked:
+                    jobs.add(max(jobs) + 1)
+                free = set(parameters["seqs"]) - busy
+                locked.update(free)
+                return Result((seq, True) for seq in free)
+            case _:
+                pass
+        return Result()
 
-    run(locks.hold(Turn(), look), execute)
+    run(locks.lock(Execution(), find), execute)
 
-    assert held == jobs
-    assert steps.count(LET_GO) == 1
-    assert (steps[0], steps[-1]) == (TRY, HELD)
+    assert locked == jobs
+    assert instructions.count(RollbackToSavepoint()) == 1
+    assert (instructions[0], instructions[-1]) == (Savepoint(), ReleaseSavepoint())
 
 
 def test_a_step_that_finds_somebody_busy_each_time_ends_with_its_deadline(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.perform_sync(Start((blocker := new_job(),)))
-    send, rounds = connection_module.Link.send, 0
+    send, rounds = connection_module.SyncConnection.send, 0
 
-    def busy(self: connection_module.Link, step: Statement | Many) -> list[Row]:
+    def busy(self: connection_module.SyncConnection, instruction: Any) -> Result:
         nonlocal rounds
-        rows = send(self, step)
-        if isinstance(step, Statement) and step.sql == SQL["lock_jobs"]:
+        result = send(self, instruction)
+        if isinstance(instruction, Statement) and instruction.sql == SQL["lock_jobs"]:
             rounds += 1
             self._until = min(self._until, 0.0 if rounds > 3 else self._until)  # pyright: ignore[reportPrivateUsage]
-            return []
-        return rows
+            return Result()
+        return result
 
-    monkeypatch.setattr(connection_module.Link, "send", busy)
+    monkeypatch.setattr(connection_module.SyncConnection, "send", busy)
 
     with pytest.raises(StoreUnavailable, match="no answer within"):
         store.perform_sync(Start((new_job(after=(blocker.id,)),)))

@@ -34,7 +34,7 @@ from holdfast.engine.operations import (
 from holdfast.engine.store import SyncTransaction
 from holdfast.errors import DependencyCycle
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.errors import Patience
+from holdfast.stores.postgres.errors import RetrySchedule
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.watching import wait_until_blocked
@@ -62,14 +62,14 @@ class Graph:
 def circles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The deadlocks that a store was told of: it would try again without a word."""
     seen: list[str] = []
-    pause = Patience.pause
+    pause = RetrySchedule.pause
 
-    def noting(patience: Patience, operation: Operation[object], error: BaseException) -> float | None:
+    def noting(patience: RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
         if getattr(error, "sqlstate", None) == "40P01":
             seen.append(operation.verb)
         return pause(patience, operation, error)
 
-    monkeypatch.setattr(Patience, "pause", noting)
+    monkeypatch.setattr(RetrySchedule, "pause", noting)
     return seen
 
 

@@ -14,7 +14,7 @@ from holdfast.engine.operations import ClaimJobs, Operation, Settle, Start, Type
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.connection.connection import Link
+from holdfast.stores.postgres.connection.connection import SyncConnection
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Many, Row, Statement
 from holdfast.testing.builders import completed, continued, new_job, next_job
@@ -47,16 +47,16 @@ def receive(store: PostgresStore) -> Hints:
 
 def cut(monkeypatch: pytest.MonkeyPatch, verb: str) -> list[str]:
     """Lose the answer to the next statement of this name; the list has it then."""
-    send, lost = Link.send, list[str]()
+    send, lost = SyncConnection.send, list[str]()
 
-    def cutting(self: Link, step: Statement | Many) -> list[Row]:
+    def cutting(self: SyncConnection, step: Statement | Many) -> list[Row]:
         rows = send(self, step)
         if step.sql == SQL[verb] and not lost:
             lost.append(verb)
             raise psycopg.OperationalError("the connection is lost")
         return rows
 
-    monkeypatch.setattr(Link, "send", cutting)
+    monkeypatch.setattr(SyncConnection, "send", cutting)
     return lost
 
 

@@ -26,7 +26,7 @@ from holdfast.errors import NotPending, StoreUnavailable
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres import migration as migration_module
 from holdfast.stores.postgres.address import parse
-from holdfast.stores.postgres.errors import Patience
+from holdfast.stores.postgres.errors import RetrySchedule
 from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres, shared_postgres
@@ -136,13 +136,13 @@ def test_a_job_that_was_claimed_after_it_was_hurried_is_not_said_to_be_busy(
         proxy.cut_after(job.id.encode())
     else:
         proxy.cut_after(b"commit\x00")
-    pause = Patience.pause
+    pause = RetrySchedule.pause
 
-    def claimed_meanwhile(patience: Patience, operation: Operation[object], error: BaseException) -> float | None:
+    def claimed_meanwhile(patience: RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
         store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
         return pause(patience, operation, error)
 
-    monkeypatch.setattr(Patience, "pause", claimed_meanwhile)
+    monkeypatch.setattr(RetrySchedule, "pause", claimed_meanwhile)
 
     if claimed == "before it":
         with pytest.raises(NotPending):
@@ -156,14 +156,14 @@ def test_a_job_that_was_claimed_after_it_was_hurried_is_not_said_to_be_busy(
 def test_a_migration_on_a_silent_connection_is_given_up_at_the_deadline(
     remote: PostgresStore, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps = migration_module.steps
+    migrations = migration_module.migrations
 
     def silent_by_then() -> dict[str, str]:
         proxy.fall_silent()
-        return {"9999_later": "select 1", **steps()}
+        return {"9999_later": "select 1", **migrations()}
 
-    monkeypatch.setattr(migration_module, "STEP_SECONDS", 1.0)
-    monkeypatch.setattr(migration_module, "steps", silent_by_then)
+    monkeypatch.setattr(migration_module, "MIGRATION_SECONDS", 1.0)
+    monkeypatch.setattr(migration_module, "migrations", silent_by_then)
     with ThreadPoolExecutor(1) as pool:
         migration = pool.submit(remote.migrate_sync)
         try:

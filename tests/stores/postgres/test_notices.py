@@ -15,8 +15,8 @@ from holdfast.engine import hint_buffer
 from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.connection.connect import connect
-from holdfast.stores.postgres.connection.libpq import TOLD
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
+from holdfast.stores.postgres.plan import NotifyingStatement
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.wakeups import notification
 from holdfast.stores.postgres.wakeups.notification import Message
@@ -55,7 +55,7 @@ def test_a_lone_start_is_told_right_behind_it(store: PostgresStore, listener: ps
 
     message, statement = received(listener)
     assert message.d == [job.type]
-    assert prepared("tell") in statement
+    assert prepared("notify") in statement
 
 
 def claim_quietly(store: PostgresStore, address: str, listener: psycopg.Connection) -> Record:
@@ -97,14 +97,16 @@ def test_an_end_that_had_to_wait_for_its_job_is_told_by_a_transaction_of_its_own
 
 def test_what_cannot_be_told_is_written_all_the_same(store: PostgresStore) -> None:
     render = Renderer.of(store.schema, Style.NUMBERED)
-    long = {"channel": "any", "payload": 9000 * "x"}
-    link = connect(store.address, render, limited=True)
+    connection = connect(store.address, render, limited=True)
 
-    rows = link.send(Statement("select :now::bigint", {"now": 7}, Statement(SQL["tell"], long)))
-    again = link.send(Statement("select :now::bigint", {"now": 8}, Statement(SQL["tell"], long | {"payload": "x"})))
-    link.close()
+    too_long = Statement(SQL["notify"], {"channel": "any", "payload": 9000 * "x"})
+    short = Statement(SQL["notify"], {"channel": "any", "payload": "x"})
+    first = connection.send(NotifyingStatement(Statement("select :now::bigint", {"now": 7}), too_long))
+    second = connection.send(NotifyingStatement(Statement("select :now::bigint", {"now": 8}), short))
+    connection.close()
 
-    assert (rows, again) == ([(7,)], [(8,), TOLD])
+    assert (first, first.notified) == ([(7,)], False)
+    assert (second, second.notified) == ([(8,)], True)
 
 
 @pytest.fixture
@@ -119,13 +121,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
 def test_in_a_flood_hardly_any_statement_tells_of_itself(store: PostgresStore, clock: SimpleNamespace) -> None:
     wakeups = store.wakeups
     assert isinstance(wakeups, PostgresWakeups)
-    voices = 0
+    pipelined = 0
 
     for _ in range(1000):
         clock.now += 0.001
-        voices += wakeups.voice() is not None
+        pipelined += wakeups.pipelined_notify() is not None
 
-    assert 0 < voices < 100
+    assert 0 < pipelined < 100
 
 
 def test_who_waits_for_each_before_the_next_hears_them_all_at_once(
@@ -136,4 +138,4 @@ def test_who_waits_for_each_before_the_next_hears_them_all_at_once(
 
     for _ in range(100):
         clock.now += 0.005
-        assert wakeups.voice() is not None
+        assert wakeups.pipelined_notify() is not None

@@ -31,7 +31,7 @@ from holdfast.engine.operations import (
 )
 from holdfast.errors import StillReferenced
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.connection.connection import Link
+from holdfast.stores.postgres.connection.connection import SyncConnection
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Many, Row, Statement
 from holdfast.testing.builders import completed, new_job
@@ -246,16 +246,16 @@ def test_a_chain_that_is_deleted_while_a_start_finds_it_is_started_anew(
 ) -> None:
     job = new_job(key=key)
     store.perform_sync(Start((job,)))
-    execute = Link.execute
+    execute = SyncConnection.execute
     deleted: list[str] = []
 
-    def delete_first(link: Link, step: Statement | Many) -> list[Row]:
+    def delete_first(link: SyncConnection, step: Statement | Many) -> list[Row]:
         if step.sql == SQL["chains"] and not deleted:
             deleted.append(job.id)
             store.perform_sync(Delete((job.id,)))
         return execute(link, step)
 
-    monkeypatch.setattr(Link, "execute", delete_first)
+    monkeypatch.setattr(SyncConnection, "execute", delete_first)
 
     (started,) = store.perform_sync(Start((job if key is None else new_job(key=key),)))
 

@@ -12,7 +12,7 @@ from holdfast.core.ids import new_token
 from holdfast.core.record import Record
 from holdfast.engine.operations import ClaimJobs, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.verbs import watermark
+from holdfast.stores.postgres.verbs import claim_marks
 from holdfast.testing.builders import completed, new_job, released
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.planning import blocks_of, plan
@@ -92,11 +92,11 @@ def test_a_pinned_snapshot_does_not_make_claims_walk_over_the_past(
 def test_what_was_given_back_before_the_mark_is_found_again(
     store: PostgresStore, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watermark, "SLOW", 0)
-    monkeypatch.setattr(watermark, "DEAD", 0)
+    monkeypatch.setattr(claim_marks, "SLOW", 0)
+    monkeypatch.setattr(claim_marks, "DEAD", 0)
     clock = SimpleNamespace(now=1.0)
     clock.monotonic = lambda: clock.now
-    monkeypatch.setattr(watermark, "time", clock)
+    monkeypatch.setattr(claim_marks, "time", clock)
     store.perform_sync(Start(tuple(new_job() for _ in range(4))))
     (first,) = claim(store, 1)
     claim(store, 1)

@@ -14,7 +14,7 @@ from holdfast.cli.app import app
 from holdfast.core.ids import new_id
 from holdfast.engine.operations import Cancel, ClaimJobs, GetChains, Operation, Settle, Start, TypeTerms
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.errors import Patience, sqlstate
+from holdfast.stores.postgres.errors import RetrySchedule, sqlstate
 from holdfast.stores.postgres.wakeups import listen_check
 from holdfast.testing.builders import completed, new_job
 from tests.servers.pgbouncer import find_pgbouncer, running_pgbouncer
@@ -85,13 +85,13 @@ def test_a_statement_that_cannot_be_serialized_is_sent_again(
     serializable: PostgresStore, own_server: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     met: list[str | None] = []
-    pause = Patience.pause
+    pause = RetrySchedule.pause
 
-    def noting(patience: Patience, operation: Operation[object], error: BaseException) -> float | None:
+    def noting(patience: RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
         met.append(sqlstate(error))
         return pause(patience, operation, error)
 
-    monkeypatch.setattr(Patience, "pause", noting)
+    monkeypatch.setattr(RetrySchedule, "pause", noting)
     direct = PostgresStore(own_server.address(notify="off"))
     job = new_job(id=new_id())
     tx = direct.begin_sync()
@@ -129,7 +129,7 @@ def test_a_settlement_that_waited_need_not_be_sent_again(serializable: PostgresS
 def test_a_pooler_that_swallows_listen_is_noticed_and_said(
     server: Postgres, store: PostgresStore, port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(listen_check, "PATIENCE", 0.5)
+    monkeypatch.setattr(listen_check, "TIMEOUT", 0.5)
     caplog.set_level(logging.WARNING, "holdfast")
     listening = PostgresStore(server.tcp_address(port=port, schema=store.schema))
 
@@ -145,7 +145,7 @@ def test_a_pooler_that_swallows_listen_is_noticed_and_said(
 def test_the_doctor_says_that_listen_is_swallowed(
     server: Postgres, store: PostgresStore, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listen_check, "PATIENCE", 0.5)
+    monkeypatch.setattr(listen_check, "TIMEOUT", 0.5)
 
     pooled, direct = (
         CliRunner().invoke(app, ["doctor", "--store", address], env={"COLUMNS": "500"}).stdout

@@ -100,7 +100,7 @@ async def test_async_clients_read_there_too(address: str) -> None:
 def test_the_primary_answers_while_the_replica_is_away(
     primary: Postgres, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(replica, "REST", 0.0)
+    monkeypatch.setattr(replica, "RETRY_AFTER", 0.0)
     caplog.set_level(logging.INFO, "holdfast")
     job = new_job()
     with running_standby(primary) as standby, SyncClient(with_replica(primary, standby), Jobs()) as client:

@@ -10,7 +10,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 import sqlalchemy
-from django.db import connections, migrations
+from django.db import connections
+from django.db import migrations as django_migrations
 from django.db.migrations.state import ProjectState
 from typer.testing import CliRunner
 
@@ -20,7 +21,7 @@ from holdfast.errors import StoreUnavailable
 from holdfast.stores.address import open_store
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres import migration as migration_module
-from holdfast.stores.postgres.migration import script, steps
+from holdfast.stores.postgres.migration import migrations, script
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
 from tests.stores.postgres.kinds import configure_django
@@ -39,7 +40,7 @@ def test_missing_tables_say_how_to_make_them(server: Postgres, schema: str) -> N
     with pytest.raises(StoreUnavailable, match=r"holdfast migrate.*migrate=True"):
         store.perform_sync(Start((new_job(),)))
 
-    assert store.migrate_sync() == list(steps())
+    assert store.migrate_sync() == list(migrations())
     store.perform_sync(Start((new_job(),)))
     store.close_sync()
 
@@ -47,7 +48,7 @@ def test_missing_tables_say_how_to_make_them(server: Postgres, schema: str) -> N
 def test_migrating_again_changes_nothing(server: Postgres, schema: str) -> None:
     store = PostgresStore(server.address(schema=schema))
 
-    assert [store.migrate_sync(), store.migrate_sync()] == [list(steps()), []]
+    assert [store.migrate_sync(), store.migrate_sync()] == [list(migrations()), []]
 
 
 def test_of_many_who_migrate_at_once_one_does(server: Postgres, schema: str) -> None:
@@ -65,7 +66,7 @@ def test_of_many_who_migrate_at_once_one_does(server: Postgres, schema: str) -> 
     for thread in threads:
         thread.join()
 
-    assert sorted(answers, key=len) == [[]] * 5 + [list(steps())]
+    assert sorted(answers, key=len) == [[]] * 5 + [list(migrations())]
 
 
 def test_a_step_may_take_longer_than_a_call_and_than_the_role_allows(
@@ -75,8 +76,8 @@ def test_a_step_may_take_longer_than_a_call_and_than_the_role_allows(
     try:
         connection.execute("alter role hasty set statement_timeout = '500ms'")
         store = PostgresStore(server.address(user="hasty", schema=schema, deadline="1"))
-        slow = {**steps(), "9999_slow": "select pg_sleep(2)"}
-        monkeypatch.setattr(migration_module, "steps", lambda: slow)
+        slow = {**migrations(), "9999_slow": "select pg_sleep(2)"}
+        monkeypatch.setattr(migration_module, "migrations", lambda: slow)
 
         assert store.migrate_sync() == list(slow)
     finally:
@@ -89,8 +90,8 @@ def test_who_finds_another_migrating_waits_for_it_longer_than_for_a_table(
 ) -> None:
     monkeypatch.setattr(migration_module, "LOCK_TIMEOUT", "1ms")
     monkeypatch.setattr(migration_module, "TRIES", 1)
-    slow = {**steps(), "9999_slow": "select pg_sleep(1)"}
-    monkeypatch.setattr(migration_module, "steps", lambda: slow)
+    slow = {**migrations(), "9999_slow": "select pg_sleep(1)"}
+    monkeypatch.setattr(migration_module, "migrations", lambda: slow)
 
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(store.migrate_sync) for _ in range(2)]
@@ -133,7 +134,7 @@ def test_a_script_that_fails_leaves_the_callers_lock_timeout_alone(
     schema: str, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = {"9999_broken": "select 1 from nothing"}
-    monkeypatch.setattr(migration_module, "steps", lambda: broken)
+    monkeypatch.setattr(migration_module, "migrations", lambda: broken)
     connection.execute("set lock_timeout = '7s'")
 
     with pytest.raises(psycopg.errors.UndefinedTable):
@@ -186,7 +187,7 @@ def test_the_command_line_migrates_a_schema_of_any_name(server: Postgres, schema
 
     first, second = (holdfast("migrate", "--store", address, "--json") for _ in range(2))
 
-    assert json.loads(first)["applied"] == list(steps())
+    assert json.loads(first)["applied"] == list(migrations())
     assert json.loads(second)["applied"] == []
 
 
@@ -227,7 +228,7 @@ def test_the_script_goes_through_sqlalchemy_as_alembic_sends_it(server: Postgres
 
 def test_the_script_goes_through_a_migration_of_djangos(server: Postgres, schema: str) -> None:
     configure_django()
-    operation = migrations.RunSQL(script(schema), migrations.RunSQL.noop)
+    operation = django_migrations.RunSQL(script(schema), django_migrations.RunSQL.noop)
 
     with connections["default"].schema_editor() as editor:
         operation.database_forwards("shop", editor, ProjectState(), ProjectState())

@@ -16,7 +16,7 @@ from holdfast.engine.operations import ClaimJobs, GetJobs, GetStats, LockChain, 
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.postgres import PostgresStore, errors
 from holdfast.stores.postgres.connection.connect import connect
-from holdfast.stores.postgres.connection.connection import Link
+from holdfast.stores.postgres.connection.connection import SyncConnection
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Many, Row, Statement
@@ -57,14 +57,14 @@ def test_a_lock_timeout_of_the_role_is_waited_out(
     hurried: PostgresStore, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = threading.Event()
-    pause = errors.Patience.pause
+    pause = errors.RetrySchedule.pause
 
-    def notice(patience: errors.Patience, operation: Operation[object], error: BaseException) -> float | None:
+    def notice(patience: errors.RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
         if errors.sqlstate(error) == "55P03":
             refused.set()
         return pause(patience, operation, error)
 
-    monkeypatch.setattr(errors.Patience, "pause", notice)
+    monkeypatch.setattr(errors.RetrySchedule, "pause", notice)
     first = new_job(key="one")
     tx = store.begin_sync()
     tx.perform(Start((first,)))
@@ -140,17 +140,17 @@ def test_a_claim_that_fails_half_way_hands_out_what_it_took(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.perform_sync(Start((new_job(), new_job("publish"))))
-    execute = Link.execute
+    execute = SyncConnection.execute
     claims: list[Statement | Many] = []
 
-    def fail_the_second(link: Link, step: Statement | Many) -> list[Row]:
+    def fail_the_second(link: SyncConnection, step: Statement | Many) -> list[Row]:
         if step.sql == SQL["claim"]:
             claims.append(step)
             if len(claims) == 2:
                 raise psycopg.errors.SerializationFailure
         return execute(link, step)
 
-    monkeypatch.setattr(Link, "execute", fail_the_second)
+    monkeypatch.setattr(SyncConnection, "execute", fail_the_second)
 
     claimed = store.perform_sync(ClaimJobs((*TERMS, TypeTerms("publish", LEASE, 25)), 10, "worker", "token"))
 

@@ -1,9 +1,9 @@
 """The address of a PostgreSQL store.
 
 `postgresql://user:password@host:port/database?schema=NAME&pool=N&deadline=SECONDS&notify=off&replica=ADDRESS`;
-everything else in it is libpq's. A list of hosts is tried in order, and `target_session_attrs=read-write` finds the
-primary. The replica's address is one of the same kind, its `&` written as `%26`; what it leaves out (user, password,
-database, ...) is as the primary's.
+all other options are passed to libpq. libpq tries a list of hosts in order, and `target_session_attrs=read-write` finds
+the primary. The address of the replica has the same form, with `%26` in place of `&`. Parts that it omits (user,
+password, database, ...) are taken from the primary.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,30}")
 _PORTS = re.compile(r"[\d,]*")
 _OURS = {"schema": "holdfast", "pool": "10", "deadline": "30", "notify": "on", "replica": "", "wakeups": ""}
 _LAST_PORT = 65535
-_ITS_OWN = {"host", "hostaddr", "port", "target_session_attrs"}
-"""What a replica never has from its primary."""
+_NOT_SHARED = {"host", "hostaddr", "port", "target_session_attrs"}
+"""Parameters that a replica does not take from its primary."""
 _REPLICA_CONNECT_SECONDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresAddress:
-    """Where the store is and how to talk to it."""
+    """Where the store is, and how to connect to it."""
 
     name: str
-    """For people: without any password."""
+    """For messages and logs: without a password."""
     connection: dict[str, Any] = field(repr=False)
-    """What libpq wants to know, a password too."""
+    """Parameters of libpq, including the password."""
     schema: str
     pool: int
-    """The most connections for verbs, and the most for transactions; workers and clients open them as needed."""
+    """The maximum number of connections for verbs, and of those for transactions. They are opened when needed."""
     deadline: float
-    """Seconds after which a statement that has no answer is given up, and its connection closed."""
+    """Seconds without an answer after which a statement fails and its connection is closed."""
     notify: bool
-    """Whether wake-ups go by LISTEN and NOTIFY."""
+    """Whether wake-ups use LISTEN and NOTIFY."""
     replica: PostgresAddress | None = None
-    """Where lists and counts may be read."""
+    """A server where lists and counts may be read."""
     wakeups: str | None = field(default=None, repr=False)
-    """Where wake-ups go instead."""
+    """The address of another wake-up channel."""
 
 
 def parse(url: str) -> PostgresAddress:
-    """Take an address apart. A ValueError says what is wrong with it, and does not repeat it."""
+    """Parse an address. The text of a ValueError names the problem and never contains the address."""
     parts = split(url)
     query = parse_qsl(parts.query, keep_blank_values=True)
     ours = {**_OURS, **{name: value for name, value in query if name in _OURS}}
@@ -71,7 +71,7 @@ def parse(url: str) -> PostgresAddress:
     if ours["notify"] not in ("on", "off"):
         raise ValueError(f"notify={ours['notify']!r}: on or off")
     address = PostgresAddress(
-        name=_for_people(connection, ours["schema"]),
+        name=_display_name(connection, ours["schema"]),
         connection=connection,
         schema=ours["schema"],
         pool=int(ours["pool"]),
@@ -83,13 +83,13 @@ def parse(url: str) -> PostgresAddress:
 
 
 def _replica(primary: PostgresAddress, url: str) -> PostgresAddress:
-    shared = {name: value for name, value in primary.connection.items() if name not in _ITS_OWN}
+    shared = {name: value for name, value in primary.connection.items() if name not in _NOT_SHARED}
     connection = {"connect_timeout": _REPLICA_CONNECT_SECONDS, **shared, **_read(url, "replica")}
-    return replace(primary, name=_for_people(connection, primary.schema), connection=connection)
+    return replace(primary, name=_display_name(connection, primary.schema), connection=connection)
 
 
 def _read(url: str, whose: str) -> dict[str, Any]:
-    """What an address tells libpq."""
+    """The parameters of libpq in an address."""
     parts = split(url)
     known = {option.keyword.decode() for option in Conninfo.get_defaults()} | {"ssl"}
     unknown = sorted({name for name, _ in parse_qsl(parts.query, keep_blank_values=True)} - known)
@@ -100,7 +100,7 @@ def _read(url: str, whose: str) -> dict[str, Any]:
             raise ProgrammingError(parts.scheme)
         connection = conninfo_to_dict(urlunsplit(parts._replace(scheme="postgresql")))
         if not _PORTS.fullmatch(str(connection.get("port", ""))):
-            raise ProgrammingError("port")  # it would be shown, and may be a password whose host was left out
+            raise ProgrammingError("port")  # not shown: it may be a password whose host is missing
     except ProgrammingError:
         raise ValueError(
             f"the address of the {whose} cannot be read; it is like postgresql://user@host/database"
@@ -110,12 +110,12 @@ def _read(url: str, whose: str) -> dict[str, Any]:
     return connection
 
 
-def _for_people(connection: dict[str, Any], schema: str) -> str:
+def _display_name(connection: dict[str, Any], schema: str) -> str:
     host = connection.get("host") or connection.get("hostaddr") or ""
     if str(host).startswith("/"):
         host = f"[{host}]"
     port = f":{connection['port']}" if "port" in connection else ""
-    # Escaped, so that no part can pass for another.
+    # Escaped, so that each part is recognised.
     user = f"{quote(connection['user'])}@" if "user" in connection else ""
     shown = f"?schema={schema}" if schema != _OURS["schema"] else ""
     return f"postgresql://{user}{host}{port}/{quote(connection.get('dbname', ''))}{shown}"

@@ -1,4 +1,4 @@
-"""What an error of the database or the network means: try again or not, and what to tell the caller."""
+"""Classifies errors of the database and the network: whether to try again, and which error the caller gets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.engine.operations import Operation
 from holdfast.errors import NotPermitted, StoreUnavailable
 
 RETRY_FOR: Final = 6.0
-"""Seconds for which an operation is tried again. Workers go on trying by themselves, others are told."""
+"""Seconds for which an operation is tried again. After that the caller gets the error; workers continue to try."""
 
 _NOT_WRITTEN: Final = frozenset(
     {
@@ -21,16 +21,16 @@ _NOT_WRITTEN: Final = frozenset(
         "53300",  # too many connections
         "57P03",  # starting up or shutting down
         "25006",  # read only: a standby, or a primary that is being replaced
-        "26000",  # a prepared statement that is not there: a pooler changed the session
-        "42P05",  # a prepared statement that is there already: likewise
-        "0A000",  # a cached plan that no longer fits its table
+        "26000",  # a prepared statement is missing: a pooler changed the session
+        "42P05",  # a prepared statement already exists: a pooler changed the session
+        "0A000",  # a cached plan does not match its table any more
     }
 )
 _BROKEN: Final = frozenset({"57P01", "57P02", "57P05", "25P03", "25P04"})
 """The server ended the session."""
 
 _MISSING: Final = frozenset({"42P01", "3F000", "42883", "42703"})
-"""A table, schema, function or column that is not there."""
+"""A table, schema, function or column is missing."""
 
 ABORTED: Final = (
     "nothing of this transaction is written: one of its statements failed, its error was caught, and after that "
@@ -54,7 +54,7 @@ _REPEATABLE: Final = frozenset(
         "get_stats", "get_waiting", "next_due", "listen", "unlisten", "read_events", "examine", "find_marks",
     }
 )  # fmt: skip
-"""Verbs that may be sent again when nobody knows whether they were written."""
+"""Verbs that may be sent again if it is unknown whether they were written."""
 
 
 class NotMigrated(StoreUnavailable):
@@ -70,16 +70,16 @@ class NotMigrated(StoreUnavailable):
 
 
 class Written(Enum):
-    """Whether what was asked for may have been written."""
+    """Whether the statement may have been committed."""
 
     NO = "no"
     UNKNOWN = "unknown"
     REFUSED = "refused"
-    """It was not, and sending it again will not help."""
+    """It was not committed, and another try will not help."""
 
 
 class NoConnection(Exception):
-    """A connection could not be made, so nothing was sent."""
+    """No connection could be opened, so nothing was sent."""
 
 
 class DeadlinePassed(Exception):
@@ -87,14 +87,14 @@ class DeadlinePassed(Exception):
 
 
 def verdict(error: BaseException) -> Written:
-    """What an error of a driver says about the statement it met."""
+    """Whether the statement that failed with this error of the driver may have been committed."""
     if isinstance(error, NoConnection):
         return Written.NO
     if isinstance(error, DeadlinePassed | OSError):
         return Written.UNKNOWN
     state = sqlstate(error)
     if state is None:
-        # Drivers report a connection that broke without a state of the server's.
+        # The error of a broken connection has no SQLSTATE.
         return Written.UNKNOWN if _is_broken(error) else Written.REFUSED
     if state in _NOT_WRITTEN:
         return Written.NO
@@ -106,12 +106,12 @@ def sqlstate(error: BaseException) -> str | None:
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether a table of ours is missing. SQLAlchemy and Django put the driver's error behind one of their own."""
+    """Whether a table of the store is missing. SQLAlchemy and Django wrap the error of the driver."""
     return sqlstate(error) in _MISSING or sqlstate(_driver_error(error)) in _MISSING
 
 
 def translated(error: BaseException, store: str, schema: str, verb: str = "") -> Exception:
-    """The error for the caller. `verb` is the operation that met it."""
+    """The error for the caller. `verb` is the operation that failed."""
     if sqlstate(error) in _MISSING:
         return NotMigrated(store, schema, str(error).partition("\n")[0])
     if is_denied(error):
@@ -133,7 +133,7 @@ def is_denied(error: BaseException) -> bool:
 
 
 def not_permitted(error: BaseException, store: str, schema: str, verb: str) -> NotPermitted:
-    """What the role lacks for an operation. The server names the object, the operation tells the privilege."""
+    """The error for a missing privilege. The server names the object; the privilege depends on the operation."""
     detail = str(_driver_error(error)).strip().partition("\n")[0]
     if "permission denied for schema" in detail and verb != "migrate":
         return NotPermitted(store, detail, f'USAGE on schema "{schema}"')
@@ -152,7 +152,7 @@ def not_permitted(error: BaseException, store: str, schema: str, verb: str) -> N
 
 
 def _driver_error(error: BaseException) -> BaseException:
-    """The driver's error behind one of SQLAlchemy's or Django's, else the error itself."""
+    """The error of the driver that SQLAlchemy or Django wraps, otherwise the error itself."""
     return getattr(error, "orig", None) or error.__cause__ or error
 
 
@@ -163,15 +163,15 @@ def is_outage(error: BaseException) -> bool:
     return type(error).__module__.partition(".")[0] in ("psycopg", "asyncpg") and not isinstance(error, ValueError)
 
 
-class Patience:
-    """How often and when to try again: at most for a while, each time later, never all at the same moment."""
+class RetrySchedule:
+    """When to try an operation again: for a limited time, with growing random pauses."""
 
     def __init__(self) -> None:
         self._until = time.monotonic() + RETRY_FOR
         self._tries = 0
 
     def pause(self, operation: Operation[Any], error: BaseException) -> float | None:
-        """Seconds to wait before the next try; None if there should be none."""
+        """Seconds to wait before the next try; None for no further try."""
         written = verdict(error)
         if written is Written.REFUSED or (written is Written.UNKNOWN and operation.verb not in _REPEATABLE):
             return None

@@ -1,79 +1,57 @@
-"""One performance of a verb: its time, what others should hear, and how its statements become one transaction."""
+"""One execution of a verb: its time, its events, and the hints that it sends after the commit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
 
 from holdfast.core.clock import Micros
-from holdfast.stores.postgres.connection.libpq import TOLD
+from holdfast.stores.postgres.plan import Begin, Plan, Result
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.postgres.verbs.watermark import Watermarks
-from holdfast.stores.postgres.wakeups.notification import Voice
+from holdfast.stores.postgres.verbs.claim_marks import ClaimMarks
+from holdfast.stores.postgres.wakeups.notification import PipelinedNotify
 from holdfast.stores.sql import plan
-from holdfast.stores.sql.plan import Plan, Row, Statement
-
-BEGIN: Final = Statement("begin isolation level read committed")
-"""From here to its end a plan is one transaction. Before it, each statement is one by itself.
-
-Read committed, whatever the database's default is: a statement that waited for a lock must see what it waited for.
-In a transaction that is open already, the application's or ours, it does nothing.
-"""
-
-COMMIT: Final = Statement("commit")
-"""The transaction ends here and the plan goes on. In a transaction that was open already it does nothing."""
-
-TRY: Final = Statement("savepoint holdfast")
-"""What is locked from here on can be let go. In a transaction that the plan began itself it does nothing."""
-
-LET_GO: Final = Statement("rollback to savepoint holdfast")
-"""Give back every lock since TRY. A transaction that the plan began itself is given up, and another begun."""
-
-HELD: Final = Statement("release savepoint holdfast")
-"""What was locked since TRY stays locked. In a transaction that the plan began itself it does nothing."""
+from holdfast.stores.sql.plan import Statement
 
 _MOMENT = SQL["moment"]
 _RECORD = SQL["record_events"]
 
 
 @dataclass(slots=True)
-class Turn(plan.Turn):
-    """What a plan knows and gathers besides its operation. Its time is known once `begin` has asked for it."""
+class Execution(plan.Turn):
+    """What a plan knows and collects besides its operation. `now` is set by `begin`."""
 
     now: Micros = 0
     clock: Micros | None = None
-    """A test's time; None is the server's clock."""
+    """The time that a test sets; None means the server's clock."""
     first: bool = False
-    """Whether it is the first try of a verb by itself, which may fail where another will not."""
+    """True for the first try of a verb outside a transaction. It may fail where a later try does not."""
     unsure: bool = False
-    """Whether an earlier try may have been written, and only its answer was lost."""
-    marks: Watermarks = field(default_factory=Watermarks)
-    voice: Voice | None = None
-    """How a statement that commits by itself may tell its hints; None where they are sent afterwards."""
-    reported: bool = False
-    """Whether one did."""
+    """True if an earlier try may have committed and only its answer was lost."""
+    marks: ClaimMarks = field(default_factory=ClaimMarks)
+    notify: PipelinedNotify | None = None
+    """Creates the NOTIFY that is pipelined behind a statement; None if the hints are sent after the verb."""
+    notified: bool = False
+    """True if a pipelined NOTIFY has sent the hints."""
 
-    def receive(self, rows: list[Row]) -> None:
-        """Take note of what the rows of a statement say of the one that was sent behind it, and leave it out."""
-        if rows and rows[-1] is TOLD:
-            self.reported = True
-            rows.pop()
+    def receive(self, result: Result) -> None:
+        """Remember whether the NOTIFY behind this statement was sent."""
+        self.notified |= result.notified
 
     def begin(self) -> Plan[None]:
-        """Make the rest of the plan one transaction, and learn its time."""
-        yield BEGIN
-        yield from self._ask()
+        """Make the rest of the plan one transaction, and read its time."""
+        yield Begin()
+        yield from self._read_time()
 
-    def ask_again(self) -> Plan[None]:
-        """Learn the time anew after a wait, where the plan goes by it."""
+    def update_time(self) -> Plan[None]:
+        """Read the time again after a wait, if the plan uses it."""
         if self.now:
-            yield from self._ask()
+            yield from self._read_time()
 
-    def _ask(self) -> Plan[None]:
+    def _read_time(self) -> Plan[None]:
         ((self.now, self.listening),) = yield Statement(_MOMENT, {"now": self.clock})
 
-    def recorded(self) -> Plan[None]:
-        """Write the events that were noted."""
+    def write_events(self) -> Plan[None]:
+        """Write the recorded events."""
         if self.events:
             columns = ("nows", "kinds", "job_ids", "chain_ids", "types", "attempts", "workers")
             yield Statement(_RECORD, dict(zip(columns, map(list, zip(*self.events, strict=True)), strict=True)))

@@ -1,4 +1,4 @@
-"""Bring the schema up to date: numbered steps, each applied once, one process at a time."""
+"""Updates the schema: numbered migrations, each applied once, by one process at a time."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from holdfast.stores.postgres.verbs import start_functions
 from holdfast.stores.sql.files import read
 
 LOCK_TIMEOUT: Final = "2s"
-"""How long a step waits for a table that is in use. Everybody else waits behind it, so it gives up and comes again."""
+"""How long a migration waits for a table lock. Other sessions queue behind it, so it gives up and tries again."""
 TRIES: Final = 15
-STEP_SECONDS: Final = 3600.0
-"""How long the steps may take together, whatever the address and the role say: a large table may have to be read."""
+MIGRATION_SECONDS: Final = 3600.0
+"""How long all migrations may take. It replaces the timeouts of the address and the role: large tables take long."""
 
 _COLUMNS: Final = "applied_at,name,number"
 _CREATES: Final = re.compile(r"^create (?:table|view) holdfast\.(\w+)", re.MULTILINE)
@@ -36,21 +36,21 @@ _APPLIED: Final = "insert into holdfast.migration (number, name) values (%s, %s)
 _NUMBERS: Final = "select number from holdfast.migration"
 
 
-def steps() -> dict[str, str]:
-    """The steps by name, in order. The functions of the second are made from the statements that they run."""
+def migrations() -> dict[str, str]:
+    """The migrations by name, in order. The second one creates functions from the statements that they run."""
     return {**read("holdfast.stores.postgres.migrations"), "0002_start_functions": start_functions.migration()}
 
 
 def script(schema: str) -> str:
-    """Every step as one script, for those who run their own. Applied again, it changes nothing.
+    """All migrations as one script, for applications with their own migration tool. A second run changes nothing.
 
-    It runs in the caller's transaction or, without one, each block in its own. The caller's settings stay as they were.
+    It runs in the transaction of the caller. Without one, each block is a transaction. Settings are restored.
     """
     quoted = f'"{schema}"'
-    # `if not exists` would ask for the right to create schemas even where it is there.
+    # `create schema if not exists` needs the right to create schemas even if the schema exists.
     create = f"if not exists (select from pg_namespace where nspname = '{schema}') then create schema {quoted}; end if;"
     parts = [f"-- Holdfast's tables in schema {schema}.", _block(schema, create)]
-    for name, text in steps().items():
+    for name, text in migrations().items():
         number = int(name[:4])
         applied = in_schema(f"{_NUMBERS} where number = {number}", f"{quoted}.")
         body = in_schema(text, f"{quoted}.")
@@ -61,7 +61,7 @@ def script(schema: str) -> str:
                 f"    missing = not exists ({applied});\n"
                 f"end if;\n"
                 f"if missing then\n"
-                f"execute $step$\n{body}\n$step$;\n"
+                f"execute $migration$\n{body}\n$migration$;\n"
                 f"insert into {quoted}.migration (number, name) values ({number}, '{name}');\n"
                 f"end if;",
             )
@@ -70,35 +70,36 @@ def script(schema: str) -> str:
 
 
 def _block(schema: str, body: str) -> str:
-    """A part of the script that waits for nothing longer than LOCK_TIMEOUT, and leaves the setting as it was.
+    """A block of the script that waits for locks at most LOCK_TIMEOUT, and restores the setting.
 
-    Local to the transaction, so that a failure gives it back, too; and given back by hand, since more may follow there.
+    The setting is local to the transaction, so a failure restores it. The last line restores it for statements that
+    follow in the same transaction.
     """
     return (
         f"do $holdfast$ declare\n"
         f"missing boolean = true;\n"
-        f"patience text = current_setting('lock_timeout');\n"
+        f"previous_timeout text = current_setting('lock_timeout');\n"
         f"begin\n"
         f"perform set_config('lock_timeout', '{LOCK_TIMEOUT}', true);\n"
         f"perform pg_advisory_xact_lock({_lock(schema)});\n"
         f"{body}\n"
-        f"perform set_config('lock_timeout', patience, true);\n"
+        f"perform set_config('lock_timeout', previous_timeout, true);\n"
         f"end $holdfast$;"
     )
 
 
 def migrate(connection: psycopg.Connection, schema: str, *, deadline: float) -> list[str]:
-    """Apply the steps that are missing, on a connection in autocommit; answers their names.
+    """Apply the missing migrations on a connection in autocommit mode, and return their names.
 
-    The steps have STEP_SECONDS, and so has the wait for somebody who is migrating the schema just now; everything else
-    has this many. What a server did that fell silent is undone.
+    The migrations have MIGRATION_SECONDS, and so has the wait for another process that migrates the schema. Everything
+    else has `deadline` seconds. If the server stops answering, it rolls back.
     """
     for attempt in range(1, TRIES + 1):
         try:
             with deadlines.within(connection.pgconn.socket, deadline):
                 return _apply(connection, schema, deadline)
         except psycopg.errors.LockNotAvailable:
-            # Its transaction is over, so the connection can be used again.
+            # The transaction was rolled back, so the connection can be used again.
             if attempt == TRIES:
                 raise
             time.sleep(0.2)
@@ -106,14 +107,14 @@ def migrate(connection: psycopg.Connection, schema: str, *, deadline: float) -> 
 
 
 def _apply(connection: psycopg.Connection, schema: str, deadline: float) -> list[str]:
-    """All missing steps in one transaction: a step that fails leaves nothing behind."""
+    """Apply all missing migrations in one transaction: if one fails, nothing is changed."""
     descriptor = connection.pgconn.socket
     quoted = f'"{schema}"'
     applied: list[str] = []
     with connection.transaction():
-        connection.execute(f"set local statement_timeout = {round(STEP_SECONDS * 1000)}".encode())
+        connection.execute(f"set local statement_timeout = {round(MIGRATION_SECONDS * 1000)}".encode())
         with _longer(descriptor, deadline):
-            # Nobody but those who migrate waits behind this lock, so there is no need to come again.
+            # Only other migrations wait for this lock, so it needs no timeout.
             connection.execute("set local lock_timeout = 0")
             connection.execute("select pg_advisory_xact_lock(%s)", [_lock(schema)])
         connection.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'".encode())
@@ -123,7 +124,7 @@ def _apply(connection: psycopg.Connection, schema: str, deadline: float) -> list
         _refuse_foreign(connection, schema)
         done = _done(connection, schema)
         with _longer(descriptor, deadline):
-            for name, text in steps().items():
+            for name, text in migrations().items():
                 if int(name[:4]) not in done:
                     connection.execute(in_schema(text, f"{quoted}.").encode(), prepare=False)
                     connection.execute(in_schema(_APPLIED, f"{quoted}.").encode(), [int(name[:4]), name])
@@ -133,16 +134,16 @@ def _apply(connection: psycopg.Connection, schema: str, deadline: float) -> list
 
 @contextmanager
 def _longer(descriptor: int, deadline: float) -> Generator[None]:
-    """Within a deadline, the block has STEP_SECONDS instead, and what follows it the deadline again."""
+    """Replace the deadline by MIGRATION_SECONDS inside the block, and start the deadline again after it."""
     try:
-        with deadlines.within(descriptor, STEP_SECONDS):
+        with deadlines.within(descriptor, MIGRATION_SECONDS):
             yield
     finally:
         deadlines.watch(descriptor, deadline)
 
 
 def _refuse_foreign(connection: psycopg.Connection, schema: str) -> None:
-    """ValueError where the schema has a table or view that bears the name of one of ours, and is another's."""
+    """ValueError if the schema has a table or view of another application with the name of one of ours."""
     tables = connection.execute(_RELATIONS, {"schema": schema, "names": sorted(_names())}).fetchall()
     if {_COLUMNS} <= {columns for name, columns in tables if name == "migration"}:
         return
@@ -154,8 +155,8 @@ def _refuse_foreign(connection: psycopg.Connection, schema: str) -> None:
 
 
 def _names() -> set[str]:
-    """The tables and views that the steps create."""
-    return {name for text in steps().values() for name in _CREATES.findall(text)}
+    """The tables and views that the migrations create."""
+    return {name for text in migrations().values() for name in _CREATES.findall(text)}
 
 
 def _done(connection: psycopg.Connection, schema: str) -> set[int]:
@@ -166,5 +167,5 @@ def _done(connection: psycopg.Connection, schema: str) -> set[int]:
 
 
 def _lock(schema: str) -> int:
-    """A number for the advisory lock, the same for everyone who migrates this schema."""
+    """The number of the advisory lock: the same in every process that migrates this schema."""
     return int.from_bytes(hashlib.sha256(f"holdfast:{schema}".encode()).digest()[:8], signed=True)

@@ -1,4 +1,4 @@
-"""The tries of one operation: what each does, and whether there is another."""
+"""The tries of one operation: which plan each try runs, and whether there is another try."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from typing import Any, Final, Generic, TypeVar
 
 from holdfast.engine.operations import ClaimJobs, Operation, RunNow
 from holdfast.errors import Conflict, HoldfastError
-from holdfast.stores.postgres.errors import Patience, sqlstate, translated
-from holdfast.stores.postgres.execution import Turn
+from holdfast.stores.postgres.errors import RetrySchedule, sqlstate, translated
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.verbs.claim import claim_again
-from holdfast.stores.postgres.verbs.operate import run_now
 from holdfast.stores.postgres.verbs.plans import VERBS, Verb
-from holdfast.stores.sql.plan import Plan
+from holdfast.stores.postgres.verbs.run_now import run_now
 
 R = TypeVar("R")
 
 _EXISTS: Final = "23505"
-"""An id that is there already. The first try of a start relies on its not being; another passes it over."""
+"""An id already exists. The first try of a start assumes that it does not; later tries skip such ids."""
 
 
 class Tries(Generic[R]):
-    """Performs an operation on one server, again where an error lets it: see `Patience`."""
+    """Performs an operation on one server, and repeats it after some errors: see `RetrySchedule`."""
 
     def __init__(self, operation: Operation[R], store: str, schema: str) -> None:
         self._operation = operation
         self._store = store
         self._schema = schema
-        self._patience = Patience()
+        self._schedule = RetrySchedule()
         self._verb: Verb = VERBS[operation.verb]
         self.again = False
-        """Whether this is not the first try."""
+        """True after the first try."""
         self._unsure = False
 
-    def plan(self, turn: Turn) -> Plan[R]:
-        """What this try does."""
-        turn.unsure = self._unsure
-        return self._verb(turn, self._operation)
+    def plan(self, execution: Execution) -> Plan[R]:
+        """The plan of this try."""
+        execution.unsure = self._unsure
+        return self._verb(execution, self._operation)
 
-    def pause(self, error: BaseException, turn: Turn) -> float:
-        """How long to wait after a try that failed so. Raises what the caller should see where there is no other."""
+    def pause(self, error: BaseException, execution: Execution) -> float:
+        """Seconds to wait after a failed try. Raises the error for the caller if there is no further try."""
         operation = self._operation
         if not isinstance(error, Exception):
             raise error
@@ -48,21 +48,21 @@ class Tries(Generic[R]):
             return 0.0
         if isinstance(error, HoldfastError):
             raise error
-        pause = self._patience.pause(operation, error)
+        pause = self._schedule.pause(operation, error)
         if pause is None:
             shown = translated(error, self._store, self._schema, operation.verb)
             if shown is error:
                 raise error
             raise shown from error
         self._unsure = True
-        self._verb = _after_lost_answer(operation, self._verb, turn)
+        self._verb = _after_lost_answer(operation, self._verb, execution)
         return pause
 
 
-def _after_lost_answer(operation: Operation[Any], verb: Verb, tried: Turn) -> Verb:
-    """The verb for another try, after one whose answer may have been lost.
+def _after_lost_answer(operation: Operation[Any], verb: Verb, tried: Execution) -> Verb:
+    """The verb for another try, after one that may have committed although its answer was lost.
 
-    A claim first looks for what it took then, or by half. Jobs that were hurried then may have begun to run.
+    A claim first looks for the jobs that the earlier try claimed. Jobs of an earlier `run_now` may already run.
     """
     if isinstance(operation, ClaimJobs):
         return claim_again

@@ -1,4 +1,4 @@
-"""Between rows and records."""
+"""Converts rows to records, and loads the SQL statements."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from holdfast.stores.sql.plan import Row
 SQL: Final = Statements("holdfast.stores.postgres.sql")
 
 WIDTH: Final = 31
-"""Columns of the view `record`, which are the fields of `Record`, in its order."""
+"""The number of columns of the view `record`. They are the fields of `Record`, in the same order."""
 
 _STATUS = {str(status): status for status in Status}
 
 
 def record(row: Row) -> Record:
-    """The record that the first columns of a row make."""
+    """The record in the first columns of a row."""
     fields = list(row[:WIDTH])
     fields[5] = _STATUS[fields[5]]
     return Record(*fields)
 
 
 def chain(row: Row) -> ChainRecord:
-    """The chain that a row of two records makes; the second is empty where the chain has one job."""
+    """The chain of a row with two records: its first job, and its last job, which is null if it is the same."""
     first = record(row)
     return ChainRecord(first, first if row[WIDTH] is None else record(row[WIDTH:]))
 

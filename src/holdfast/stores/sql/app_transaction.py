@@ -71,10 +71,15 @@ class JoinedSyncTransaction:
     def perform(self, operation: Operation[R], /) -> R:
         turn = self._store.turn()
         with self._store.translated():
-            plan = self._store.plan_joined(operation, turn, self._driver.connection(), self._mark)
+            connection = self._driver.connection()
+            self._check(connection)
+            plan = self._store.plan_joined(operation, turn, connection, self._mark)
             answer = run(plan, self._driver.execute)
         self._telling.gather(turn.hints)
         return answer
+
+    def _check(self, connection: Any) -> None:
+        """Raise if the connection does not belong to this store. A store that has to ask a server overrides this."""
 
     def after_commit(self, call: Callable[[], None], /) -> bool:
         return self._driver.after_commit(call)
@@ -108,10 +113,15 @@ class JoinedTransaction:
     async def perform(self, operation: Operation[R], /) -> R:
         turn = self._store.turn()
         with self._store.translated():
-            plan = self._store.plan_joined(operation, turn, await self._driver.connection(), self._mark)
+            connection = await self._driver.connection()
+            await self._check(connection)
+            plan = self._store.plan_joined(operation, turn, connection, self._mark)
             answer = await run_async(plan, self._driver.execute)
         self._telling.gather(turn.hints)
         return answer
+
+    async def _check(self, connection: Any) -> None:
+        """Raise if the connection does not belong to this store. A store that has to ask a server overrides this."""
 
     def after_commit(self, call: Callable[[], None], /) -> bool:
         return self._driver.after_commit(call)

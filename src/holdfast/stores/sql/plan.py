@@ -28,8 +28,6 @@ class Statement(NamedTuple):
     sql: str
     parameters: Parameters | Row = NOTHING
     """By name, or by position for a driver with numbered parameters."""
-    behind: Statement | None = None
-    """On our own connections to PostgreSQL: sent right behind it, with a commit of its own and no wait in between."""
 
     def __repr__(self) -> str:
         """Without the parameters: they contain tokens and payloads."""

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from holdfast.stores.postgres.connection.app_transactions import blocking_driver
+from holdfast.stores.postgres.connection.app_drivers import blocking_driver
 
 
 def test_an_alias_without_django_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

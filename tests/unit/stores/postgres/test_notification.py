@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast.engine.wakeups import Hints
-from holdfast.stores.postgres.wakeups.notification import LONGEST, payloads, read
+from holdfast.stores.postgres.wakeups.notification import MAX_PAYLOAD, payloads, read
 
 
 @pytest.mark.parametrize("many", [1, 30, 200])
@@ -15,7 +15,7 @@ def test_hints_that_do_not_fit_into_one_notification_are_spread_over_several(man
     texts = payloads(hints, "sender")
 
     reported = [read(text) for text in texts]
-    assert max(len(text.encode()) for text in texts) <= LONGEST
+    assert max(len(text.encode()) for text in texts) <= MAX_PAYLOAD
     assert {word for message in reported for word in message.d} == hints.due
     assert {word for message in reported for word in message.f} == hints.finished
     assert {message.s for message in reported} == {"sender"}
@@ -27,7 +27,7 @@ def test_hints_that_would_take_too_many_notifications_say_look_for_yourselves() 
     [text] = payloads(Hints(types, {f"chain {number}" for number in range(10_000)}))
 
     assert read(text).a
-    assert len(text) <= LONGEST
+    assert len(text) <= MAX_PAYLOAD
 
 
 @pytest.mark.parametrize("text", ["somebody else's", b'{"d": ["gr\xf6\xdfe"]}'])

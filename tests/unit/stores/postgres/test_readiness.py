@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.stores.postgres.connection.socket_watch import Readiness
+from holdfast.stores.postgres.connection.socket_watch import SocketWatch
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def is_watched(end: socket.socket) -> bool:
 
 async def test_a_socket_of_ours_is_watched_on_after_a_wait(ends: Ends) -> None:
     here, there = ends
-    readiness = Readiness(here.fileno(), ours=True)
+    readiness = SocketWatch(here.fileno(), exclusive=True)
 
     for _ in range(2):
         there.send(b"!")
@@ -41,7 +41,7 @@ async def test_a_socket_of_ours_is_watched_on_after_a_wait(ends: Ends) -> None:
 
 async def test_a_socket_of_ours_is_watched_on_though_the_loop_looks_again_before_it_is_read(ends: Ends) -> None:
     here, there = ends
-    readiness = Readiness(here.fileno(), ours=True)
+    readiness = SocketWatch(here.fileno(), exclusive=True)
     there.send(b"!")
 
     await readiness.wait(writes=False)
@@ -53,7 +53,7 @@ async def test_a_socket_of_ours_is_watched_on_though_the_loop_looks_again_before
 
 async def test_a_socket_that_applications_use_too_is_watched_only_while_we_wait(ends: Ends) -> None:
     here, there = ends
-    readiness = Readiness(here.fileno(), ours=False)
+    readiness = SocketWatch(here.fileno(), exclusive=False)
     there.send(b"!")
 
     await readiness.wait(writes=False)
@@ -64,18 +64,18 @@ async def test_a_socket_that_applications_use_too_is_watched_only_while_we_wait(
 async def test_who_waits_to_write_need_not_be_told_anything(ends: Ends) -> None:
     here, _ = ends
 
-    await Readiness(here.fileno(), ours=True).wait(writes=True)
+    await SocketWatch(here.fileno(), exclusive=True).wait(writes=True)
 
     assert not asyncio.get_running_loop().remove_writer(here)
 
 
 async def test_a_word_that_nobody_waits_for_ends_the_watch(ends: Ends) -> None:
     here, there = ends
-    readiness = Readiness(here.fileno(), ours=True)
+    readiness = SocketWatch(here.fileno(), exclusive=True)
     await readiness.wait(writes=True)
 
     there.send(b"!")
-    received = Readiness(there.fileno(), ours=False)
+    received = SocketWatch(there.fileno(), exclusive=False)
     for _ in range(2):
         here.send(b"!")
         await received.wait(writes=False)  # the loop has looked at all sockets
@@ -86,7 +86,7 @@ async def test_a_word_that_nobody_waits_for_ends_the_watch(ends: Ends) -> None:
 
 async def test_a_socket_that_another_thread_closes_is_forgotten_first(ends: Ends) -> None:
     here, _ = ends
-    readiness = Readiness(here.fileno(), ours=True)
+    readiness = SocketWatch(here.fileno(), exclusive=True)
     await readiness.wait(writes=True)
     closed = asyncio.Event()
     watched: list[bool] = []

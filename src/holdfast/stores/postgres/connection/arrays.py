@@ -1,4 +1,4 @@
-"""Lists as PostgreSQL array literals, quickly."""
+"""Converts lists to PostgreSQL array literals, with fast paths for common types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, cast
 
 
 def literal(values: list[Any]) -> str:
-    """A list of one kind of values, or None, as the text of an array."""
+    """The array literal of a list whose values have one type or are None."""
     if not values:
         return "{}"
     kind = cast("type[object]", type(values[0]))
@@ -19,7 +19,7 @@ def literal(values: list[Any]) -> str:
             return '{"\\\\x' + '","\\\\x'.join([value.hex() for value in values]) + '"}'
         elif kind is int:
             return "{" + str(values)[1:-1].replace(" ", "").replace("None", "NULL") + "}"
-    except (TypeError, AttributeError):  # None among them
+    except (TypeError, AttributeError):  # the list contains None
         pass
     return "{" + ",".join(map(_element, values)) + "}"
 

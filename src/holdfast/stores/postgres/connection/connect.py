@@ -1,4 +1,4 @@
-"""New connections of our own, and how their sessions are set up."""
+"""Opens connections of the store, and sets up their sessions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 import psycopg
 
 from holdfast.stores.postgres.address import PostgresAddress
-from holdfast.stores.postgres.connection.connection import AsyncLink, Link
+from holdfast.stores.postgres.connection.connection import AsyncConnection, SyncConnection
 from holdfast.stores.postgres.connection.rendering import Renderer
 from holdfast.stores.postgres.errors import NoConnection
 from holdfast.stores.postgres.rows import SQL
@@ -21,7 +21,7 @@ IDLE_SECONDS: Final = 30
 PROBE_SECONDS: Final = 10
 PROBES: Final = 3
 DEAD_SECONDS: Final = IDLE_SECONDS + PROBES * PROBE_SECONDS
-"""After this time without an acknowledgement, either end takes the other for dead and closes the connection."""
+"""After this time without an acknowledgement, each end considers the other dead and closes the connection."""
 
 KEEPALIVES: Final = (
     "select count(set_config(present.name, wanted.value, false)) "  # noqa: S608 - our own numbers
@@ -29,78 +29,79 @@ KEEPALIVES: Final = (
     f"('tcp_keepalives_count', '{PROBES}'), ('tcp_user_timeout', '{DEAD_SECONDS * 1000}')) wanted (name, value) "
     "join pg_settings present on present.name = wanted.name where present.source = 'default'"
 )
-"""Have the server notice a client that is gone. What the server, the role or the address sets is kept.
+"""Lets the server detect a dead client. Settings of the server, the role or the address are kept.
 
 A Unix socket ignores these settings.
 """
 
 _SESSION = SQL["session"]
 
-Connect = Callable[[], Link]
-AsyncConnect = Callable[[], Awaitable[AsyncLink]]
+Connect = Callable[[], SyncConnection]
+AsyncConnect = Callable[[], Awaitable[AsyncConnection]]
 
 
-def connect(address: PostgresAddress, render: Renderer, *, limited: bool) -> Link:
-    """A new connection. `limited` ones have the server give up a statement soon after we did."""
+def connect(address: PostgresAddress, render: Renderer, *, limited: bool) -> SyncConnection:
+    """Open a connection. With `limited`, the server cancels a statement soon after our own deadline."""
     try:
-        connection = psycopg.connect(**connection_parameters(address))
+        native = psycopg.connect(**connection_parameters(address))
     except (psycopg.Error, OSError) as error:
         raise NoConnection(str(error).strip()) from error
-    link = Link(connection, address, render)
+    connection = SyncConnection(native, address, render)
     try:
-        ((pid, calls),) = link.execute(_session(address))
+        ((pid, calls),) = connection.execute(_session(address))
         if calls:
-            link.call_functions()
-        if pid == connection.info.backend_pid:
-            link.session.prepares = True
-            link.execute(_limits(address) if limited else Statement(KEEPALIVES))
+            connection.call_functions()
+        if pid == native.info.backend_pid:
+            connection.session.prepares = True
+            connection.execute(_limits(address) if limited else Statement(KEEPALIVES))
+    except psycopg.Error as error:
+        native.close()
+        raise NoConnection(str(error).strip()) from error
+    except BaseException:
+        native.close()
+        raise
+    return connection
+
+
+async def connect_async(address: PostgresAddress, render: Renderer, *, limited: bool) -> AsyncConnection:
+    """The async variant of `connect`."""
+    try:
+        native = await psycopg.AsyncConnection.connect(**connection_parameters(address))
+    except (psycopg.Error, OSError) as error:
+        raise NoConnection(str(error).strip()) from error
+    connection = AsyncConnection(native, address, render, exclusive=limited)
+    try:
+        ((pid, calls),) = await connection.execute(_session(address))
+        if calls:
+            connection.call_functions()
+        if pid == native.info.backend_pid:
+            connection.session.prepares = True
+            await connection.execute(_limits(address) if limited else Statement(KEEPALIVES))
     except psycopg.Error as error:
         connection.close()
         raise NoConnection(str(error).strip()) from error
     except BaseException:
         connection.close()
         raise
-    return link
-
-
-async def connect_async(address: PostgresAddress, render: Renderer, *, limited: bool) -> AsyncLink:
-    """The same, async."""
-    try:
-        connection = await psycopg.AsyncConnection.connect(**connection_parameters(address))
-    except (psycopg.Error, OSError) as error:
-        raise NoConnection(str(error).strip()) from error
-    link = AsyncLink(connection, address, render, ours=limited)
-    try:
-        ((pid, calls),) = await link.execute(_session(address))
-        if calls:
-            link.call_functions()
-        if pid == connection.info.backend_pid:
-            link.session.prepares = True
-            await link.execute(_limits(address) if limited else Statement(KEEPALIVES))
-    except psycopg.Error as error:
-        link.close()
-        raise NoConnection(str(error).strip()) from error
-    except BaseException:
-        link.close()
-        raise
-    return link
+    return connection
 
 
 def _session(address: PostgresAddress) -> Statement:
-    """Asks which server process answers, and how this role may start jobs.
+    """Reads the process id of the server session, and whether this role must call functions to start jobs.
 
-    Behind a pooler the session is not the one that was announced when connecting. Then nothing may be left in it:
-    no prepared statements, no settings.
+    If the process id is not the one that was reported at connect, a pooler is between us and the server. Then the
+    session must stay unchanged: no prepared statements, no settings.
     """
     return Statement(_SESSION, {"schema": address.schema})
 
 
 def _limits(address: PostgresAddress) -> Statement:
-    """Settings for a session that carries our verbs only.
+    """Settings for a session that executes only our verbs.
 
-    Read committed: a statement that met another's write goes on with what that wrote, where it would fail otherwise.
-    One plan per statement: planning a claim anew costs more than the claim, and no better plan comes of it.
-    Not compiled: such a plan does not know how few rows it will meet, and compiling takes a hundred times as long.
+    Read committed: a statement that finds a row changed by another transaction continues with the new version. With a
+    stricter level it fails.
+    Generic plans: planning a claim costs more than executing it, and a custom plan is no better.
+    No JIT: a generic plan overestimates its rows, and compiling takes a hundred times as long as executing.
     """
     milliseconds = round(address.deadline * 1000) + 5000
     return Statement(
@@ -111,7 +112,7 @@ def _limits(address: PostgresAddress) -> Statement:
 
 
 def connection_parameters(address: PostgresAddress) -> dict[str, Any]:
-    """What psycopg is told about a connection of ours."""
+    """The arguments of `psycopg.connect` for a connection of the store."""
     settings = {
         "application_name": "holdfast",
         "connect_timeout": min(CONNECT_SECONDS, math.ceil(address.deadline)),

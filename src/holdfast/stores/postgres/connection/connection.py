@@ -1,4 +1,4 @@
-"""Our own connections: one statement at a time, each with a deadline, and never used again after an error."""
+"""Connections of the store: one statement at a time, with a deadline. After an error a connection is not reused."""
 
 from __future__ import annotations
 
@@ -14,92 +14,106 @@ from psycopg import pq
 
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.connection.deadlines import deadlines
-from holdfast.stores.postgres.connection.libpq import Exchange, Script, Session, drive, drive_async
-from holdfast.stores.postgres.connection.pool_slots import Place
+from holdfast.stores.postgres.connection.libpq import Conversation, Script, Session, drive, drive_async
+from holdfast.stores.postgres.connection.pool_slots import Slot
 from holdfast.stores.postgres.connection.rendering import Renderer
-from holdfast.stores.postgres.connection.socket_watch import Readiness
+from holdfast.stores.postgres.connection.socket_watch import SocketWatch
 from holdfast.stores.postgres.errors import ABORTED, DeadlinePassed
-from holdfast.stores.postgres.execution import BEGIN, COMMIT, HELD, LET_GO, TRY
+from holdfast.stores.postgres.plan import (
+    Begin,
+    Commit,
+    Instruction,
+    NotifyingStatement,
+    Plan,
+    ReleaseSavepoint,
+    Result,
+    RollbackToSavepoint,
+    Savepoint,
+)
 from holdfast.stores.sql.lent_transaction import ended
-from holdfast.stores.sql.plan import Many, Plan, Row, Statement, run, run_async, sets_of
+from holdfast.stores.sql.plan import Many, Statement, run, run_async, sets_of
 
 R = TypeVar("R")
 
+_BEGIN: Final = Statement(Begin.sql)
+_COMMIT: Final = Statement(Commit.sql)
 _ROLLBACK: Final = Statement("rollback")
 
-_BEGIN_LENT: Final = Script(f"{BEGIN.sql}; select txid_current()".encode())
-"""Its operations lock rows, which takes a transaction id anyway."""
+_BEGIN_LENT: Final = Script(f"{Begin.sql}; select txid_current()".encode())
+"""The operations of the transaction lock rows, so it gets a transaction id in any case."""
 _COMMIT_LENT: Final = "select 1 / coalesce(txid_current_if_assigned() = {id}, false)::int; commit"
-"""Commits the transaction of this id. In another one it fails with a division by zero."""
+"""Commits the transaction with this id. In any other transaction it fails with a division by zero."""
 
 
 class _State:
-    """What blocking and async links have in common."""
+    """The common part of blocking and async connections."""
 
     def __init__(
         self,
-        connection: psycopg.Connection | psycopg.AsyncConnection,
+        native: psycopg.Connection | psycopg.AsyncConnection,
         address: PostgresAddress,
         render: Renderer,
     ) -> None:
-        self.session = Session(connection)
-        self._connection = connection
+        self.session = Session(native)
+        self._native = native
         self.in_transaction = False
         self.transaction_id: int | None = None
-        """Of a transaction that the application may use."""
+        """The id of a transaction that the application may use."""
         self.idle_since = 0.0
-        """When it was last given back to its pool."""
+        """When the connection was last returned to its pool."""
         self._deadline = address.deadline
         self._late = f"no answer within {address.deadline:g} s"
         self._render = render
         self._until = math.inf
 
     def call_functions(self) -> None:
-        """Start jobs by the functions of the schema: this role may not write to the tables."""
+        """Start jobs by the functions of the schema: this role has no rights on the tables."""
         self._render = self._render.with_calls()
 
     def start_clock(self) -> None:
-        """A plan begins, which has the deadline for all its tries together to hold what it needs."""
+        """Start the deadline of a plan. It covers all its attempts to lock the jobs that it needs."""
         self._until = time.monotonic() + self._deadline
 
     def check_intact(self) -> None:
-        """RuntimeError for a transaction that can only be rolled back: to a commit, the server would do just that."""
-        if self._connection.pgconn.transaction_status == pq.TransactionStatus.INERROR:
+        """RuntimeError if a statement of the transaction failed: the server would answer COMMIT with a rollback."""
+        if self._native.pgconn.transaction_status == pq.TransactionStatus.INERROR:
             raise RuntimeError(ABORTED)
 
     def committing(self, *, checks: bool) -> Statement | Script:
-        """What commits the transaction; where it `checks`, only if it is the one that was begun here."""
-        return Script(_COMMIT_LENT.format(id=self.transaction_id).encode()) if checks else COMMIT
+        """The statement that commits. With `checks`, it commits only the transaction that was begun here."""
+        return Script(_COMMIT_LENT.format(id=self.transaction_id).encode()) if checks else _COMMIT
 
     def explain(self, error: psycopg.errors.DivisionByZero) -> Exception:
-        """What a failed commit means: a failed check, or a deferred constraint that divides by zero."""
-        failed_check = self._connection.pgconn.transaction_status == pq.TransactionStatus.INERROR
+        """The cause of a failed commit: the check of the transaction id, or a deferred constraint."""
+        failed_check = self._native.pgconn.transaction_status == pq.TransactionStatus.INERROR
         return ended() if failed_check else error
 
     def check_time(self) -> None:
-        """DeadlinePassed for a plan that has begun anew, since others were busy, for as long as it has altogether."""
+        """DeadlinePassed if a plan has tried for its whole deadline to lock jobs that other transactions hold."""
         if time.monotonic() > self._until:
             raise DeadlinePassed(self._late)
 
-    def _exchange(self, step: Statement | Many | Script) -> Exchange[list[Row]]:
-        if isinstance(step, Script):
-            return self.session.run_script(step)
-        asked = self._render(step.sql)
-        if isinstance(step, Statement) and (behind := step.behind) is not None:
-            return self.session.ask_and_tell((asked, step.parameters), (self._render(behind.sql), behind.parameters))
-        return self.session.ask(asked, sets_of(step))
+    def _conversation(self, instruction: Statement | Many | NotifyingStatement | Script) -> Conversation[Result]:
+        if isinstance(instruction, Script):
+            return self.session.run_script(instruction)
+        if isinstance(instruction, NotifyingStatement):
+            statement, notify = instruction
+            return self.session.execute_then_notify(
+                self._render(statement.sql), statement.parameters, self._render(notify.sql), notify.parameters
+            )
+        return self.session.execute(self._render(instruction.sql), sets_of(instruction))
 
 
-class Link(_State):
+class SyncConnection(_State):
     """A blocking connection."""
 
-    def __init__(self, connection: psycopg.Connection, address: PostgresAddress, render: Renderer) -> None:
-        super().__init__(connection, address, render)
-        self.connection = connection
-        self.place: Place | None = None
-        """Its place in the pool, while it is lent for a transaction."""
-        self.torn = False
-        """Whether the last exchange did not end: the connection is not used again."""
+    def __init__(self, native: psycopg.Connection, address: PostgresAddress, render: Renderer) -> None:
+        super().__init__(native, address, render)
+        self.native = native
+        self.slot: Slot | None = None
+        """The pool slot that a transaction occupies."""
+        self.interrupted = False
+        """True if the last statement did not end normally: the connection is not used again."""
 
     def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
@@ -108,31 +122,33 @@ class Link(_State):
         self.commit()
         return answer
 
-    def execute(self, step: Statement | Many, /) -> list[Row]:
-        if step is BEGIN:
-            self.begin()
-            return []
-        if step is COMMIT:
-            self.commit()
-            return []
-        if step is LET_GO:
-            self.check_time()
-            self.rollback()
-            self.begin()
-            return []
-        return [] if step is TRY or step is HELD else self.send(step)
+    def execute(self, instruction: Instruction, /) -> Result:
+        match instruction:
+            case Begin():
+                self.begin()
+            case Commit():
+                self.commit()
+            case RollbackToSavepoint():
+                self.check_time()
+                self.rollback()
+                self.begin()
+            case Savepoint() | ReleaseSavepoint():
+                pass
+            case _:
+                return self.send(instruction)
+        return Result()
 
-    def send(self, step: Statement | Many | Script, /) -> list[Row]:
-        """Run a statement as it stands."""
-        descriptor = self.connection.pgconn.socket
+    def send(self, instruction: Statement | Many | NotifyingStatement | Script, /) -> Result:
+        """Send statements to the server, whatever the state of the transaction."""
+        descriptor = self.native.pgconn.socket
         until = time.monotonic() + self._deadline
-        with self.connection.lock:
-            self.torn, passed = True, False
+        with self.native.lock:
+            self.interrupted, passed = True, False
             try:
                 try:
                     deadlines.watched[descriptor] = until
                     deadlines.ensure_running()
-                    rows = drive(self._exchange(step), descriptor)
+                    result = drive(self._conversation(instruction), descriptor)
                 finally:
                     # The first call here is in C: an exception of a signal handler cannot come before it.
                     with deadlines.lock:
@@ -141,12 +157,12 @@ class Link(_State):
                 if passed:
                     raise DeadlinePassed(self._late) from error
                 raise
-            self.torn = False
-        return rows
+            self.interrupted = False
+        return result
 
     def begin(self) -> None:
         if not self.in_transaction:
-            self.send(BEGIN)
+            self.send(_BEGIN)
             self.in_transaction = True
 
     def begin_lent(self) -> None:
@@ -170,22 +186,22 @@ class Link(_State):
 
     @property
     def alive(self) -> bool:
-        return not self.connection.closed and not _has_word(self.connection.pgconn)
+        return not self.native.closed and not _is_readable(self.native.pgconn)
 
     def close(self) -> None:
-        self.connection.close()
+        self.native.close()
 
 
-class AsyncLink(_State):
-    """An async connection. Applications may use it, too, unless it is `ours` alone."""
+class AsyncConnection(_State):
+    """An async connection. With `exclusive`, the application never uses it."""
 
     def __init__(
-        self, connection: psycopg.AsyncConnection, address: PostgresAddress, render: Renderer, *, ours: bool
+        self, native: psycopg.AsyncConnection, address: PostgresAddress, render: Renderer, *, exclusive: bool
     ) -> None:
-        super().__init__(connection, address, render)
-        self.connection = connection
+        super().__init__(native, address, render)
+        self.native = native
         self._process = os.getpid()
-        self._readiness = Readiness(connection.pgconn.socket, ours=ours)
+        self._watch = SocketWatch(native.pgconn.socket, exclusive=exclusive)
 
     async def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
@@ -194,37 +210,39 @@ class AsyncLink(_State):
         await self.commit()
         return answer
 
-    async def execute(self, step: Statement | Many, /) -> list[Row]:
-        if step is BEGIN:
-            await self.begin()
-            return []
-        if step is COMMIT:
-            await self.commit()
-            return []
-        if step is LET_GO:
-            self.check_time()
-            await self.rollback()
-            await self.begin()
-            return []
-        return [] if step is TRY or step is HELD else await self.send(step)
+    async def execute(self, instruction: Instruction, /) -> Result:
+        match instruction:
+            case Begin():
+                await self.begin()
+            case Commit():
+                await self.commit()
+            case RollbackToSavepoint():
+                self.check_time()
+                await self.rollback()
+                await self.begin()
+            case Savepoint() | ReleaseSavepoint():
+                pass
+            case _:
+                return await self.send(instruction)
+        return Result()
 
-    async def send(self, step: Statement | Many | Script, /) -> list[Row]:
-        """The same, async."""
-        descriptor = self.connection.pgconn.socket
-        async with self.connection.lock:
+    async def send(self, instruction: Statement | Many | NotifyingStatement | Script, /) -> Result:
+        """Send statements to the server, whatever the state of the transaction."""
+        descriptor = self.native.pgconn.socket
+        async with self.native.lock:
             deadlines.watch(descriptor, self._deadline)
             try:
-                rows = await drive_async(self._exchange(step), self._readiness)
+                result = await drive_async(self._conversation(instruction), self._watch)
             except BaseException as error:
                 if deadlines.done(descriptor) and isinstance(error, Exception):
                     raise DeadlinePassed(self._late) from error
                 raise
             deadlines.done(descriptor)
-        return rows
+        return result
 
     async def begin(self) -> None:
         if not self.in_transaction:
-            await self.send(BEGIN)
+            await self.send(_BEGIN)
             self.in_transaction = True
 
     async def begin_lent(self) -> None:
@@ -248,22 +266,22 @@ class AsyncLink(_State):
 
     @property
     def alive(self) -> bool:
-        return not self.connection.closed and not _has_word(self.connection.pgconn)
+        return not self.native.closed and not _is_readable(self.native.pgconn)
 
     def close(self) -> None:
-        # Closing sends one message and waits for nothing.
-        self._readiness.end(self.connection.pgconn.finish)
+        # Closing sends one message and does not wait for an answer.
+        self._watch.end(self.native.pgconn.finish)
 
     def __del__(self) -> None:
-        # A store that was dropped unclosed: the loop would watch on for a number that is another socket's next.
-        # What a forked child has inherited is its parent's, and so is the loop.
-        if self._process == os.getpid() and not self.connection.closed:
+        # The store was garbage-collected without close(). The event loop must stop watching the descriptor: the next
+        # socket may get the same number. In a forked child the connection and the loop belong to the parent.
+        if self._process == os.getpid() and not self.native.closed:
             self.close()
             warnings.warn("a PostgreSQL store was dropped unclosed", ResourceWarning, stacklevel=2, source=self)
 
 
-def _has_word(connection: pq.abc.PGconn) -> bool:
-    """Whether the server said something while nothing was asked: that it hangs up, or worse."""
+def _is_readable(connection: pq.abc.PGconn) -> bool:
+    """True if an idle socket is readable: the server closed it, or the protocol is out of sync."""
     try:
         poll = select.poll()
         poll.register(connection.socket, select.POLLIN)

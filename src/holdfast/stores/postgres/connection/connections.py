@@ -1,4 +1,4 @@
-"""Every connection that a store makes to one server."""
+"""All connections of a store to one server."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from holdfast.stores.postgres.connection.pool import AsyncPool, Pool
 from holdfast.stores.postgres.connection.rendering import Renderer
 
 
-class Pools:
-    """Connections for verbs, for transactions, and one for renewals, which must not wait. Each is made when needed.
+class Connections:
+    """Separate pools for verbs, for transactions and for renewals. Each connection is opened when it is needed.
 
-    Verbs and transactions have places of their own: a handler that starts a chain in the middle of its transaction
-    must not wait for other handlers' transactions to end.
+    A handler may start a chain while its transaction is open. With one pool it could wait for the transactions of other
+    handlers, which wait for the same pool. Renewals must not wait at all.
 
-    Once closed they keep nothing: a handler's thread that outlives the worker gets a connection for each call, no more.
+    After `close` no connection is kept. A handler thread that outlives the worker opens one for each call.
     """
 
-    def __init__(self, address: PostgresAddress, render: Renderer, *, patience: float | None = None) -> None:
+    def __init__(self, address: PostgresAddress, render: Renderer, *, timeout: float | None = None) -> None:
         self._address = address
         self._render = render
-        self._patience = address.deadline if patience is None else patience
+        self._timeout = address.deadline if timeout is None else timeout
         self._lock = threading.Lock()
         self._async: dict[asyncio.AbstractEventLoop, tuple[AsyncPool, AsyncPool]] = {}
         self._closed = True
@@ -38,9 +38,9 @@ class Pools:
         self._async.clear()
         verb = partial(connect, self._address, self._render, limited=True)
         free = partial(connect, self._address, self._render, limited=False)
-        self.verbs = Pool(verb, self._address.pool, self._patience)
-        self.transactions = Pool(free, self._address.pool, self._patience)
-        self.renewals = Pool(verb, 1, self._patience)
+        self.verbs = Pool(verb, self._address.pool, self._timeout)
+        self.transactions = Pool(free, self._address.pool, self._timeout)
+        self.renewals = Pool(verb, 1, self._timeout)
 
     def verbs_async(self) -> AsyncPool:
         return self._of_loop()[0]
@@ -49,7 +49,7 @@ class Pools:
         return self._of_loop()[1]
 
     def _of_loop(self) -> tuple[AsyncPool, AsyncPool]:
-        """An async connection belongs to the event loop it was made in."""
+        """The pools of the running event loop: an async connection works only in the loop where it was opened."""
         loop = asyncio.get_running_loop()
         pools = self._async.get(loop)
         if pools is None:
@@ -58,7 +58,7 @@ class Pools:
                 size = self._address.pool
                 verb = partial(connect_async, self._address, self._render, limited=True)
                 free = partial(connect_async, self._address, self._render, limited=False)
-                pools = AsyncPool(verb, size, self._patience), AsyncPool(free, size, self._patience)
+                pools = AsyncPool(verb, size, self._timeout), AsyncPool(free, size, self._timeout)
                 if self._closed:
                     for pool in pools:
                         pool.close()
@@ -66,7 +66,7 @@ class Pools:
         return pools
 
     def _forget_closed_loops(self) -> None:
-        """Whoever calls `asyncio.run` again and again leaves connections behind that nobody can use."""
+        """Close connections that repeated calls of `asyncio.run` left behind: no other loop can use them."""
         for loop in [loop for loop in self._async if loop.is_closed()]:
             for pool in self._async.pop(loop):
                 pool.close()

@@ -1,8 +1,8 @@
-"""Deadlines that hold, whatever a connection is waiting in.
+"""Deadlines for statements. They work wherever the connection waits.
 
-A server that is gone without a word leaves its client waiting in the kernel, where neither a cancelled task nor a
-driver's own timeout reaches it. Shutting the socket down does: the wait ends with an error at once. One thread looks
-after all connections, so a blocked event loop does not keep it from doing so.
+If a server disappears without closing its connections, the client waits in the kernel. Neither the cancellation of a
+task nor a timeout of the driver ends that wait. Shutting the socket down does: the wait ends with an error at once. One
+thread watches all connections, so a blocked event loop does not delay a deadline.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ from holdfast.engine.uninterrupted import uninterrupted
 from holdfast.stores.postgres.errors import DeadlinePassed
 
 TICK: Final = 0.1
-"""Seconds between two looks. A deadline is this late at most."""
+"""Seconds between two checks. A deadline is this late at most."""
 
 
 class Deadlines:
-    """Shuts sockets down whose time is up. The thread runs while there is anything to watch, and a little longer."""
+    """Shuts down sockets whose deadline has passed. The thread ends a few seconds after the last watched socket."""
 
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all sockets and the thread."""
         self.lock = threading.Lock()
         self.watched: dict[int, float] = {}
         """Socket to the time when it is shut down. Removed under the lock, before the socket is closed."""
@@ -33,18 +37,18 @@ class Deadlines:
         self._idle = threading.Event()
 
     def watch(self, descriptor: int, seconds: float) -> None:
-        """From now on, the socket has this long."""
+        """Start the deadline of a socket, or replace it."""
         self.watched[descriptor] = time.monotonic() + seconds
         self.ensure_running()
 
     def done(self, descriptor: int) -> bool:
-        """The wait is over; tells whether it was the deadline that ended it. Called before the socket is closed."""
+        """End the deadline; True if it had passed. Call this before the socket is closed."""
         with self.lock:
             return self.watched.pop(descriptor, None) is None
 
     @contextmanager
     def within(self, descriptor: int, seconds: float) -> Generator[None]:
-        """The block has this long; DeadlinePassed if that was not enough."""
+        """Limit the block to this time. DeadlinePassed if it takes longer."""
         self.watch(descriptor, seconds)
         try:
             yield
@@ -78,24 +82,19 @@ class Deadlines:
                         del self.watched[descriptor]
                         shut_down(descriptor)
         self._thread = None
-        if self.watched:  # came between the last look and this line
+        if self.watched:  # added between the last check and this line
             self._start()
 
 
 def shut_down(descriptor: int) -> None:
-    """End every wait on this socket, in whatever thread, and the server's session with it."""
-    # A duplicate: closing this object must not close the connection's own descriptor under its feet.
+    """End every wait on this socket, in any thread. The server ends the session."""
+    # A duplicate of the descriptor: closing this object must not close the descriptor of the connection.
     with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as duplicate:
         duplicate.shutdown(socket.SHUT_RDWR)
 
 
 deadlines: Final = Deadlines()
-"""One for the process."""
+"""The deadlines of this process."""
 
-
-def _forget_parent() -> None:
-    # The thread did not come along, nor may this process touch its parent's sockets.
-    deadlines.__init__()  # type: ignore[misc]
-
-
-os.register_at_fork(after_in_child=_forget_parent)
+# A forked child does not inherit the thread, and must not shut down the sockets of its parent.
+os.register_at_fork(after_in_child=deadlines.reset)

@@ -1,5 +1,8 @@
-"""Stores in a forked child. A session belongs to the process that opened it: two that talk over one socket read each
-other's answers, and closing a connection ends the session for both."""
+"""Stores in a forked child process.
+
+A session belongs to the process that opened it. If two processes use one socket, each reads answers of the other, and
+closing the connection in one process ends the session for both.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,21 @@ from typing import Any, Protocol
 from weakref import WeakSet
 
 
-class Forgetful(Protocol):
-    """What a child does with a store of its parent's."""
+class ForkedStore(Protocol):
+    """A store that a child process inherits."""
 
     def forget_parent(self) -> None:
-        """Put everything that leads to the parent's sessions aside."""
+        """Replace everything that refers to the sessions of the parent."""
         ...
 
 
-_stores: WeakSet[Forgetful] = WeakSet()
+_stores: WeakSet[ForkedStore] = WeakSet()
 _inherited: list[Any] = []
-"""What belongs to the parent is kept: were it collected, it would say good-bye to the server in the parent's name."""
+"""Keeps references to the parent's connections: garbage collection would send Terminate on the parent's sockets."""
 
 
-def forget_in_children(store: Forgetful) -> None:
-    """Have the store begin anew in every child that this process forks from now on."""
+def forget_in_children(store: ForkedStore) -> None:
+    """Call `forget_parent` of the store in every child that this process forks from now on."""
     _stores.add(store)
 
 

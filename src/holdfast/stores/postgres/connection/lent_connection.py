@@ -1,4 +1,4 @@
-"""Our connections as the application sees them, for the length of one transaction that only we end."""
+"""Connections lent to the application for one transaction, which only the store commits or rolls back."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _OPEN: Final = (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR, pq.T
 
 
 class _Refusing:
-    """What the blocking and the async connection have in common.
+    """The common part of the blocking and the async connection.
 
-    A lent connection is a shallow copy of the link's: it shares the socket, the lock and the prepared statements. What
-    the application sets on it (row factory, adapters) is gone with it.
+    A lent connection is a shallow copy of the store's: it shares the socket, the lock and the prepared statements.
+    Settings of the application (row factory, adapters) affect only the copy.
     """
 
     lending: Lending
     pgconn: pq.abc.PGconn
 
     def _note_status(self) -> None:
-        """Notice that a statement of the application ended the transaction."""
+        """Detect that a statement of the application ended the transaction."""
         if self.pgconn.transaction_status not in _OPEN:
             self.lending.ended = True
 
@@ -33,7 +33,7 @@ class _Refusing:
         self.lending.used = True
 
     def __del__(self, __warn: Any = None) -> None:
-        """The link closes the connection."""
+        """Does nothing: the store closes the connection."""
 
 
 L = TypeVar("L", bound=_Refusing)
@@ -56,7 +56,7 @@ class LentCursor(psycopg.Cursor[Any]):
 
 
 class AsyncLentCursor(psycopg.AsyncCursor[Any]):
-    """The same, async."""
+    """The async variant of `LentCursor`."""
 
     async def execute(self, query: Any, *args: Any, **options: Any) -> Any:
         _check_statement(self.connection, query)
@@ -87,7 +87,7 @@ class LentConnection(_Refusing, psycopg.Connection[Any]):
         self.lending.refuse("close()")
 
     def wait(self, *args: Any, **options: Any) -> Any:
-        """Everything that psycopg sends goes through here."""
+        """psycopg calls this for everything that it sends."""
         self._note_use()
         try:
             return super().wait(*args, **options)
@@ -119,14 +119,14 @@ class AsyncLentConnection(_Refusing, psycopg.AsyncConnection[Any]):
 
 
 def lend(connection: psycopg.Connection) -> LentConnection:
-    """The connection of a link, for the application."""
+    """A copy of the connection for the application."""
     lent = _copied(connection, LentConnection)
     lent.cursor_factory = LentCursor
     return lent
 
 
 def lend_async(connection: psycopg.AsyncConnection) -> AsyncLentConnection:
-    """The same, async."""
+    """The async variant of `lend`."""
     lent = _copied(connection, AsyncLentConnection)
     lent.cursor_factory = AsyncLentCursor
     return lent
@@ -148,5 +148,5 @@ def _check_statement(connection: Any, query: Any) -> None:
         case sql.Composable():
             text = query.as_string(connection)
         case _:
-            return  # a template string: what it does is noticed afterwards
+            return  # a template string: `_note_status` detects its effect afterwards
     cast("_Refusing", connection).lending.refuse_statement(text)

@@ -1,7 +1,7 @@
-"""Statements straight through libpq: psycopg's cursors can do more than ours need, at twice the cost.
+"""Sends statements directly through libpq. The cursors of psycopg have more features and cost twice as much.
 
-What is said to the server is written once, as a generator that stops where it would block; a blocking link then waits
-for the socket, an async one has its event loop wait.
+The protocol is written once, as generators that yield where they would block. A blocking connection then waits for the
+socket itself; an async connection lets the event loop wait.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import select
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any, Final, NamedTuple, TypeGuard, TypeVar, cast
+from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 import psycopg
 from psycopg import capabilities, pq
@@ -19,7 +19,8 @@ from psycopg.pq.abc import PGresult
 
 from holdfast.stores.postgres.connection.arrays import literal
 from holdfast.stores.postgres.connection.rendering import Rendered
-from holdfast.stores.postgres.connection.socket_watch import Readiness
+from holdfast.stores.postgres.connection.socket_watch import SocketWatch
+from holdfast.stores.postgres.plan import Result
 from holdfast.stores.sql.plan import Parameters, Row
 from holdfast.stores.sql.redaction import redact
 
@@ -27,14 +28,8 @@ log = logging.getLogger("holdfast")
 
 R = TypeVar("R")
 
-Exchange = Generator[bool, None, R]
-"""Stops until the socket can be read or, where it yields True, written to."""
-
-Asked = tuple[Rendered, Any]
-"""A statement and its parameters by name."""
-
-TOLD: Final[Row] = ("told",)
-"""Behind the rows of a statement: what was sent behind it has told somebody something."""
+Conversation = Generator[bool, None, R]
+"""Yields where it has to wait for the socket: False until it is readable, True until it is readable or writable."""
 
 _EITHER = select.POLLIN | select.POLLOUT
 
@@ -46,7 +41,7 @@ class Script(NamedTuple):
 
 
 class Session:
-    """The server's end of a connection, one statement at a time."""
+    """The protocol of one connection: one statement at a time."""
 
     def __init__(self, connection: psycopg.Connection | psycopg.AsyncConnection) -> None:
         self._server = connection.pgconn
@@ -54,17 +49,17 @@ class Session:
         self._rows = Transformer(connection)
         self._names: dict[bytes, bytes] = {}
         self.prepares = False
-        """Whether statements are prepared when they first come: only where the session stays the same.
+        """Whether statements are prepared at their first use. False behind a pooler, where the session may change.
 
-        Those without parameters, BEGIN and COMMIT above all, gain nothing by it.
+        Statements without parameters, such as BEGIN and COMMIT, are never prepared: that would not make them faster.
         """
 
-    def ask(self, statement: Rendered, sets: Iterable[Parameters]) -> Exchange[list[Row]]:
-        """Run a statement for each set of parameters, in turn; all of their rows.
+    def execute(self, statement: Rendered, sets: Iterable[Parameters]) -> Conversation[Result]:
+        """Run a statement for each set of parameters, and return all rows.
 
-        The next set is taken, and perhaps only then made, while the server is at the one before.
+        The next set is computed while the server executes the statement with the previous one.
         """
-        rows: list[Row] = []
+        result = Result()
         left = iter(sets)
         values = self._next(statement, left)
         while values is not None:
@@ -75,48 +70,52 @@ class Session:
                 self._server.send_query_prepared(name, values, result_format=pq.Format.BINARY)
             yield from self._flush()
             values = self._next(statement, left)
-            rows += self._loaded((yield from self._answer()))
-        return rows
+            result += self._loaded((yield from self._answer()))
+        return result
 
-    def run_script(self, script: Script) -> Exchange[list[Row]]:
-        """Run a script; the rows of its last statement."""
+    def run_script(self, script: Script) -> Conversation[Result]:
+        """Run a script, and return the rows of its last statement."""
         self._server.send_query(script.text)
         yield from self._flush()
-        return self._loaded((yield from self._answer()))
+        return Result(self._loaded((yield from self._answer())))
 
-    def ask_and_tell(self, asked: Asked, reported: Asked) -> Exchange[list[Row]]:
-        """Run a statement, and another right behind its commit, without a wait in between; the rows of the first.
+    def execute_then_notify(
+        self, statement: Rendered, parameters: Any, notify: Rendered, notify_parameters: Any
+    ) -> Conversation[Result]:
+        """Run a statement, pipeline a NOTIFY statement behind its commit, and return the rows of the first.
 
-        TOLD comes after them if the second had a row. It has a commit of its own: where it fails, nothing was told.
-        Nothing is sent behind a statement where that needs a newer libpq, or the session to stay the same.
+        `notified` of the result is True if the second statement returned a row. It has its own commit; if it fails,
+        nothing was sent. Without a libpq that can pipeline, or behind a pooler, it is not sent at all.
         """
         if not self.pipelines:
-            return (yield from self.ask(asked[0], (asked[1],)))
-        names = (yield from self._prepared(asked[0])), (yield from self._prepared(reported[0]))
+            return (yield from self.execute(statement, (parameters,)))
+        name, notify_name = (yield from self._prepared(statement)), (yield from self._prepared(notify))
         self._server.enter_pipeline_mode()
-        for name, (statement, parameters) in zip(names, (asked, reported), strict=True):
-            self._server.send_query_prepared(name, self._values(statement, parameters), result_format=pq.Format.BINARY)
-            self._server.pipeline_sync()
+        self._pipeline(name, self._values(statement, parameters))
+        self._pipeline(notify_name, self._values(notify, notify_parameters))
         yield from self._flush()
-        rows = self._loaded((yield from self._answer(piped=True)))
+        result = Result(self._loaded((yield from self._answer(piped=True))))
         try:
-            if (yield from self._answer(piped=True)).ntuples:
-                rows.append(TOLD)
+            result.notified = bool((yield from self._answer(piped=True)).ntuples)
         except psycopg.Error as error:
             if error.sqlstate is None:
                 raise
-            # No room for a notification, most likely: somebody listens and does not hear.
-            log.warning("a commit could not be told of: %s", error)
+            # Most likely the notification queue of the server is full: a session listens and does not read.
+            log.warning("no notification was sent after a commit: %s", error)
         self._server.exit_pipeline_mode()
-        return rows
+        return result
+
+    def _pipeline(self, name: bytes, values: list[bytes | None]) -> None:
+        self._server.send_query_prepared(name, values, result_format=pq.Format.BINARY)
+        self._server.pipeline_sync()
 
     @property
     def pipelines(self) -> bool:
-        """Whether a second statement may be on its way before the first is answered."""
+        """Whether a second statement may be sent before the first is answered."""
         return self.prepares and capabilities.has_pipeline()
 
-    def _prepared(self, statement: Rendered) -> Exchange[bytes]:
-        """The name of a statement, which the server is told when it first comes."""
+    def _prepared(self, statement: Rendered) -> Conversation[bytes]:
+        """The name of a prepared statement. Prepares it at its first use."""
         name = self._names.get(statement.encoded)
         if name is None:
             name = b"holdfast_%d" % len(self._names)
@@ -126,19 +125,19 @@ class Session:
             self._names[statement.encoded] = name
         return name
 
-    def _flush(self) -> Exchange[None]:
+    def _flush(self) -> Conversation[None]:
         while self._server.flush():
             yield True
             self._server.consume_input()
 
-    def _answer(self, *, piped: bool = False) -> Exchange[PGresult]:
-        """What a statement came to. Behind its rows there may be an error yet: its commit can fail."""
+    def _answer(self, *, piped: bool = False) -> Conversation[PGresult]:
+        """The last result of a statement. An error may follow the rows: the implicit commit can fail."""
         answer: PGresult | None = None
         try:
             while not self._has_ended(result := (yield from self._result()), piped=piped):
                 answer = result or answer
         except psycopg.OperationalError:
-            # A server that ends the session says why, and then nothing more.
+            # A server that ends the session sends the reason, and then closes the connection.
             if answer is None or answer.status != pq.ExecStatus.FATAL_ERROR:
                 raise
         if answer is None:
@@ -150,12 +149,12 @@ class Session:
         return answer
 
     def _has_ended(self, result: PGresult | None, *, piped: bool) -> bool:
-        """Whether this is what comes behind all that a statement is answered with."""
+        """Whether this result marks the end of the answer to a statement."""
         if result is None:
             return not piped or self._server.status != pq.ConnStatus.OK
         return result.status == pq.ExecStatus.PIPELINE_SYNC
 
-    def _result(self) -> Exchange[PGresult | None]:
+    def _result(self) -> Conversation[PGresult | None]:
         while self._server.is_busy():
             yield False
             self._server.consume_input()
@@ -168,15 +167,15 @@ class Session:
         return self._rows.load_rows(0, result.ntuples, cast("type[Row]", tuple))
 
     def _next(self, statement: Rendered, left: Iterator[Parameters]) -> list[bytes | None] | None:
-        """The next set of parameters, written; None if there are no more."""
+        """The next set of parameters, encoded; None after the last."""
         parameters = next(left, None)
         return None if parameters is None else self._values(statement, parameters)
 
     def _values(self, statement: Rendered, parameters: Parameters) -> list[bytes | None]:
-        return [self._written(parameters[name]) for name in statement.names]
+        return [self._encoded(parameters[name]) for name in statement.names]
 
-    def _written(self, value: Any) -> bytes | None:
-        """A parameter as text. Each statement says what type it has."""
+    def _encoded(self, value: Any) -> bytes | None:
+        """A parameter in text format. The statement itself casts it to its type."""
         if value is None:
             return None
         if type(value) is bytes:
@@ -189,25 +188,25 @@ def _is_list(value: Any) -> TypeGuard[list[Any]]:
     return type(value) is list
 
 
-def drive(exchange: Exchange[R], descriptor: int) -> R:
-    """Carry an exchange through, blocking."""
+def drive(conversation: Conversation[R], descriptor: int) -> R:
+    """Run a conversation to its end, blocking."""
     try:
-        writes = next(exchange)
+        writes = next(conversation)
         poll = select.poll()
         while True:
             poll.register(descriptor, _EITHER if writes else select.POLLIN)
             poll.poll()
-            writes = next(exchange)
+            writes = next(conversation)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
 
 
-async def drive_async(exchange: Exchange[R], readiness: Readiness) -> R:
-    """Carry an exchange through while the event loop does other things."""
+async def drive_async(conversation: Conversation[R], watch: SocketWatch) -> R:
+    """Run a conversation to its end. The event loop waits for the socket."""
     try:
-        writes = next(exchange)
+        writes = next(conversation)
         while True:
-            await readiness.wait(writes=writes)
-            writes = next(exchange)
+            await watch.wait(writes=writes)
+            writes = next(conversation)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Pools of our own connections. A connection that met an error, or whose user was cancelled, is not used again."""
+"""Pools of connections. After an error, or after the cancellation of its user, a connection is not reused."""
 
 from __future__ import annotations
 
@@ -9,75 +9,75 @@ from typing import Final, TypeVar
 
 from holdfast.errors import HoldfastError
 from holdfast.stores.postgres.connection.connect import AsyncConnect, Connect
-from holdfast.stores.postgres.connection.connection import AsyncLink, Link
-from holdfast.stores.postgres.connection.pool_slots import Place, Places
+from holdfast.stores.postgres.connection.connection import AsyncConnection, SyncConnection
+from holdfast.stores.postgres.connection.pool_slots import Slot, Slots
 from holdfast.stores.postgres.errors import NoConnection
-from holdfast.stores.sql.plan import Plan
+from holdfast.stores.postgres.plan import Plan
 
 R = TypeVar("R")
-L = TypeVar("L", Link, AsyncLink)
+L = TypeVar("L", SyncConnection, AsyncConnection)
 
 IDLE: Final = 60.0
-"""Seconds after which a connection that nobody needed is closed: what a burst opened is not kept for ever."""
+"""Seconds after which an unused connection is closed, so that the connections of a peak load are not kept."""
 
 _BUSY = "all {size} connections are busy; give the address a larger pool="
 
 
 class Pool:
-    """Blocking connections, shared by threads. An exception of a signal handler may end any call at any point."""
+    """Blocking connections, shared by threads. A signal handler may raise an exception at any point of any call."""
 
-    def __init__(self, connect: Connect, size: int, patience: float) -> None:
+    def __init__(self, connect: Connect, size: int, timeout: float) -> None:
         self._connect = connect
         self._size = size
-        self._patience = patience
-        self._places = Places(size)
-        self._idle: list[Link] = []
+        self._timeout = timeout
+        self._slots = Slots(size)
+        self._idle: list[SyncConnection] = []
         self._closed = False
 
     def run(self, plan: Plan[R]) -> R:
-        """Run a plan on some connection and commit it. What it leaves unfinished is undone."""
-        place = Place()
+        """Run a plan on a free connection and commit it. An unfinished plan is rolled back."""
+        slot = Slot()
         try:
-            return self._run(plan, place)
+            return self._run(plan, slot)
         finally:
-            self._places.line.pop(place, None)
-            self._places.wake()
+            self._slots.queue.pop(slot, None)
+            self._slots.wake()
 
-    def _run(self, plan: Plan[R], place: Place) -> R:
-        link = self._take(place)
+    def _run(self, plan: Plan[R], slot: Slot) -> R:
+        connection = self._take(slot)
         try:
-            answer = link.run(plan)
+            answer = connection.run(plan)
         except HoldfastError:
-            # Raised by a plan that will not write: nothing is wrong with the connection.
-            self._rest(link)
+            # Raised by the plan itself, so the connection is intact.
+            self._rest(connection)
             raise
         except BaseException:
-            # One call, which no signal handler can interrupt: the exchange may be half done.
-            link.connection.pgconn.finish()
+            # A statement may be unfinished. This is one C call, which no signal handler can interrupt.
+            connection.native.pgconn.finish()
             raise
-        self._rest(link)
+        self._rest(connection)
         return answer
 
-    def take(self) -> Link:
-        """A connection for a transaction. It is given back or discarded."""
-        place = Place()
+    def take(self) -> SyncConnection:
+        """A connection for a transaction. The caller gives it back or discards it."""
+        slot = Slot()
         try:
-            link = self._take(place)
+            connection = self._take(slot)
         except BaseException:
-            self._places.leave(place)
+            self._slots.leave(slot)
             raise
-        link.place = place
-        return link
+        connection.slot = slot
+        return connection
 
-    def give_back(self, link: Link) -> None:
+    def give_back(self, connection: SyncConnection) -> None:
         try:
-            self._rest(link)
+            self._rest(connection)
         finally:
-            self._leave(link)
+            self._leave(connection)
 
-    def discard(self, link: Link) -> None:
-        link.close()
-        self._leave(link)
+    def discard(self, connection: SyncConnection) -> None:
+        connection.close()
+        self._leave(connection)
 
     def close(self) -> None:
         self._closed = True
@@ -85,93 +85,93 @@ class Pool:
             while True:
                 self._idle.pop().close()
 
-    def _take(self, place: Place) -> Link:
-        if not self._places.enter(place, self._patience):
+    def _take(self, slot: Slot) -> SyncConnection:
+        if not self._slots.enter(slot, self._timeout):
             raise NoConnection(_BUSY.format(size=self._size))
         while self._idle:
             try:
-                link = self._idle.pop()
+                connection = self._idle.pop()
             except IndexError:  # another thread took it
                 break
-            if link.alive:
-                return link
-            link.close()
+            if connection.alive:
+                return connection
+            connection.close()
         return self._connect()
 
-    def _rest(self, link: Link) -> None:
+    def _rest(self, connection: SyncConnection) -> None:
         try:
-            link.rollback()
+            connection.rollback()
         except BaseException:
-            link.connection.pgconn.finish()
+            connection.native.pgconn.finish()
             raise
-        _rest(self._idle, link)
-        if self._closed:  # looked at last: a pool that is closed just now, by another thread, keeps no connection
+        _keep(self._idle, connection)
+        if self._closed:  # checked last: another thread may close the pool at this moment
             self.close()
 
-    def _leave(self, link: Link) -> None:
-        place, link.place = link.place, None
-        if place is not None:
-            self._places.leave(place)
+    def _leave(self, connection: SyncConnection) -> None:
+        slot, connection.slot = connection.slot, None
+        if slot is not None:
+            self._slots.leave(slot)
 
 
 class AsyncPool:
     """Async connections, shared by the tasks of one event loop."""
 
-    def __init__(self, connect: AsyncConnect, size: int, patience: float) -> None:
+    def __init__(self, connect: AsyncConnect, size: int, timeout: float) -> None:
         self._connect = connect
         self._size = size
-        self._patience = patience
-        self._places = asyncio.Semaphore(size)
-        self._idle: list[AsyncLink] = []
+        self._timeout = timeout
+        self._slots = asyncio.Semaphore(size)
+        self._idle: list[AsyncConnection] = []
         self._closed = False
 
     async def run(self, plan: Plan[R]) -> R:
-        """Run a plan on some connection and commit it. What it leaves unfinished is undone."""
-        link = await self.take()
+        """Run a plan on a free connection and commit it. An unfinished plan is rolled back."""
+        connection = await self.take()
         try:
-            answer = await link.run(plan)
+            answer = await connection.run(plan)
         except HoldfastError:
-            await self.give_back(link)
+            await self.give_back(connection)
             raise
         except BaseException:
-            self.discard(link)
+            self.discard(connection)
             raise
-        await self.give_back(link)
+        await self.give_back(connection)
         return answer
 
-    async def take(self) -> AsyncLink:
-        if self._places.locked():
+    async def take(self) -> AsyncConnection:
+        if self._slots.locked():
             try:
-                await asyncio.wait_for(self._places.acquire(), self._patience)
+                await asyncio.wait_for(self._slots.acquire(), self._timeout)
             except TimeoutError:
                 raise NoConnection(_BUSY.format(size=self._size)) from None
         else:
-            await self._places.acquire()
+            await self._slots.acquire()
         try:
             while self._idle:
-                link = self._idle.pop()
-                if link.alive:
-                    return link
-                link.close()
+                connection = self._idle.pop()
+                if connection.alive:
+                    return connection
+                connection.close()
             return await self._connect()
         except BaseException:
-            self._places.release()
+            self._slots.release()
             raise
 
-    async def give_back(self, link: AsyncLink) -> None:
+    async def give_back(self, connection: AsyncConnection) -> None:
         try:
-            await link.rollback()
+            await connection.rollback()
         except BaseException:
-            self.discard(link)
+            self.discard(connection)
             raise
-        _rest(self._idle, link)
-        if self._closed:  # looked at last: a pool that is closed just now, by another thread, keeps no connection
+        _keep(self._idle, connection)
+        if self._closed:  # checked last: another thread may close the pool at this moment
             self.close()
-        self._places.release()
+        self._slots.release()
 
-    def discard(self, link: AsyncLink) -> None:
-        link.close()
-        self._places.release()
+    def discard(self, connection: AsyncConnection) -> None:
+        connection.close()
+        self._slots.release()
 
     def close(self) -> None:
         self._closed = True
@@ -180,10 +180,10 @@ class AsyncPool:
                 self._idle.pop().close()
 
 
-def _rest(idle: list[L], link: L) -> None:
-    """Keep a connection for later, and close one that has rested for too long: the last one used is used next."""
-    link.idle_since = now = time.monotonic()
-    idle.append(link)
-    with suppress(IndexError):  # other threads take from it, too; one that is closed for nothing is opened again
+def _keep(idle: list[L], connection: L) -> None:
+    """Keep a connection for later, and close the one that was unused for the longest time, if that was too long."""
+    connection.idle_since = now = time.monotonic()
+    idle.append(connection)
+    with suppress(IndexError):  # other threads take from the list, too; a connection closed too early is opened again
         if now - idle[0].idle_since > IDLE:
             idle.pop(0).close()

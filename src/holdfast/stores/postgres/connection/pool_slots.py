@@ -1,8 +1,8 @@
-"""How many connections a pool may use at once, and who waits for one.
+"""The slots of a pool: how many connections it may use at once, and which callers wait for one.
 
-A semaphore whose state says who holds it: the first `number` places in the line are taken, the others wait. A place is
-added before its caller waits, and removed by a single call. So an exception of a signal handler never leaves one
-behind: see `holdfast.engine.uninterrupted`.
+A semaphore whose state shows who occupies it: the first `number` slots in the queue are admitted, the others wait. A
+slot is added before its caller waits, and removed by a single call. So an exception of a signal handler never leaves
+one behind: see `holdfast.engine.uninterrupted`.
 """
 
 from __future__ import annotations
@@ -11,56 +11,56 @@ import time
 from queue import Empty, SimpleQueue
 from typing import Final
 
-LOOK: Final = 0.05
-"""Seconds after which a waiting thread looks again, although it was not told that a place is free."""
+CHECK_EVERY: Final = 0.05
+"""Seconds after which a waiting thread checks again, without a wake-up."""
 
 
-class Place:
-    """One caller's place in the line."""
+class Slot:
+    """The position of one caller in the queue."""
 
-    __slots__ = ("bell",)
+    __slots__ = ("wakeup",)
 
     def __init__(self) -> None:
-        self.bell: SimpleQueue[None] | None = None
+        self.wakeup: SimpleQueue[None] | None = None
 
 
-class Places:
-    """Admits `number` callers at once, in the order in which they came. Safe from any thread."""
+class Slots:
+    """Admits `number` callers at once, in the order of their arrival. Thread-safe."""
 
     def __init__(self, number: int) -> None:
-        self.line: dict[Place, None] = {}
-        """To leave is to be removed, followed by `wake`."""
+        self.queue: dict[Slot, None] = {}
+        """A caller leaves by removing its slot and then calling `wake`."""
         self._number = number
 
-    def enter(self, place: Place, timeout: float) -> bool:
-        """Wait for a place; False if none was free in time. After an error, and when done, the caller leaves."""
-        self.line[place] = None
-        if len(self.line) <= self._number:
+    def enter(self, slot: Slot, timeout: float) -> bool:
+        """Wait until the slot is admitted; False after the timeout. The caller leaves after an error and when done."""
+        self.queue[slot] = None
+        if len(self.queue) <= self._number:
             return True
-        place.bell = SimpleQueue()
+        slot.wakeup = SimpleQueue()
         deadline = time.monotonic() + timeout
-        while place not in self._admitted():
+        while slot not in self._admitted():
             left = deadline - time.monotonic()
             if left <= 0:
-                self.leave(place)
+                self.leave(slot)
                 return False
             try:
-                place.bell.get(timeout=min(left, LOOK))
+                slot.wakeup.get(timeout=min(left, CHECK_EVERY))
             except Empty:
                 continue
         return True
 
-    def leave(self, place: Place) -> None:
-        """Give the place up. Leaving twice does nothing."""
-        self.line.pop(place, None)
+    def leave(self, slot: Slot) -> None:
+        """Remove the slot. A second call does nothing."""
+        self.queue.pop(slot, None)
         self.wake()
 
     def wake(self) -> None:
-        """Wake the caller that has a place now."""
-        if len(self.line) >= self._number:
-            for place in self._admitted():
-                if place.bell is not None:
-                    place.bell.put(None)
+        """Wake the caller that is admitted now."""
+        if len(self.queue) >= self._number:
+            for slot in self._admitted():
+                if slot.wakeup is not None:
+                    slot.wakeup.put(None)
 
-    def _admitted(self) -> list[Place]:
-        return list(self.line)[: self._number]
+    def _admitted(self) -> list[Slot]:
+        return list(self.queue)[: self._number]

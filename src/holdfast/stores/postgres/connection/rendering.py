@@ -1,4 +1,4 @@
-"""Statements in the words of a driver: its schema, and its way to write parameters."""
+"""Renders statements for a driver: inserts the schema name, and writes parameters in the style of the driver."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _SCHEMA = re.compile(r"\bholdfast\.")
 
 
 class Style(Enum):
-    """How a driver wants parameters written."""
+    """The parameter style of a driver."""
 
     NAMED = "%(name)s"
-    """psycopg, and Django and SQLAlchemy over it."""
+    """psycopg, and Django and SQLAlchemy with psycopg."""
     NUMBERED = "$1"
-    """libpq, for our own connections; asyncpg, and SQLAlchemy over it."""
+    """libpq, for connections of the store; asyncpg, and SQLAlchemy with asyncpg."""
 
 
 class Rendered(NamedTuple):
-    """A statement as a driver takes it, and the order of its parameters."""
+    """The text of a statement for a driver, and the order of its parameters."""
 
     text: str
     encoded: bytes
@@ -39,7 +39,7 @@ class Renderer:
     @classmethod
     @cache
     def of(cls, schema: str, style: Style, *, calls: bool = False) -> Renderer:
-        """The one renderer of a schema and style. `calls`: the statements of a start become calls of functions."""
+        """The renderer of a schema and style. With `calls`, the statements of a start become function calls."""
         return cls(schema, style, calls=calls)
 
     def __init__(self, schema: str, style: Style, *, calls: bool = False) -> None:
@@ -56,7 +56,7 @@ class Renderer:
         return rendered
 
     def with_calls(self) -> Renderer:
-        """The same for a role that may start jobs by the functions of the schema only."""
+        """The renderer for a role that may start jobs only by the functions of the schema."""
         return Renderer.of(self.schema, self._style, calls=True)
 
     def _render(self, sql: str) -> Rendered:
@@ -72,5 +72,5 @@ class Renderer:
 
 
 def in_schema(sql: str, schema: str) -> str:
-    """The text with its own schema's name in place of `holdfast`."""
+    """Replace the schema name `holdfast`."""
     return _SCHEMA.sub(schema, sql)

@@ -1,4 +1,4 @@
-"""A replica for what is only looked at. It lags a little behind, so nothing is decided by what it says."""
+"""A read replica for lists and counts. It lags behind the primary, so no decision uses its answers."""
 
 from __future__ import annotations
 
@@ -8,93 +8,95 @@ from typing import Any, Final, TypeVar
 
 from holdfast.engine.operations import Finding, GetHistory, GetStats, ListChains, ListJobs, Operation
 from holdfast.stores.postgres.address import PostgresAddress
-from holdfast.stores.postgres.connection.connections import Pools
+from holdfast.stores.postgres.connection.connections import Connections
 from holdfast.stores.postgres.connection.rendering import Renderer
 from holdfast.stores.postgres.errors import is_outage
+from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.sql.plan import Plan, Statement
+from holdfast.stores.sql.plan import Statement
 
 R = TypeVar("R")
 
 _EXAMINE = SQL["examine_replica"]
 
-REST: Final = 5.0
-"""Seconds for which a replica that failed is left alone."""
-PATIENCE: Final = 1.0
-"""Seconds to wait for a connection that others use. The primary is there, too."""
+RETRY_AFTER: Final = 5.0
+"""Seconds for which a failed replica is not used."""
+TIMEOUT: Final = 1.0
+"""Seconds to wait for a free connection before the primary is used instead."""
 
 log = logging.getLogger("holdfast")
 
 
-class ReplicaAway(Exception):
-    """The replica did not answer, or should not be asked now: ask the primary."""
+class ReplicaUnavailable(Exception):
+    """The replica did not answer, or failed recently: use the primary."""
 
 
-def may_ask(operation: Operation[Any]) -> bool:
-    """Whether a replica may answer this: it says so itself. The same verbs serve decisions, too, and then do not."""
+def may_lag(operation: Operation[Any]) -> bool:
+    """Whether a replica may answer this operation. Decisions use the same verbs, but without `may_lag`."""
     return isinstance(operation, ListChains | ListJobs | GetHistory | GetStats) and operation.may_lag
 
 
 class Replica:
-    """Runs plans that only read. Whatever goes wrong is ReplicaAway: the primary knows whether it was the plan."""
+    """Runs plans that only read. An outage raises ReplicaUnavailable."""
 
     def __init__(self, address: PostgresAddress, render: Renderer) -> None:
         self._name = address.name
-        self._pools = Pools(address, render, patience=PATIENCE)
-        self._away_until = 0.0
+        self._connections = Connections(address, render, timeout=TIMEOUT)
+        self._unavailable_until = 0.0
 
     def run(self, plan: Plan[R]) -> R:
         self._check()
         try:
-            answer = self._pools.verbs.run(plan)
+            answer = self._connections.verbs.run(plan)
         except Exception as error:
-            raise self._away(error) from error
+            raise self._failed(error) from error
         self._answered()
         return answer
 
     async def run_async(self, plan: Plan[R]) -> R:
         self._check()
         try:
-            answer = await self._pools.verbs_async().run(plan)
+            answer = await self._connections.verbs_async().run(plan)
         except Exception as error:
-            raise self._away(error) from error
+            raise self._failed(error) from error
         self._answered()
         return answer
 
     def examine(self) -> Finding:
-        """What `holdfast doctor` says about it. Whether it rests or not, it is asked."""
-        self._away_until = 0.0
+        """The finding of `holdfast doctor`. The replica is asked even if it failed recently."""
+        self._unavailable_until = 0.0
         try:
             return self.run(self._examined())
-        except ReplicaAway as away:
-            return Finding("warning", "replica", f"{self._name} does not answer, the primary does: {away.__cause__}")
+        except ReplicaUnavailable as unavailable:
+            detail = f"{self._name} does not answer, the primary does: {unavailable.__cause__}"
+            return Finding("warning", "replica", detail)
 
     def _examined(self) -> Plan[Finding]:
         ((follows, receives, behind),) = yield Statement(_EXAMINE)
         if follows and not receives:
-            detail = f"{self._name} hears nothing from its primary: what it shows grows old"
+            detail = f"{self._name} receives nothing from its primary: its data is outdated"
             return Finding("warning", "replica", detail)
         return Finding("ok", "replica", f"{self._name} answers, {behind:.0f} s behind")
 
     def open(self) -> None:
-        self._pools.open()
+        self._connections.open()
 
     def close(self) -> None:
-        self._pools.close()
+        self._connections.close()
 
     def _check(self) -> None:
-        if time.monotonic() < self._away_until:
-            raise ReplicaAway
+        if time.monotonic() < self._unavailable_until:
+            raise ReplicaUnavailable
 
-    def _away(self, error: Exception) -> Exception:
+    def _failed(self, error: Exception) -> Exception:
         if not is_outage(error):
             return error
-        if not self._away_until:
+        if not self._unavailable_until:
             log.warning("the replica %s does not answer, asking the primary meanwhile: %s", self._name, error)
-        self._away_until = time.monotonic() + REST
-        return ReplicaAway()
+        self._unavailable_until = time.monotonic() + RETRY_AFTER
+        return ReplicaUnavailable()
 
     def _answered(self) -> None:
-        if self._away_until:
-            self._away_until = 0.0
+        if self._unavailable_until:
+            self._unavailable_until = 0.0
             log.info("the replica %s answers again", self._name)

@@ -1,4 +1,4 @@
-"""When a socket can be read, as an event loop tells it."""
+"""Waits until a socket is readable, in an event loop."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from collections.abc import Callable
 from contextlib import suppress
 
 
-class Readiness:
-    """Waits for a socket in the event loop that it was made in.
+class SocketWatch:
+    """Waits for a socket in the event loop that created this object.
 
-    If the socket is `ours` alone, the loop watches it on between two waits: to begin and end that each time is most of
-    what a wait costs. Where applications use the connection, too, their driver's waits would end our watch.
+    If the connection is `exclusive` to the store, the loop keeps watching the socket between two waits. Starting and
+    stopping the watch each time is most of the cost of a wait. If the application uses the connection too, the waits of
+    its driver would end our watch.
     """
 
-    def __init__(self, descriptor: int, *, ours: bool) -> None:
+    def __init__(self, descriptor: int, *, exclusive: bool) -> None:
         self._descriptor = descriptor
-        self._ours = ours
+        self._exclusive = exclusive
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._waiting: asyncio.Future[None] | None = None
         self._watched = False
-        self._lags = False
-        """Whether the loop may tell once more of what ended the last wait: it looks again before that is read."""
+        self._may_repeat = False
+        """True after a wait: the loop may report the same data once more, because it polls before the data is read."""
 
     async def wait(self, *, writes: bool) -> None:
-        """Until the socket can be read or, where that is asked for, written to."""
+        """Wait until the socket is readable; with `writes`, readable or writable."""
         self._waiting = self._loop.create_future()
         if not self._watched:
             self._loop.add_reader(self._descriptor, self._receive)
@@ -37,19 +38,19 @@ class Readiness:
             await self._waiting
         finally:
             self._waiting = None
-            self._lags = True
+            self._may_repeat = True
             if writes:
                 self._loop.remove_writer(self._descriptor)
-            if not self._ours:
+            if not self._exclusive:
                 self._stop()
 
     def end(self, close: Callable[[], None]) -> None:
-        """Have the socket closed, by a call from any thread, after the loop has stopped to watch it.
+        """Stop the watch, then close the socket by calling `close`. May be called from any thread.
 
-        The other way round its number could be another socket's already, which the loop would take for this one.
+        In the other order another socket could already have the same number, and the loop would watch that one.
         """
         if self._watched and self._loop.is_running() and threading.get_ident() != self._thread:
-            with suppress(RuntimeError):  # it was closed just now
+            with suppress(RuntimeError):  # the loop was closed in the meantime
                 self._loop.call_soon_threadsafe(self._end, close)
                 return
         self._end(close)
@@ -67,8 +68,8 @@ class Readiness:
         if self._waiting is not None:
             if not self._waiting.done():
                 self._waiting.set_result(None)
-        elif self._lags:
-            self._lags = False
+        elif self._may_repeat:
+            self._may_repeat = False
         else:
-            # The server hangs up while nothing was asked. Whoever takes the connection next will see.
+            # The server closed an idle connection. The pool detects that when it takes the connection.
             self._stop()

@@ -1,4 +1,4 @@
-"""Transactions of our own, for an attempt's writes or a completion from outside."""
+"""Transactions of the store, for the writes of an attempt or for a completion from outside."""
 
 from __future__ import annotations
 
@@ -10,178 +10,211 @@ import psycopg
 
 from holdfast.engine.operations import Operation
 from holdfast.engine.wakeups import Hints
-from holdfast.stores.postgres.connection.connection import AsyncLink, Link
+from holdfast.stores.postgres.connection.connection import AsyncConnection, SyncConnection
 from holdfast.stores.postgres.connection.deadlines import shut_down
 from holdfast.stores.postgres.connection.lent_connection import AsyncLentConnection, LentConnection, lend, lend_async
 from holdfast.stores.postgres.connection.pool import AsyncPool, Pool
 from holdfast.stores.postgres.errors import is_outage, translated
-from holdfast.stores.postgres.execution import BEGIN, COMMIT, LET_GO, Turn
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import (
+    Begin,
+    Commit,
+    Instruction,
+    NotifyingStatement,
+    ReleaseSavepoint,
+    Result,
+    RollbackToSavepoint,
+    Savepoint,
+    SavepointCommand,
+)
 from holdfast.stores.postgres.verbs.plans import plan
-from holdfast.stores.sql.plan import Many, Row, Statement, gather, run, run_async
+from holdfast.stores.sql.plan import Many, Statement, gather, run, run_async
 
 R = TypeVar("R")
 
 
-class Telling:
-    """What the transaction tells others once it has committed."""
+class StoreContext:
+    """What a transaction needs of its store: names for errors, new executions, and where to send hints."""
 
-    def __init__(self, name: str, schema: str, turn: Callable[[], Turn], send: Callable[[Hints], None]) -> None:
+    def __init__(
+        self, name: str, schema: str, execution: Callable[[], Execution], send: Callable[[Hints], None]
+    ) -> None:
         self.name = name
         self.schema = schema
-        self.turn = turn
+        self.execution = execution
         self.send = send
         self.hints = Hints()
+        """Collected until the commit."""
 
 
 class PostgresTransaction:
     """A transaction for async code. `native` is its psycopg connection."""
 
-    def __init__(self, pool: AsyncPool, link: AsyncLink, telling: Telling) -> None:
-        self.native: AsyncLentConnection = lend_async(link.connection)
+    def __init__(self, pool: AsyncPool, connection: AsyncConnection, context: StoreContext) -> None:
+        self.native: AsyncLentConnection = lend_async(connection.native)
         self._pool = pool
-        self._link: AsyncLink | None = link
-        self._telling = telling
+        self._connection: AsyncConnection | None = connection
+        self._context = context
 
     async def perform(self, operation: Operation[R], /) -> R:
-        link, telling = self._open(), self._telling
+        connection, context = self._open(), self._context
         self.native.lending.check()
-        link.check_intact()
-        turn = telling.turn()
+        connection.check_intact()
+        execution = context.execution()
         try:
-            answer = await run_async(plan(turn, operation), _within_async(link))
+            answer = await run_async(plan(execution, operation), _within_async(connection))
         except Exception as error:
             if is_outage(error):
-                raise translated(error, telling.name, telling.schema, operation.verb) from error
+                raise translated(error, context.name, context.schema, operation.verb) from error
             raise
-        gather(telling.hints, turn.hints)
+        gather(context.hints, execution.hints)
         return answer
 
     async def commit(self) -> None:
-        link, self._link = self._open(), None
+        connection, self._connection = self._open(), None
         self.native.lending.over = True
         try:
             self.native.lending.check()
-            await link.commit(checks=self.native.lending.used)
+            await connection.commit(checks=self.native.lending.used)
         except BaseException as error:
-            self._pool.discard(link)
-            self._telling.send(self._telling.hints)  # it may have committed all the same
+            self._pool.discard(connection)
+            self._context.send(self._context.hints)  # the server may have committed
             if isinstance(error, Exception):
-                raise translated(error, self._telling.name, self._telling.schema) from error
+                raise translated(error, self._context.name, self._context.schema) from error
             raise
-        await self._pool.give_back(link)
-        self._telling.send(self._telling.hints)
+        await self._pool.give_back(connection)
+        self._context.send(self._context.hints)
 
     async def rollback(self) -> None:
-        if self._link is None:
+        if self._connection is None:
             return
-        link, self._link = self._link, None
+        connection, self._connection = self._connection, None
         self.native.lending.over = True
-        # What happened to the session meanwhile nobody knows; a new one costs a few milliseconds.
-        if link.connection.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS:
-            self._pool.discard(link)
+        # The state of the session is unknown. A new connection costs a few milliseconds.
+        if connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS:
+            self._pool.discard(connection)
             return
         try:
-            await self._pool.give_back(link)
+            await self._pool.give_back(connection)
         except Exception as error:
-            raise translated(error, self._telling.name, self._telling.schema) from error
+            raise translated(error, self._context.name, self._context.schema) from error
 
-    def _open(self) -> AsyncLink:
-        if self._link is None:
+    def _open(self) -> AsyncConnection:
+        if self._connection is None:
             raise RuntimeError("this transaction has ended")
-        return self._link
+        return self._connection
 
 
 class SyncPostgresTransaction:
     """A transaction for blocking code. `native` is its psycopg connection."""
 
-    def __init__(self, pool: Pool, link: Link, telling: Telling) -> None:
-        self.native: LentConnection = lend(link.connection)
+    def __init__(self, pool: Pool, connection: SyncConnection, context: StoreContext) -> None:
+        self.native: LentConnection = lend(connection.native)
         self._pool = pool
-        self._link: Link | None = link
-        self._telling = telling
+        self._connection: SyncConnection | None = connection
+        self._context = context
         self._ending = threading.Lock()
         self._cut = False
 
     def perform(self, operation: Operation[R], /) -> R:
-        link, telling = self._open(), self._telling
+        connection, context = self._open(), self._context
         self.native.lending.check()
-        link.check_intact()
-        turn = telling.turn()
+        connection.check_intact()
+        execution = context.execution()
         try:
-            answer = run(plan(turn, operation), _within(link))
+            answer = run(plan(execution, operation), _within(connection))
         except Exception as error:
             if is_outage(error):
-                raise translated(error, telling.name, telling.schema, operation.verb) from error
+                raise translated(error, context.name, context.schema, operation.verb) from error
             raise
-        gather(telling.hints, turn.hints)
+        gather(context.hints, execution.hints)
         return answer
 
     def commit(self) -> None:
         with self._ending:
-            link, self._link = self._open(), None
+            connection, self._connection = self._open(), None
         self.native.lending.over = True
         try:
             self.native.lending.check()
-            link.commit(checks=self.native.lending.used)
+            connection.commit(checks=self.native.lending.used)
         except BaseException as error:
-            self._pool.discard(link)
-            self._telling.send(self._telling.hints)  # it may have committed all the same
+            self._pool.discard(connection)
+            self._context.send(self._context.hints)  # the server may have committed
             if isinstance(error, Exception):
-                raise translated(error, self._telling.name, self._telling.schema) from error
+                raise translated(error, self._context.name, self._context.schema) from error
             raise
-        self._pool.give_back(link)
-        self._telling.send(self._telling.hints)
+        self._pool.give_back(connection)
+        self._context.send(self._context.hints)
 
     def rollback(self) -> None:
         with self._ending:
-            link, self._link = self._link, None
-        if link is None:
+            connection, self._connection = self._connection, None
+        if connection is None:
             return
         self.native.lending.over = True
         if (
             self._cut
-            or link.torn
-            or link.connection.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS
+            or connection.interrupted
+            or connection.native.info.transaction_status is not psycopg.pq.TransactionStatus.INTRANS
         ):
-            self._pool.discard(link)
+            self._pool.discard(connection)
             return
         try:
-            self._pool.give_back(link)
+            self._pool.give_back(connection)
         except Exception as error:
-            raise translated(error, self._telling.name, self._telling.schema) from error
+            raise translated(error, self._context.name, self._context.schema) from error
 
     def abandon(self) -> None:
-        """The socket is shut down: whatever its thread is doing, the server rolls back and lets every lock go."""
-        with self._ending:  # its number is not another connection's yet
-            if self._link is not None:
+        """Shut the socket down, whatever the thread does: the server rolls back and releases all locks."""
+        with self._ending:  # so that the descriptor cannot belong to another connection already
+            if self._connection is not None:
                 self._cut = True
-                shut_down(self._link.connection.pgconn.socket)
+                shut_down(self._connection.native.pgconn.socket)
 
-    def _open(self) -> Link:
-        if self._link is None:
+    def _open(self) -> SyncConnection:
+        if self._connection is None:
             raise RuntimeError("this transaction has ended")
-        return self._link
+        return self._connection
 
 
-def _within(link: Link) -> Callable[[Statement | Many], list[Row]]:
-    """Runs statements in the transaction that is open, which no plan begins or commits."""
+def _within(connection: SyncConnection) -> Callable[[Instruction], Result]:
+    """Executes instructions in the transaction that is already open."""
+    connection.start_clock()
 
-    link.start_clock()
+    def execute(instruction: Instruction) -> Result:
+        match instruction:
+            case Begin() | Commit():
+                return Result()
+            case _:
+                return connection.send(_statement(connection, instruction))
 
-    def execute(step: Statement | Many) -> list[Row]:
-        if step is LET_GO:
-            link.check_time()
-        return [] if step is BEGIN or step is COMMIT else link.send(step)
+    return execute
+
+
+def _within_async(connection: AsyncConnection) -> Callable[[Instruction], Awaitable[Result]]:
+    connection.start_clock()
+
+    async def execute(instruction: Instruction) -> Result:
+        match instruction:
+            case Begin() | Commit():
+                return Result()
+            case _:
+                return await connection.send(_statement(connection, instruction))
 
     return execute
 
 
-def _within_async(link: AsyncLink) -> Callable[[Statement | Many], Awaitable[list[Row]]]:
-    link.start_clock()
-
-    async def execute(step: Statement | Many) -> list[Row]:
-        if step is LET_GO:
-            link.check_time()
-        return [] if step is BEGIN or step is COMMIT else await link.send(step)
-
-    return execute
+def _statement(
+    connection: SyncConnection | AsyncConnection, instruction: Statement | Many | NotifyingStatement | SavepointCommand
+) -> Statement | Many:
+    """The statement of an instruction. A NOTIFY is not pipelined: hints are sent after the commit."""
+    match instruction:
+        case RollbackToSavepoint():
+            connection.check_time()
+            return Statement(instruction.sql)
+        case Savepoint() | ReleaseSavepoint():
+            return Statement(instruction.sql)
+        case NotifyingStatement(statement):
+            return statement
+        case _:
+            return instruction

@@ -1,12 +1,12 @@
 -- 0001_jobs: the tables of the first release.
 -- Times are microseconds since 1970. Payloads are the exact bytes that the codec wrote.
 
--- The time a verb goes by: the server's clock, running on within a transaction, unless a test gives one.
+-- The time of a verb: the clock of the server, which advances within a transaction, or the time that a test passes.
 create function holdfast.clock(given bigint) returns bigint language sql volatile parallel safe
     as $$ select coalesce(given, (extract(epoch from clock_timestamp()) * 1000000)::bigint) $$;
 
--- Every update but a renewal writes a new index entry, so there are few indexes, and those of one status are partial.
--- What renewals write (leased_until, renewed_at) is in no index, so that they stay on their page.
+-- Every update except a renewal writes new index entries, so there are few indexes, and those for one status are partial.
+-- Renewals write leased_until and renewed_at, which are in no index: these updates are HOT and stay on their page.
 create table holdfast.job (
     seq bigint generated always as identity primary key,
     created_at bigint not null,
@@ -15,7 +15,7 @@ create table holdfast.job (
     renewed_at bigint,
     started_at bigint,
     finished_at bigint,
-    -- Of the last job of a finished chain only: when the chain may be pruned.
+    -- Only in the last job of a finished chain: when the chain may be pruned.
     expires_at bigint,
     timeout bigint,
     keep bigint,
@@ -23,13 +23,13 @@ create table holdfast.job (
     attempt bigint not null default 0,
     max_attempts bigint,
     progress double precision,
-    -- Only while the last attempt ended since its worker could not read the input: how many did in a row, since when.
+    -- Set if the worker of the last attempt could not read the input: how many attempts in a row, and since when.
     mismatches bigint,
     mismatched_at bigint,
     chain_index integer not null default 0,
     blockers integer not null default 0,
     open_blockers integer not null default 0,
-    -- Of the last job of a chain only: some job names the chain as its blocker.
+    -- Only in the last job of a chain: a job names the chain as its blocker.
     awaited boolean not null default false,
     status text collate "C" not null,
     id text collate "C" not null,
@@ -73,7 +73,7 @@ create table holdfast.blocker (
 );
 create index blocker_chain on holdfast.blocker (chain_id);
 
--- Only attempts that did not complete their job: the job's own row tells of the one that did.
+-- Only attempts that did not complete their job: the row of the job describes the one that did.
 create table holdfast.attempt (
     seq bigint generated always as identity primary key,
     job_id text collate "C" not null,
@@ -87,7 +87,7 @@ create table holdfast.attempt (
 );
 create index attempt_job on holdfast.attempt (job_id, seq);
 
--- Whoever starts a chain with a key holds its row here until the transaction ends, so there is one at a time.
+-- A start with a key locks its row here until the transaction ends, so that one start with this key runs at a time.
 create table holdfast.key (
     type text collate "C" not null,
     key text collate "C" not null,
@@ -98,8 +98,8 @@ create index key_used on holdfast.key (used_at);
 
 create table holdfast.paused (type text collate "C" primary key);
 
--- How many jobs of each type there are, as changes that add up: nobody waits for another's row, and counting the
--- completed ones does not mean to read them all. Pruning adds old changes together.
+-- The number of jobs of each type, as changes to add up. No transaction waits for the row of another, and completed jobs
+-- need not be read to count them. Pruning adds up old changes.
 create table holdfast.tally (
     seq bigint generated always as identity primary key,
     type text collate "C" not null,
@@ -110,7 +110,7 @@ create table holdfast.listener (name text collate "C" primary key, until bigint 
 
 create table holdfast.event (
     seq bigint generated always as identity primary key,
-    -- The server's time, whatever time the job went by: who began later writes no event with a smaller seq.
+    -- The time of the server, even if the verb has the time of a test: the reader compares it with open transactions.
     written_at bigint not null default holdfast.clock(null),
     at bigint not null,
     kind text not null,
@@ -121,7 +121,7 @@ create table holdfast.event (
     worker text
 );
 
--- Written in a transaction of the application; whether a mark is there later shows whether that transaction committed.
+-- Written in a transaction of the application. If a mark exists later, that transaction has committed.
 create table holdfast.mark (
     id text collate "C" primary key,
     written_at bigint not null default holdfast.clock(null)
@@ -133,7 +133,7 @@ create table holdfast.migration (
     applied_at timestamptz not null default clock_timestamp()
 );
 
--- A job as the library reads it. Its columns never change: a later release that reads more makes a view of its own.
+-- A job as the library reads it. The columns never change: a later release that reads more columns creates another view.
 create view holdfast.record as
 select seq, id, type, chain_id, chain_index, status, priority, attempt, max_attempts, input, output, error, key,
        worker, token, leased_until, renewed_at, progress, progress_note, created_at, scheduled_at, started_at,
@@ -141,7 +141,7 @@ select seq, id, type, chain_id, chain_index, status, priority, attempt, max_atte
        mismatches, mismatched_at
   from holdfast.job;
 
--- Bytes as JSON, or null where a codec wrote something else.
+-- Bytes as JSON, or null if they are not JSON.
 create function holdfast.as_json(payload bytea) returns json language plpgsql immutable parallel safe as $$
 begin
     return convert_from(payload, 'UTF8')::json;
@@ -152,7 +152,7 @@ end $$;
 create function holdfast.as_time(micros bigint) returns timestamptz language sql immutable parallel safe
     as $$ select to_timestamp(0) + make_interval(secs => micros / 1000000) + (micros % 1000000) * interval '1 microsecond' $$;
 
--- A job as people and reports read it.
+-- A job in readable form, for people and reports.
 create view holdfast.readable as
 select seq, id, type, chain_id, chain_index, status, priority, attempt, nullif(max_attempts, 0) as max_attempts, key,
        worker, holdfast.as_json(input) as input, holdfast.as_json(output) as output, holdfast.as_json(error) as error,
@@ -178,10 +178,10 @@ create function holdfast.may_terminate(role oid) returns boolean language sql st
              and ((select pg_roles.rolsuper from pg_roles where pg_roles.rolname = current_user)
                   or not exists (select 1 from pg_roles where pg_roles.oid = role and pg_roles.rolsuper)) $$;
 
--- Sessions of workers that are gone, each with the job that its open transaction holds.
--- The transaction holds the job for key share, so the renewals of a live worker go on: an expired lease means that the
--- worker is gone. Its settlement locks the job for update, and no renewal passes until the COMMIT. So a session that has
--- written jobs must also have been silent for a whole lease. A session whose COMMIT runs may be that of a live worker.
+-- Sessions of lost workers, each with the job that its open transaction locks.
+-- The transaction locks the job for key share, so renewals of a live worker continue: an expired lease means that the
+-- worker is lost. A settlement locks the job for update, and no renewal succeeds until its COMMIT. So a session that has
+-- written jobs must also have been idle for a whole lease. A session that executes COMMIT may belong to a live worker.
 create function holdfast.lost_attempts(wanted bigint[], session integer, given bigint)
     returns table (seq bigint, job_id text, pid integer, written boolean) language sql volatile as $$
     select job.seq, job.id, activity.pid, held.written
@@ -205,8 +205,8 @@ create function holdfast.lost_attempts(wanted bigint[], session integer, given b
 -- Terminate the sessions of lost attempts that hold these jobs. The rows of the jobs are free when the sessions have ended.
 -- Each session is checked again in the statement that terminates it: the server caches pg_stat_activity until the end of
 -- the transaction unless the cache is cleared. An older snapshot may show a lease that has been renewed since.
--- If a third transaction keeps renewals from the row, such as one that starts a job after this one, an expired lease
--- says nothing about the worker.
+-- If a third transaction locks the row and blocks renewals, such as a start of a job after this one, an expired lease
+-- does not mean that the worker is lost.
 create function holdfast.end_lost_attempts(wanted bigint[], given bigint)
     returns table (job_id text, pid integer) language plpgsql volatile as $$
 declare

@@ -1,4 +1,4 @@
--- cancel: locked jobs are cancelled; of those that ran, the attempt is kept.
+-- cancel: cancel locked jobs. The attempts of running jobs are kept in the history.
 with past as (
     insert into holdfast.attempt (job_id, number, worker, started_at, ended_at, outcome, error)
     select job.id, job.attempt, job.worker, job.started_at, :now::bigint, 'cancelled', :reason::bytea

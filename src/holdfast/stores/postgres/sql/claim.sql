@@ -1,13 +1,13 @@
--- claim: hand out due jobs, best first.
--- The last columns are whether there were several levels, so that more may be due than was claimed; how long it took the
--- server, whatever came of it; and if long, how many dead rows there are.
--- skip locked: a row that another worker is claiming is passed over, never waited for.
--- materialized: without the fence the planner may lock and claim more rows than the limit.
--- One ordered scan per type and priority, so that neither the backlog nor what is scheduled for later is read.
+-- claim: claim due jobs, best first.
+-- The last columns: whether there are several levels, so that more jobs may be due than were claimed; the duration on
+-- the server; and, after a long scan, the number of dead rows. A level is a pair of type and priority.
+-- skip locked: a row that another worker is claiming is skipped, never waited for.
+-- materialized: without it the planner may lock and claim more rows than the limit.
+-- One ordered index scan per level, so that neither the backlog nor jobs scheduled for later are read.
 with recursive clock as materialized (
     select holdfast.clock(:now::bigint) as now, clock_timestamp() as begun
 ), listening as materialized (
-    select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as anybody
+    select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
 ), wanted as materialized (
     select terms.type, terms.lease, terms.max_attempts
       from unnest(:types::text[], :leases::bigint[], :limits::bigint[]) terms (type, lease, max_attempts)
@@ -26,7 +26,7 @@ with recursive clock as materialized (
 ), levels as materialized (
     select level.type, level.priority, count(*) over () as number from level where level.priority is not null
 ), best as (
-    -- Of several levels only as much of each is locked as is among the best of all.
+    -- With several levels, only those jobs of each level are locked that are among the best of all.
     select levels.type, levels.priority
       from levels
      cross join lateral (
@@ -55,7 +55,7 @@ with recursive clock as materialized (
          limit share.jobs
            for update skip locked) first
 ), due as materialized (
-    -- Where others hold all of the best, the rest must not wait for them.
+    -- If other transactions lock all of the best jobs, claim other ones.
     select free.seq from free
     union all
     (select next.seq
@@ -87,11 +87,84 @@ with recursive clock as materialized (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
     select clock.now, 'claimed', claimed.id, claimed.chain_id, claimed.type, claimed.attempt, claimed.worker
       from claimed, clock, listening
-     where listening.anybody
+     where listening.present
      order by claimed.priority desc, claimed.scheduled_at, claimed.seq
 )
-select claimed.*, listening.anybody, (select count(*) > 1 from levels), (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
+select claimed.*, listening.present, (select count(*) > 1 from levels), (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
        case when clock_timestamp() - clock.begun > interval '2 milliseconds'
             then pg_stat_get_dead_tuples('holdfast.job'::regclass) else 0 end
   from clock cross join listening left join claimed on true
 
+-- claim_marked: claim due jobs, best first, starting where the last claims ended.
+-- Used while an old snapshot keeps vacuum from removing the entries of claimed jobs. See claim for the rest.
+with clock as materialized (
+    select holdfast.clock(:now::bigint) as now, clock_timestamp() as begun
+), listening as materialized (
+    select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
+), wanted as materialized (
+    select terms.type, terms.lease, terms.max_attempts
+      from unnest(:types::text[], :leases::bigint[], :limits::bigint[]) terms (type, lease, max_attempts)
+     where terms.type not in (select paused.type from holdfast.paused)
+), marked as materialized (
+    -- A mark in the future means that the clock was set back.
+    select mark.type, mark.priority, mark.scheduled_at, mark.seq
+      from clock, wanted
+      join unnest(:marked::text[], :priorities::bigint[], :scheduled::bigint[], :seqs::bigint[])
+           mark (type, priority, scheduled_at, seq) on mark.type = wanted.type
+     where mark.scheduled_at <= clock.now
+), best as (
+    select marked.type, marked.priority
+      from marked
+     cross join lateral (
+        select job.scheduled_at, job.seq
+          from holdfast.job
+         where job.status = 'pending' and job.type = marked.type and job.priority = marked.priority
+           and (job.scheduled_at, job.seq) >= (marked.scheduled_at, marked.seq)
+           and job.scheduled_at <= (select clock.now from clock)
+         order by job.scheduled_at, job.seq
+         limit :limit::bigint) first
+     order by marked.priority desc, first.scheduled_at, first.seq
+     limit :limit::bigint
+), share as materialized (
+    select best.type, best.priority, count(*) as jobs from best group by best.type, best.priority
+), due as materialized (
+    select first.seq
+      from share
+      join marked on marked.type = share.type and marked.priority = share.priority
+     cross join lateral (
+        select job.seq
+          from holdfast.job
+         where job.status = 'pending' and job.type = share.type and job.priority = share.priority
+           and (job.scheduled_at, job.seq) >= (marked.scheduled_at, marked.seq)
+           and job.scheduled_at <= (select clock.now from clock)
+         order by job.scheduled_at, job.seq
+         limit share.jobs
+           for update skip locked) first
+), claimed as (
+    update holdfast.job
+       set status = 'running', attempt = job.attempt + 1,
+           max_attempts = coalesce(job.max_attempts, wanted.max_attempts), worker = :worker::text, token = :token::text,
+           leased_until = clock.now + wanted.lease, renewed_at = clock.now, started_at = clock.now,
+           progress = null, progress_note = null
+      from wanted, clock
+     where job.seq = any(array(select due.seq from due)) and wanted.type = job.type
+    returning job.seq, job.id, job.type, job.chain_id, job.chain_index, job.status, job.priority, job.attempt, job.max_attempts,
+              job.input, job.output, job.error, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
+              job.progress, job.progress_note, job.created_at, job.scheduled_at, job.started_at, job.finished_at,
+              job.timeout, job.keep, job.trace, job.blockers, job.open_blockers, job.on_blocker_failure,
+              job.mismatches, job.mismatched_at
+), recorded as (
+    insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
+    select clock.now, 'claimed', claimed.id, claimed.chain_id, claimed.type, claimed.attempt, claimed.worker
+      from claimed, clock, listening
+     where listening.present
+     order by claimed.priority desc, claimed.scheduled_at, claimed.seq
+)
+select claimed.*, listening.present, false, (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
+       case when clock_timestamp() - clock.begun > interval '2 milliseconds'
+            then pg_stat_get_dead_tuples('holdfast.job'::regclass) else 0 end
+  from clock cross join listening left join claimed on true
+
+-- claimed_before: the jobs of a claim whose answer was lost.
+select record.* from holdfast.record
+ where record.status = 'running' and record.type = any(:types::text[]) and record.token = :token::text

@@ -1,4 +1,4 @@
--- complete: a locked job is finished from outside, and its chain unless another job follows.
+-- complete: complete a locked job from outside. The chain ends too, unless another job follows.
 with past as (
     insert into holdfast.attempt (job_id, number, worker, started_at, ended_at, outcome)
     select job.id, job.attempt, job.worker, job.started_at, :now::bigint, 'lost'

@@ -1,6 +1,22 @@
 -- list_jobs: jobs, newest first.
--- Chosen by seq alone, so that sorting does not carry the payloads along.
+-- The subquery selects only seq, so that the sort does not move the payloads.
 select record.* from holdfast.record
  where record.seq = any(array(
     select job.seq from holdfast.job where true /* narrowed */ order by job.seq desc limit :limit::bigint))
  order by record.seq desc
+
+-- list_chains: the first jobs of chains, newest first.
+select job.seq, job.id
+  from holdfast.job
+ where job.chain_index = 0 /* narrowed */
+ order by job.seq desc
+ limit :limit::bigint
+
+-- list_chains_by_last: the first jobs of chains, newest first, found by their last job.
+-- For statuses that only the last job of a chain can have. Such jobs are few, compared with the completed ones.
+select job.seq, job.id
+  from holdfast.job last
+  join holdfast.job on job.id = last.chain_id and job.chain_index = 0
+ where true /* narrowed */
+ order by job.seq desc
+ limit :limit::bigint

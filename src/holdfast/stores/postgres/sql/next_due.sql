@@ -1,5 +1,5 @@
--- next_due: how long until the first pending job of these unpaused types is due, or a lease of theirs runs out.
--- From one priority to the next by the index: a type has few of them, however many jobs wait.
+-- next_due: microseconds until the first pending job of these unpaused types is due, or one of their leases expires.
+-- The index leads from one priority to the next: a type has few priorities, however many jobs are pending.
 with recursive wanted as materialized (
     select unnest(:types::text[]) as type
 ), level (type, priority) as (

@@ -1,8 +1,8 @@
--- progress: how far an attempt has come; the answer is how the job stood.
+-- progress: write the progress of an attempt. Returns the state of the job.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), listening as materialized (
-    select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as anybody
+    select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
 ), progressed as (
     update holdfast.job
        set progress = :fraction::float8, progress_note = :note::text
@@ -10,8 +10,8 @@ with clock as materialized (
     returning job.id, job.chain_id, job.type, job.attempt, job.worker
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
-    select clock.now, 'progressed', progressed.* from progressed, clock, listening where listening.anybody
+    select clock.now, 'progressed', progressed.* from progressed, clock, listening where listening.present
 )
-select job.status, job.token, listening.anybody and exists (select 1 from progressed)
+select job.status, job.token, listening.present and exists (select 1 from progressed)
   from holdfast.job, listening
  where job.id = :id::text

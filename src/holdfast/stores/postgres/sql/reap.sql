@@ -1,4 +1,27 @@
--- reap: jobs whose workers are gone; they may be claimed again at once, or have used up their attempts.
+-- reap_expired: lock running jobs of these types with an expired lease, oldest first.
+-- Jobs that are being settled or renewed are locked by others and skipped.
+-- The last column has the skipped jobs. There is one row even if no job was locked.
+with expired as materialized (
+    select job.seq
+      from holdfast.job
+     where job.status = 'running' and job.type = any(:types::text[]) and job.leased_until <= :now::bigint
+       and not exists (select 1 from unnest(:held_ids::text[], :held_tokens::text[]) held (id, token)
+                        where held.id = job.id and held.token = job.token)
+), free as materialized (
+    select record.*, job.awaited
+      from holdfast.job
+      join holdfast.record on record.seq = job.seq
+     where job.seq = any(array(select expired.seq from expired))
+       and job.status = 'running' and job.leased_until <= :now::bigint
+     order by job.leased_until, job.seq
+     limit :limit::bigint
+       for update of job skip locked
+)
+select free.*, array(select expired.seq from expired
+                      where expired.seq not in (select free.seq from free) limit :limit::bigint)
+  from (select) one left join free on true
+
+-- reap: end the attempts of locked jobs with an expired lease. The jobs become pending, or fail after the last attempt.
 with lost as materialized (
     select * from unnest(:seqs::bigint[], :statuses::text[], :errors::bytea[]) lost (seq, status, error)
 ), past as (
@@ -16,3 +39,6 @@ update holdfast.job
        expires_at = case when lost.status = 'failed' then :now::bigint + job.keep end
   from lost
  where job.seq = any(:seqs::bigint[]) and job.seq = lost.seq
+
+-- end_lost_attempts: terminate the sessions of lost workers that lock these jobs.
+select ended.job_id, ended.pid from holdfast.end_lost_attempts(:seqs::bigint[], :now::bigint) ended

@@ -1,6 +1,6 @@
--- renew: leases go on; the answer is how the jobs stood.
--- skip locked: a row that is being settled or reaped is not waited for, lest it hold up every other renewal.
--- The last column tells which were renewed.
+-- renew: extend leases. Returns the state of the jobs.
+-- skip locked: a row that is being settled or reaped is not waited for, because that would delay all other renewals.
+-- The last column says whether the lease was renewed.
 with clock as materialized (
     select holdfast.clock(:now::bigint) as now
 ), asked as materialized (
@@ -21,3 +21,6 @@ with clock as materialized (
 select job.id, job.status, job.token, job.id = any(array(select renewed.id from renewed))
   from holdfast.job
  where job.id = any(:ids::text[])
+
+-- renew_pause: wait a moment for transactions that lock rows.
+select pg_sleep(0.01)

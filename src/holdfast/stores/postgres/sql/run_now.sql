@@ -1,2 +1,2 @@
--- run_now: locked pending jobs are due at once.
+-- run_now: make locked pending jobs due.
 update holdfast.job set scheduled_at = least(job.scheduled_at, :now::bigint) where job.seq = any(:seqs::bigint[])

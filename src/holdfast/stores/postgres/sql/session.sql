@@ -1,4 +1,4 @@
--- session: the server process, and whether this role may start jobs by the functions of the schema only.
+-- session: the process id of the session, and whether this role may start jobs only by the functions of the schema.
 select pg_backend_pid(),
        exists (select 1
                  from pg_proc join pg_namespace on pg_namespace.oid = pg_proc.pronamespace

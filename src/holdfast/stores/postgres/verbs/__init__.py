@@ -1,1 +1,1 @@
-"""One module per verb: the statements that perform it, and how their rows are read."""
+"""One module for each verb: its plan, and how it reads the rows of its statements."""

@@ -1,4 +1,4 @@
-"""The chains that jobs to be created wait for."""
+"""The blockers of new jobs: the chains that they wait for."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from collections.abc import Collection, Iterable
 
 from holdfast.core.lifecycle import NewJob
 from holdfast.errors import ChainNotFound
+from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.verbs import chains
-from holdfast.stores.sql.plan import Plan
 
 
-def named(jobs: Iterable[NewJob]) -> list[str]:
+def chain_ids(jobs: Iterable[NewJob]) -> list[str]:
     """The chains that these jobs wait for."""
     return list(dict.fromkeys(chain_id for job in jobs for chain_id in job.after))
 
 
-def endings_of(jobs: Iterable[NewJob]) -> list[chains.Ending]:
-    """How the chains may end with these continuations: one may find that a chain it waits for has failed."""
+def possible_endings(jobs: Iterable[NewJob]) -> list[chains.Ending]:
+    """How the chain may end because of these continuations: the blocker of a continuation may already have failed."""
     return ["failing"] if any(job.after and job.on_blocker_failure == "fail" for job in jobs) else []
 
 
 def missing(job: NewJob, made: Collection[str]) -> Plan[ChainNotFound | None]:
-    """The first of a job's blockers that does not exist, nor is made in the same step."""
+    """The error for the first blocker that does not exist and is not created in the same operation."""
     if not job.after:
         return None
     known = yield from chains.tails(dict.fromkeys(job.after))

@@ -1,45 +1,46 @@
-"""Complete a chain's current job from outside."""
+"""Complete the current job of a chain from outside a worker."""
 
 from __future__ import annotations
 
 from holdfast.core.record import FINISHED, Record
 from holdfast.engine.operations import Complete, LockChain, Settled
 from holdfast.errors import AlreadyCompleted
-from holdfast.stores.postgres.execution import BEGIN, Turn
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Begin, Plan
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.verbs import blockers, chains, dedup, dependencies, start
-from holdfast.stores.sql.plan import Plan, Statement
+from holdfast.stores.sql.plan import Statement
 
 _RECORDS = SQL["records"]
 _COMPLETE = SQL["complete"]
 
 
-def lock(turn: Turn, op: LockChain) -> Plan[Record]:
-    yield BEGIN
-    tails = yield from chains.hold_all(turn, [op.chain_id])
+def lock(execution: Execution, op: LockChain) -> Plan[Record]:
+    yield Begin()
+    tails = yield from chains.lock_existing(execution, [op.chain_id])
     (row,) = yield Statement(_RECORDS, {"seqs": [tails[op.chain_id].seq]})
     return record(row)
 
 
-def complete(turn: Turn, op: Complete) -> Plan[Settled]:
-    yield from turn.begin()
+def complete(execution: Execution, op: Complete) -> Plan[Settled]:
+    yield from execution.begin()
     following = [completion.continuation for completion in op.completions if completion.continuation is not None]
-    chain = dependencies.Following(following, op.starts)
-    endings = blockers.endings_of(following)
+    chain = dependencies.Continuations(following, op.starts)
+    endings = blockers.possible_endings(following)
     if len(following) < len(op.completions):
         endings.append("completed")
-    tails = yield from chains.hold_all(
-        turn,
+    tails = yield from chains.lock_existing(
+        execution,
         [op.chain_id],
         endings=endings,
-        beside=blockers.named([*op.starts, *following]),
-        keys=dedup.keys_of(turn, op.starts),
-        keeping=lambda tails: chain.look(awaited=op.chain_id in tails and tails[op.chain_id].awaited),
+        beside=blockers.chain_ids([*op.starts, *following]),
+        keys=dedup.lock_keys(execution, op.starts),
+        keeping=lambda tails: chain.find_cycles(awaited=op.chain_id in tails and tails[op.chain_id].awaited),
     )
     tail = tails[op.chain_id]
     if tail.id != op.job_id or tail.status in FINISHED:
         raise AlreadyCompleted(op.chain_id)
-    found, refused = yield from start.check_starts(turn, op.starts, op.expected)
+    found, refused = yield from start.check_starts(execution, op.starts, op.expected)
     for completion in op.completions:
         if refused is None and completion.continuation is not None:
             refused = yield from blockers.missing(completion.continuation, op.expected)
@@ -47,26 +48,26 @@ def complete(turn: Turn, op: Complete) -> Plan[Settled]:
     if refused is not None:
         raise refused
     if op.starts:
-        yield from start.create_new(turn, op.starts, found)
+        yield from start.create_new(execution, op.starts, found)
     if op.completions and tail.status == "running":
-        turn.hints.lost.add(tail.id)
-    # A chain started along may wait for this one, so whether anybody does is looked up after it.
+        execution.hints.lost.add(tail.id)
+    # A chain that this operation starts may wait for this one, so `awaited` is read after the start.
     tail = (yield from chains.tails([op.chain_id]))[op.chain_id]
     seq = tail.seq
     for completion in op.completions:
         current = seq
         if completion.continuation is not None:
             awaited = {op.chain_id} if tail.awaited else set[str]()
-            (seq,) = (yield from start.add(turn, [completion.continuation], awaited=awaited)).seqs
+            (seq,) = (yield from start.add(execution, [completion.continuation], awaited=awaited)).seqs
         ends = completion.continuation is None
-        parameters = {"seq": current, "output": completion.output, "ends": ends, "now": turn.now}
+        parameters = {"seq": current, "output": completion.output, "ends": ends, "now": execution.now}
         ((id, type, attempt),) = yield Statement(_COMPLETE, parameters)
-        turn.record("completed", id, op.chain_id, type, attempt)
+        execution.record("completed", id, op.chain_id, type, attempt)
     unblocked: list[tuple[str, str]] = []
     if op.completions and op.completions[-1].continuation is None:
-        turn.hints.finished.add(op.chain_id)
+        execution.hints.finished.add(op.chain_id)
         if tail.awaited:
-            freed = yield from chains.completed(turn, [op.chain_id])
+            freed = yield from chains.unblock_dependents(execution, [op.chain_id])
             unblocked = [(job.id, job.type) for job in freed]
-    yield from turn.recorded()
+    yield from execution.write_events()
     return Settled(unblocked=tuple(unblocked))

@@ -1,14 +1,15 @@
-"""The chain that stands for a start already: found by its id or by its key, and held."""
+"""Deduplication: finds the existing chain for a start, by its id or its key, and locks it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
 from holdfast.core.lifecycle import NewJob
-from holdfast.stores.postgres.execution import Turn
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import blockers, chains, locks
-from holdfast.stores.sql.plan import Plan, Statement
+from holdfast.stores.sql.plan import Statement
 
 _LOCK_KEYS = SQL["lock_keys"]
 _FIND_IDS = SQL["find_ids"]
@@ -18,22 +19,22 @@ _SEPARATOR = "\x1f"
 
 
 def roots(ids: Iterable[str]) -> Plan[dict[str, str]]:
-    """The chains that jobs with these ids belong to, as far as there are such."""
+    """The chain of each of these jobs that exists, by job id."""
     return dict((yield Statement(_FIND_IDS, {"ids": list(ids)})))
 
 
-def find(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
-    """For each job, the chain it would find: made earlier in the same batch, or in the store."""
-    keyed = {place: job for place, job in enumerate(jobs) if job.key is not None}
+def find(execution: Execution, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
+    """For each job, the existing chain: created earlier in the same batch, or stored. None if there is none."""
+    keyed = {index: job for index, job in enumerate(jobs) if job.key is not None}
     known = yield from roots(job.id for job in jobs)
-    stored = (yield from _find_keys(turn, keyed)) if keyed else {}
+    stored = (yield from _find_keys(execution, keyed)) if keyed else {}
     made: dict[tuple[str, str], list[str]] = {}
     found: list[str | None] = []
-    for place, job in enumerate(jobs):
+    for index, job in enumerate(jobs):
         match = known.get(job.id)
         if match is None and job.key is not None:
             same_key = made.setdefault((job.type, job.key), [])
-            match = _made_before(job, same_key) or stored.get(place)
+            match = _made_before(job, same_key) or stored.get(index)
             if match is None:
                 same_key.append(job.id)
         if match is None:
@@ -42,51 +43,51 @@ def find(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
     return found
 
 
-def hold(turn: Turn, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
-    """What each job finds, under its key, with the last jobs of the blockers of those that find nothing kept."""
-    keys = keys_of(turn, jobs)
+def find_and_lock(execution: Execution, jobs: Sequence[NewJob]) -> Plan[list[str | None]]:
+    """The same, with the keys locked. The last jobs of the blockers of new jobs are locked, so that they are kept."""
+    keys = lock_keys(execution, jobs)
     if not any(job.after for job in jobs):
         if keys is not None:
             yield from keys()
-        return (yield from find(turn, jobs))
+        return (yield from find(execution, jobs))
 
-    def look() -> Plan[tuple[list[str | None], locks.Wanted]]:
-        found = yield from find(turn, jobs)
+    def find_with_blockers() -> Plan[tuple[list[str | None], locks.Wanted]]:
+        found = yield from find(execution, jobs)
         new = [job for job, chain_id in zip(jobs, found, strict=True) if chain_id is None]
-        tails = yield from chains.tails(blockers.named(new))
+        tails = yield from chains.tails(blockers.chain_ids(new))
         return found, locks.Wanted([], [tail.seq for tail in tails.values()])
 
-    return (yield from locks.hold(turn, look, keys=keys))
+    return (yield from locks.lock(execution, find_with_blockers, keys=keys))
 
 
-def keys_of(turn: Turn, jobs: Iterable[NewJob]) -> Callable[[], Plan[None]] | None:
-    """What holds the keys of jobs to be created, if they have any. Whoever holds keys and jobs holds the keys first."""
+def lock_keys(execution: Execution, jobs: Iterable[NewJob]) -> Callable[[], Plan[None]] | None:
+    """A plan that locks the keys of new jobs; None if they have no key. Keys are always locked before jobs."""
     pairs = sorted({(job.type, job.key) for job in jobs if job.key is not None})
     if not pairs:
         return None
     types, keys = [type for type, _ in pairs], [key for _, key in pairs]
 
     def hold() -> Plan[None]:
-        yield Statement(_LOCK_KEYS, {"types": types, "keys": keys, "now": turn.now})
+        yield Statement(_LOCK_KEYS, {"types": types, "keys": keys, "now": execution.now})
 
     return hold
 
 
-def _find_keys(turn: Turn, keyed: dict[int, NewJob]) -> Plan[dict[int, str]]:
-    """The newest chain in each job's dedup scope, by the job's place."""
-    places, jobs = list(keyed), list(keyed.values())
+def _find_keys(execution: Execution, keyed: dict[int, NewJob]) -> Plan[dict[int, str]]:
+    """The newest chain in the dedup scope of each job, by the index of the job."""
+    indexes, jobs = list(keyed), list(keyed.values())
     rows = yield Statement(
         _FIND_KEYS,
         {
-            "now": turn.now,
+            "now": execution.now,
             "types": [job.type for job in jobs],
             "keys": [job.key for job in jobs],
-            "sinces": [None if job.window is None else turn.now - job.window for job in jobs],
+            "sinces": [None if job.window is None else execution.now - job.window for job in jobs],
             "scopes": [job.dedup for job in jobs],
             "excludes": [_SEPARATOR.join(job.exclude) or None for job in jobs],
         },
     )
-    return {places[number - 1]: chain_id for number, chain_id in rows}
+    return {indexes[number - 1]: chain_id for number, chain_id in rows}
 
 
 def _made_before(job: NewJob, made: Sequence[str]) -> str | None:

@@ -1,7 +1,7 @@
-"""Which chains wait for which, and the cycles that must not arise.
+"""Which chains wait for which, and detection of dependency cycles.
 
-A walk from a job's blockers keeps the last job of every chain that it reaches. So of two transactions that close a
-cycle together, the second one waits for the first, and then sees what the first one wrote.
+The walk from the blockers of a job locks the last job of every chain that it reaches. If two transactions together
+close a cycle, the second one waits for the first, and then sees what the first one wrote.
 """
 
 from __future__ import annotations
@@ -12,34 +12,35 @@ from holdfast.core.dependencies import MOST_CHAINS, walk
 from holdfast.core.lifecycle import NewJob
 from holdfast.engine.operations import GetWaiting, Waiting
 from holdfast.errors import DependencyCycle
-from holdfast.stores.postgres.execution import Turn
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import chains, dedup
-from holdfast.stores.sql.plan import Plan, Row, Statement
+from holdfast.stores.sql.plan import Row, Statement
 
 _WAITING = SQL["get_waiting"]
 _REACHED = SQL["waits_reached"]
 _NAMED_BY = SQL["named_by"]
 
 
-def get_waiting(turn: Turn, op: GetWaiting) -> Plan[list[Waiting]]:
+def get_waiting(execution: Execution, op: GetWaiting) -> Plan[list[Waiting]]:
     rows = yield Statement(_WAITING, {"limit": op.limit})
     return [Waiting(chain_id, tuple(after)) for chain_id, after in rows]
 
 
-class Following:
-    """The continuations of one chain, beside chains that are started in the same step."""
+class Continuations:
+    """The continuations of one chain, and the chains that are started in the same operation."""
 
     def __init__(self, jobs: Iterable[NewJob], starts: Sequence[NewJob]) -> None:
         self.cycles: dict[str, DependencyCycle] = {}
-        """By job, the cycle that it would close, as the last look found."""
+        """The cycle that each job would close, by job id, from the last call of `find_cycles`."""
         self._jobs = [job for job in jobs if job.after]
         self._starts = starts
 
-    def look(self, *, awaited: bool) -> Plan[set[int]]:
-        """Find the cycles; answers the jobs that must be kept for that to stay true.
+    def find_cycles(self, *, awaited: bool) -> Plan[set[int]]:
+        """Find the cycles. Returns the jobs that must be locked for the result to stay valid.
 
-        A chain that is not `awaited` and that none of the starts names is part of no cycle, unless it names itself.
+        A chain is part of no cycle if it is not `awaited`, no started chain names it, and it does not name itself.
         """
         if not self._jobs:
             return set()
@@ -62,7 +63,10 @@ class Following:
 
 
 def retried(chain_ids: Mapping[str, str]) -> Plan[tuple[dict[str, DependencyCycle], set[int]]]:
-    """The cycles that jobs would close, blocked again, by job, and the jobs to keep; given the chain of each job."""
+    """The cycles that these jobs would close if they were blocked again, by job id, and the jobs to lock.
+
+    `chain_ids` has the chain of each job.
+    """
     after: dict[str, list[str]] = {}
     for job_id, blocker in (yield Statement(_NAMED_BY, {"ids": list(chain_ids)})):
         after.setdefault(job_id, []).append(blocker)
@@ -73,7 +77,7 @@ def retried(chain_ids: Mapping[str, str]) -> Plan[tuple[dict[str, DependencyCycl
 def _walk(
     jobs: Sequence[tuple[str, str, Sequence[str]]], beside: Mapping[str, Sequence[str]]
 ) -> Plan[tuple[dict[str, DependencyCycle], set[int]]]:
-    """Walk from the blockers of jobs, given as id, chain and blockers. `beside` are chains that begin to wait now."""
+    """Walk from the blockers of jobs, given as id, chain and blockers. `beside` are chains that start to wait."""
     named = dict.fromkeys(blocker for after in [*(each[2] for each in jobs), *beside.values()] for blocker in after)
     rows = yield Statement(_REACHED, {"ids": list(named), "most": len(named) + MOST_CHAINS})
     waits = {**_by_chain(rows), **beside}

@@ -1,4 +1,4 @@
-"""What `holdfast doctor` says about a PostgreSQL store."""
+"""The findings of `holdfast doctor` about a PostgreSQL store."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Final
 from holdfast.core.clock import SECOND
 from holdfast.engine.operations import Examine, Finding
 from holdfast.stores import late_jobs
-from holdfast.stores.postgres.execution import Turn
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.sql.plan import Plan, Row, Statement
+from holdfast.stores.sql.plan import Row, Statement
 
 _SERVER = SQL["examine_server"]
 _HORIZON = SQL["examine_horizon"]
@@ -20,10 +21,10 @@ _HOLDERS = SQL["examine_holders"]
 
 OLDEST_SERVER = 130000
 DEAD = 50_000
-"""Dead rows beyond ten times what autovacuum waits for."""
+"""Ten times the number of dead rows at which autovacuum starts."""
 
 
-def examine(turn: Turn, op: Examine) -> Plan[list[Finding]]:
+def examine(execution: Execution, op: Examine) -> Plan[list[Finding]]:
     findings: list[Finding] = []
     ((number, version, dead, live, missing, unsafe, standby, queue),) = yield Statement(_SERVER)
     findings.append(_version(number, version))
@@ -31,19 +32,18 @@ def examine(turn: Turn, op: Examine) -> Plan[list[Finding]]:
     findings += _settings(unsafe)
     if standby:
         findings.append(Finding("error", "role", "this server is a standby: nothing can be written here"))
-    holders = yield Statement(_HORIZON)
-    findings += _horizon(holders)
+    findings += _horizon((yield Statement(_HORIZON)))
     detail = f"{dead} of {dead + live} rows"
     findings.append(Finding("warning" if dead > DEAD else "ok", "dead rows", detail))
     if queue > 0.5:
         findings.append(
             Finding("warning", "notifications", f"the server's queue is {queue:.0%} full: a listener sleeps")
         )
-    ((expired, longest),) = yield Statement(_EXPIRED, {"now": turn.clock})
-    holders = (yield Statement(_HOLDERS, {"now": turn.clock})) if expired else []
+    ((expired, longest),) = yield Statement(_EXPIRED, {"now": execution.clock})
+    holders: list[Row] = (yield Statement(_HOLDERS, {"now": execution.clock})) if expired else []
     findings.append(late_jobs.expired(expired, longest, held=len({holder[0] for holder in holders})))
     findings += _held(holders)
-    oldest = yield Statement(_OLDEST, {"now": turn.clock})
+    oldest = yield Statement(_OLDEST, {"now": execution.clock})
     findings.append(late_jobs.oldest(*oldest[0]) if oldest else late_jobs.oldest(None, None))
     return findings
 
@@ -83,7 +83,7 @@ def _horizon(holders: list[Row]) -> Iterator[Finding]:
 
 
 def _held(holders: list[Row]) -> Iterator[Finding]:
-    """Sessions that hold jobs whose lease ran out, and what ends them."""
+    """Sessions that lock jobs with an expired lease, and how to end each session."""
     for job_id, late, pid, certain, kind, role, detail in holders:
         holds = "holds" if certain else "may hold"
         text = f"session {pid} ({detail}) {holds} job {job_id}, whose lease ran out {late / SECOND:.0f} s ago"
@@ -96,10 +96,10 @@ _ENDS: Final = {
     "end it as role {role} with select pg_terminate_backend({pid}), or make this role a member",
     "hidden": "this role may not see what a session of role {role} does, and does not end it: "
     "end it as role {role} with select pg_terminate_backend({pid})",
-    "untracked": "track_activities is off, so no worker can tell whether it commits: "
+    "untracked": "track_activities is off, so no worker can see whether it commits: "
     "end it with select pg_terminate_backend({pid})",
     "committing": "it waits for its COMMIT and is never terminated: look for a synchronous standby that is away",
     "application": "it belongs to the application and is never terminated: "
     "commit or roll back, or end it with select pg_terminate_backend({pid})",
 }
-"""By the kind of session: how it ends."""
+"""How a session ends, by its kind."""

@@ -9,57 +9,62 @@ from msgspec.structs import astuple
 
 from holdfast.core.clock import Micros
 from holdfast.core.lifecycle import NewJob
-from holdfast.stores.postgres.execution import BEGIN, Turn
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Begin, NotifyingStatement, Plan, Result
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.postgres.verbs.start_functions import PASS_OVER
-from holdfast.stores.sql.plan import Many, Parameters, Plan, Row, Statement
+from holdfast.stores.postgres.verbs.start_functions import SKIP_EXISTING
+from holdfast.stores.sql.plan import Many, Parameters, Statement
 
 _INSERT = SQL["insert_jobs"]
 _INSERT_ALONE = SQL["insert_job"]
-_INSERT_NEW = _INSERT.replace(PASS_OVER, "")
-"""Passing over an id that exists costs each row an index lookup and a log entry. The first try of a generated id does
-without."""
-_INSERT_ALONE_NEW = _INSERT_ALONE.replace(PASS_OVER, "")
+_INSERT_NEW = _INSERT.replace(SKIP_EXISTING, "")
+"""`on conflict` costs each row an index lookup and a WAL entry. The first try with generated ids does not need it."""
+_INSERT_ALONE_NEW = _INSERT_ALONE.replace(SKIP_EXISTING, "")
 
 PART: Final = 1000
-"""Jobs that one statement writes. Where there are more, the next part is made while the server is at the last."""
+"""Jobs per statement. With more jobs, the next part is encoded while the server executes the previous one."""
 
 
 class Inserted(NamedTuple):
-    """What a statement wrote: the numbers of those jobs that are new, in order, and when."""
+    """The result of an insert: the seqs of the new jobs, in order, and the time."""
 
     seqs: list[int]
     now: Micros
     recorded: bool
-    """Whether that was recorded for listeners."""
+    """Whether events were recorded for listeners."""
 
 
 def insert(
-    turn: Turn, jobs: Sequence[NewJob], *, open_blockers: Sequence[int] = (), awaited: Collection[str] = ()
+    execution: Execution, jobs: Sequence[NewJob], *, open_blockers: Sequence[int] = (), awaited: Collection[str] = ()
 ) -> Statement:
-    """The statement that writes these jobs in an open transaction; its one row is an `Inserted`."""
-    return Statement(_INSERT, _columns(turn, jobs, open_blockers=open_blockers, awaited=awaited))
+    """The statement that writes these jobs in an open transaction. It returns one row, an `Inserted`."""
+    return Statement(_INSERT, _columns(execution, jobs, open_blockers=open_blockers, awaited=awaited))
 
 
-def insert_plain(turn: Turn, jobs: Sequence[NewJob], *, notice: Statement | None) -> Plan[list[Row]]:
-    """Write first jobs of chains that wait for nothing, all or none; each row is an `Inserted`.
+def insert_plain(execution: Execution, jobs: Sequence[NewJob], *, notify: Statement | None) -> Plan[Result]:
+    """Write first jobs of chains that have no blockers, all or none. Each row is an `Inserted`.
 
-    The notice goes behind the commit, unless there are very many.
+    The NOTIFY statement is pipelined behind the commit, unless the jobs need several statements.
     """
-    unused = turn.first and not any(job.chosen for job in jobs)
+    unused = execution.first and not any(job.chosen for job in jobs)
     if len(jobs) == 1:
-        return (yield Statement(_INSERT_ALONE_NEW if unused else _INSERT_ALONE, _alone(turn, jobs[0]), notice))
+        sql = _INSERT_ALONE_NEW if unused else _INSERT_ALONE
+        return (yield _notifying(Statement(sql, _alone(execution, jobs[0])), notify))
     sql = _INSERT_NEW if unused else _INSERT
     if len(jobs) <= PART:
-        return (yield Statement(sql, _columns(turn, jobs), notice))
+        return (yield _notifying(Statement(sql, _columns(execution, jobs)), notify))
     parts = (jobs[first : first + PART] for first in range(0, len(jobs), PART))
-    yield BEGIN
-    return (yield Many(sql, (_columns(turn, part) for part in parts)))
+    yield Begin()
+    return (yield Many(sql, (_columns(execution, part) for part in parts)))
 
 
-def _alone(turn: Turn, job: NewJob) -> Parameters:
+def _notifying(statement: Statement, notify: Statement | None) -> Statement | NotifyingStatement:
+    return statement if notify is None else NotifyingStatement(statement, notify)
+
+
+def _alone(execution: Execution, job: NewJob) -> Parameters:
     return {
-        "now": turn.now or turn.clock,
+        "now": execution.now or execution.clock,
         "id": job.id,
         "type": job.type,
         "input": job.input,
@@ -75,7 +80,7 @@ def _alone(turn: Turn, job: NewJob) -> Parameters:
 
 
 def _columns(
-    turn: Turn,
+    execution: Execution,
     jobs: Sequence[NewJob],
     *,
     open_blockers: Sequence[int] = (),
@@ -83,9 +88,9 @@ def _columns(
 ) -> Parameters:
     column = dict(zip(NewJob.__struct_fields__, zip(*map(astuple, jobs), strict=True), strict=True))
     continues = any(column["index"])
-    named = [(job.id, place, chain_id) for job in jobs for place, chain_id in enumerate(job.after)]
+    named = [(job.id, index, chain_id) for job in jobs for index, chain_id in enumerate(job.after)]
     return {
-        "now": turn.now or turn.clock,
+        "now": execution.now or execution.clock,
         "ids": list(column["id"]),
         "types": list(column["type"]),
         "inputs": list(column["input"]),
@@ -102,7 +107,7 @@ def _columns(
         "blockers": [len(after) for after in column["after"]] if any(column["after"]) else [],
         "open_blockers": list(open_blockers) if any(open_blockers) else [],
         "blocked_ids": [job_id for job_id, _, _ in named],
-        "positions": [place for _, place, _ in named],
+        "positions": [index for _, index, _ in named],
         "blocker_ids": [chain_id for _, _, chain_id in named],
         "awaited": [job.id in awaited or job.chain_id in awaited for job in jobs] if awaited else [],
         "on_blocker_failures": _unless_all("wait", column["on_blocker_failure"]),
@@ -110,5 +115,5 @@ def _columns(
 
 
 def _unless_all(default: Any, column: tuple[Any, ...]) -> list[Any]:
-    """A column of the insert; empty where every job has the default."""
+    """A column of the insert; empty if every job has the default."""
     return [] if column.count(default) == len(column) else list(column)

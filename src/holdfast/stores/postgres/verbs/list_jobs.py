@@ -1,6 +1,6 @@
-"""List jobs and chains, newest first, narrowed by a filter.
+"""List jobs and chains that match a filter, newest first.
 
-Conditions are put into the text of a statement, values never: they are parameters.
+Conditions are inserted into the text of a statement. Values are always parameters.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from typing import Any
 
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.engine.operations import Filter, ListChains, ListJobs
-from holdfast.stores.postgres.execution import Turn
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.verbs import chains
 from holdfast.stores.sql.failing import failing, narrowed_statuses
-from holdfast.stores.sql.plan import Plan, Statement
+from holdfast.stores.sql.plan import Statement
 
 _JOBS = SQL["list_jobs"]
 _CHAINS = SQL["list_chains"]
@@ -30,10 +31,10 @@ _KEPT = """(job.expires_at is null or job.expires_at > holdfast.clock(:now::bigi
        and done.expires_at <= holdfast.clock(:now::bigint))"""
 
 
-def list_jobs(turn: Turn, op: ListJobs) -> Plan[list[Record]]:
+def list_jobs(execution: Execution, op: ListJobs) -> Plan[list[Record]]:
     jobs: list[Record] = []
     for status in _statuses(op.filter):
-        where, parameters = _narrowed(turn, op.filter, op.before, scheduled="job")
+        where, parameters = _narrowed(execution, op.filter, op.before, scheduled="job")
         if status is not None:
             where += f" and job.status = '{status.value}'"
         where += failing(op.filter, status, "job")
@@ -43,17 +44,17 @@ def list_jobs(turn: Turn, op: ListJobs) -> Plan[list[Record]]:
     return sorted(jobs, key=lambda job: -job.seq)[: op.limit]
 
 
-def list_chains(turn: Turn, op: ListChains) -> Plan[list[ChainRecord]]:
+def list_chains(execution: Execution, op: ListChains) -> Plan[list[ChainRecord]]:
     found: dict[int, str] = {}
     for status in _statuses(op.filter):
         statement = _CHAINS
-        where, parameters = _narrowed(turn, op.filter, op.before, scheduled="last")
+        where, parameters = _narrowed(execution, op.filter, op.before, scheduled="last")
         if op.filter.chain_id is not None:
             where += " and job.id = :chain_id::text"
         where += failing(op.filter, status, "last")
         if op.filter.kept:
             where += f" and {_KEPT}"
-            parameters["now"] = turn.clock
+            parameters["now"] = execution.clock
         if status is Status.COMPLETED:
             where += f" and {_LAST_STATUS} = 'completed'"
         elif status is not None:
@@ -63,21 +64,23 @@ def list_chains(turn: Turn, op: ListChains) -> Plan[list[ChainRecord]]:
     ids = [found[seq] for seq in sorted(found, reverse=True)[: op.limit]]
     if not ids:
         return []
-    # A chain that was deleted since it was found is left out.
+    # A chain may have been deleted since it was found.
     stored = yield from chains.read(ids)
     return [stored[chain_id] for chain_id in ids if chain_id in stored]
 
 
 def _statuses(wanted: Filter) -> list[Status | None]:
-    """One query each: a status that is written into the statement lets the planner use a partial index."""
+    """The statuses to query, one query for each: with a constant status the planner can use a partial index."""
     statuses: list[Status | None] = list(dict.fromkeys(wanted.statuses)) or [None]
     if wanted.scheduled:
         return [Status.PENDING] if statuses == [None] or Status.PENDING in statuses else []
     return narrowed_statuses(wanted, statuses)
 
 
-def _narrowed(turn: Turn, wanted: Filter, before: int | None, *, scheduled: str) -> tuple[str, dict[str, Any]]:
-    """The conditions on a job, which for chains is the first one, and their parameters."""
+def _narrowed(
+    execution: Execution, wanted: Filter, before: int | None, *, scheduled: str
+) -> tuple[str, dict[str, Any]]:
+    """The conditions on a job (for chains: on the first job), and their parameters."""
     conditions: list[tuple[str, Any, str]] = [
         ("before", before, "job.seq < :before::bigint"),
         ("types", list(wanted.types) or None, "job.type = any(:types::text[])"),
@@ -91,9 +94,11 @@ def _narrowed(turn: Turn, wanted: Filter, before: int | None, *, scheduled: str)
     parameters = {name: value for name, value, _ in given}
     if wanted.scheduled:
         where += f" and {scheduled}.scheduled_at > holdfast.clock(:now::bigint)"
-        parameters["now"] = turn.clock
+        parameters["now"] = execution.clock
     return where, parameters
 
 
 def _with(statement: str, where: str) -> str:
-    return statement.replace("/* narrowed */", where)
+    before, marker, after = statement.partition("/* narrowed */")
+    assert marker, "the statement has no place for conditions"
+    return before + where + after

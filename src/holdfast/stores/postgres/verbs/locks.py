@@ -1,7 +1,8 @@
-"""Locks of jobs: a step takes all that it needs at once, and while it waits for one it holds none.
+"""Row locks on jobs: an operation locks all jobs that it needs at once, and while it waits for one lock it holds none.
 
-So no step is ever part of a circle of transactions that wait for each other, in whatever order others take the rows: in
-a circle each transaction holds something. What a transaction took in an earlier step it keeps, of course.
+In a deadlock each transaction holds a lock and waits for another. An operation that waits holds none, so it is never
+part of a deadlock, whatever the order in which other transactions lock the rows. Locks of earlier operations in the
+same transaction are kept.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from collections.abc import Callable, Collection
 from typing import NamedTuple, TypeVar
 
 from holdfast.core.clock import Micros
-from holdfast.stores.postgres.execution import HELD, LET_GO, TRY, Turn
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Plan, ReleaseSavepoint, RollbackToSavepoint, Savepoint
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.sql.plan import Plan, Statement
+from holdfast.stores.sql.plan import Statement
 
 _LOCK = SQL["lock_jobs"]
 
@@ -20,26 +22,26 @@ T = TypeVar("T")
 
 
 class Wanted(NamedTuple):
-    """Jobs to lock: those that will change, and those that must only neither end nor go."""
+    """Jobs to lock: those that will change, and those that must only not finish and not be deleted."""
 
     changed: Collection[int]
     kept: Collection[int] = ()
 
 
-class _Held:
-    """Jobs that are locked."""
+class _LockedJobs:
+    """The jobs that are locked."""
 
     def __init__(self) -> None:
         self._changed: set[int] = set()
         self._kept: set[int] = set()
 
     def missing(self, wanted: Wanted) -> Wanted:
-        """What of this is not locked."""
+        """The wanted jobs that are not locked."""
         changed = set(wanted.changed) - self._changed
         return Wanted(changed, set(wanted.kept) - self._kept - self._changed - changed)
 
     def lock(self, wanted: Wanted, first: int | None = None, *, now: Micros | None = None) -> Plan[None]:
-        """Lock what is free; only the first is waited for. A session of a worker that is gone is terminated instead."""
+        """Lock the free jobs. Wait only for `first`, but terminate the session of a lost worker that holds it."""
         kept = set(wanted.kept).difference(wanted.changed)
         rows = yield Statement(
             _LOCK,
@@ -55,52 +57,52 @@ class _Held:
             (self._changed if to_change else self._kept).add(seq)
 
 
-Look = Callable[[], Plan[tuple[T, Wanted]]]
-"""Answers something, and the jobs that must be held for it to stay true."""
+Find = Callable[[], Plan[tuple[T, Wanted]]]
+"""Returns a result, and the jobs that must be locked for the result to stay valid."""
 
 
-def hold(turn: Turn, look: Look[T], *, keys: Callable[[], Plan[None]] | None = None) -> Plan[T]:
-    """Lock what a look names, until the transaction ends; answers what the look found under the locks.
+def lock(execution: Execution, find: Find[T], *, keys: Callable[[], Plan[None]] | None = None) -> Plan[T]:
+    """Lock the jobs that `find` names until the end of the transaction. Returns what `find` found under the locks.
 
-    A transaction that holds one of the jobs is waited for, and then it is looked again, as often as the look names a
-    job that is not held. `keys` holds what comes before any job: keys are waited for, in their order, while no job is
-    held. After a wait the turn's time is asked for again.
+    If another transaction holds one of the jobs, wait for it, and call `find` again until all its jobs are locked.
+    `keys` locks keys. It runs before any job is locked, and may wait. After a wait the time of the execution is read
+    again.
     """
-    yield TRY
+    yield Savepoint()
     if keys is not None:
         yield from keys()
-    found, wanted = yield from look()
+    found, wanted = yield from find()
     first: int | None = None
     while any(wanted):
-        held = _Held()
-        yield from held.lock(wanted, first, now=turn.clock)
+        locked = _LockedJobs()
+        yield from locked.lock(wanted, first, now=execution.clock)
         if first is not None:
-            yield from turn.ask_again()
-        found, wanted = yield from look()
-        # A job may only be new, and free: for that, what was waited for is not let go. In a crowd it would never end.
-        while any(busy := held.missing(wanted)):
-            yield from held.lock(busy)
-            if any(busy := held.missing(busy)):
+            yield from execution.update_time()
+        found, wanted = yield from find()
+        # A missing job may be new and free. Keep the locks then: with many waiters, releasing them might never end.
+        while any(busy := locked.missing(wanted)):
+            yield from locked.lock(busy)
+            if any(busy := locked.missing(busy)):
                 break
-            found, wanted = yield from look()
+            found, wanted = yield from find()
         if not any(busy):
             break
         first = min([*busy.changed, *busy.kept])
-        yield LET_GO
+        yield RollbackToSavepoint()
         if keys is not None:
-            # The job is only waited for, not kept: who waits for keys holds no job either.
+            # Wait for the job, but do not keep its lock: no job may be locked while `keys` waits.
             alone = Wanted([first]) if first in busy.changed else Wanted([], [first])
-            yield from _Held().lock(alone, first, now=turn.clock)
+            yield from _LockedJobs().lock(alone, first, now=execution.clock)
             first = None
-            yield LET_GO
-            yield from turn.ask_again()
+            yield RollbackToSavepoint()
+            yield from execution.update_time()
             yield from keys()
-    yield HELD
+    yield ReleaseSavepoint()
     return found
 
 
-def hold_free(seqs: Collection[int]) -> Plan[set[int]]:
-    """Lock jobs that will change without waiting for any transaction; answers those that could be."""
+def lock_free(seqs: Collection[int]) -> Plan[set[int]]:
+    """Lock jobs that will change, without waiting. Returns those that could be locked."""
     if not seqs:
         return set()
     parameters = {"seqs": sorted(seqs), "kept": [], "first": None, "first_kept": None, "now": None}

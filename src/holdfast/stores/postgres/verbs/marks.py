@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from holdfast.engine.operations import FindMarks, Mark
-from holdfast.stores.postgres.execution import Turn
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.sql.plan import Plan, Statement
+from holdfast.stores.sql.plan import Statement
 
 _MARK = SQL["mark"]
 _FIND = SQL["find_marks"]
 
 
-def mark(turn: Turn, op: Mark) -> Plan[None]:
-    # No DELETE here: in a serializable transaction of the application it would read, and so conflict with others.
+def mark(execution: Execution, op: Mark) -> Plan[None]:
+    # No DELETE here: in a serializable transaction it would also read, and so conflict with other transactions.
     yield Statement(_MARK, {"id": op.id})
-    # The wake-up after the commit lets the client look for the mark at once.
-    turn.hints.recorded = True
+    # The wake-up after the commit makes the client look for the mark at once.
+    execution.hints.recorded = True
 
 
-def find_marks(turn: Turn, op: FindMarks) -> Plan[list[str]]:
+def find_marks(execution: Execution, op: FindMarks) -> Plan[list[str]]:
     rows = yield Statement(_FIND, {"ids": list(op.ids), "forget": list(op.forget)})
     return [mark_id for (mark_id,) in rows]

@@ -1,7 +1,7 @@
-"""Write the outcomes of attempts, each under its claim.
+"""Settle attempts: write their outcomes, if their claims are still valid.
 
-Most outcomes concern one row, and one statement writes any number of them. What reaches further, to chains that are
-started along with it or to jobs that wait for its chain, is a transaction of its own.
+Most outcomes change one row, and one statement writes any number of them. An outcome that starts other chains, or ends
+a chain that jobs wait for, is written in a separate transaction.
 """
 
 from __future__ import annotations
@@ -12,208 +12,212 @@ from holdfast.core.lifecycle import Settlement
 from holdfast.core.lost_claims import lost_reason
 from holdfast.core.record import Status
 from holdfast.engine.operations import Settle, Settled
-from holdfast.stores.postgres.execution import BEGIN, COMMIT, Turn
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Begin, Commit, Plan, Result
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import blockers, chains, dedup, dependencies, locks, start
-from holdfast.stores.postgres.verbs.settle_statements import Stood, Write, completed, continued, ended
-from holdfast.stores.sql.plan import Plan, Statement
+from holdfast.stores.postgres.verbs.settle_statements import JobState, Write, completed, continued, ended
+from holdfast.stores.sql.plan import Statement
 
-_SETTLING = SQL["settling"]
-_WAIT_FOR = SQL["wait_for"]
+_AFFECTED = SQL["settle_affected"]
+_WAIT = SQL["settle_wait"]
 
 _WRITTEN = Settled()
 
 
-def settle(turn: Turn, op: Settle) -> Plan[list[Settled]]:
+def settle(execution: Execution, op: Settle) -> Plan[list[Settled]]:
     answers = [_WRITTEN] * len(op.settlements)
     left: dict[int, Settlement] = dict(enumerate(op.settlements))
     while left:
-        # Each job once at a time: a settlement sent twice finds what the first one wrote.
-        firsts = {settlement.claim.job_id: place for place, settlement in reversed(left.items())}
-        batch = left if len(firsts) == len(left) else {place: left[place] for place in sorted(firsts.values())}
-        left = {place: settlement for place, settlement in left.items() if place not in batch}
-        yield from _settle(turn, batch, answers)
+        # Each job once per batch: a second settlement of the same job must see what the first one wrote.
+        firsts = {settlement.claim.job_id: index for index, settlement in reversed(left.items())}
+        batch = left if len(firsts) == len(left) else {index: left[index] for index in sorted(firsts.values())}
+        left = {index: settlement for index, settlement in left.items() if index not in batch}
+        yield from _settle(execution, batch, answers)
     return answers
 
 
-def _settle(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled]) -> Plan[None]:
-    """Write the outcomes of different jobs; answers all that are not simply written."""
+def _settle(execution: Execution, settlements: dict[int, Settlement], answers: list[Settled]) -> Plan[None]:
+    """Write the outcomes of different jobs. Sets the answers that differ from `Settled()`."""
     kinds: dict[Write, dict[int, Settlement]] = {}
-    wide: dict[int, Settlement] = {}
+    in_transaction: dict[int, Settlement] = {}
     awaited: dict[int, Settlement] = {}
-    for place, settlement in settlements.items():
+    for index, settlement in settlements.items():
         following = settlement.continuation
         if settlement.starts or (following is not None and following.after):
-            wide[place] = settlement
+            in_transaction[index] = settlement
         elif settlement.status is not Status.COMPLETED:
-            kinds.setdefault(ended, {})[place] = settlement
+            kinds.setdefault(ended, {})[index] = settlement
         else:
-            kinds.setdefault(completed if following is None else continued, {})[place] = settlement
+            kinds.setdefault(completed if following is None else continued, {})[index] = settlement
     for write, batch in kinds.items():
-        others = yield from _write(turn, write, batch.values())
-        for place, settlement in batch.items() if others else ():
+        others = yield from _write(execution, write, batch.values())
+        for index, settlement in batch.items() if others else ():
             if (id := settlement.claim.job_id) not in others:
                 continue
-            if (answer := _standing(turn, settlement, others[id])) is not None:
-                answers[place] = answer
+            if (answer := _answer_if_not_written(execution, settlement, others[id])) is not None:
+                answers[index] = answer
             else:
-                (awaited if write is completed else wide)[place] = settlement
+                (awaited if write is completed else in_transaction)[index] = settlement
     if awaited:
-        yield from _complete_awaited(turn, awaited, answers)
-    for place in sorted(wide):
-        answers[place] = yield from _settle_widely(turn, wide[place])
+        yield from _complete_awaited(execution, awaited, answers)
+    for index in sorted(in_transaction):
+        answers[index] = yield from _settle_in_transaction(execution, in_transaction[index])
 
 
-def _write(turn: Turn, write: Write, settlements: Collection[Settlement]) -> Plan[dict[str, Stood | None]]:
-    """Write these outcomes; answers how the jobs stood whose outcomes were not, since they reach further or may not be.
+def _write(execution: Execution, write: Write, settlements: Collection[Settlement]) -> Plan[dict[str, JobState | None]]:
+    """Write these outcomes. Returns the states of the jobs whose outcomes were not written.
 
-    What is written is told as it comes: if the rest fails, it stands all the same. Jobs that somebody holds are passed
-    over at first. Who waits for one of them holds none of the others.
+    Those have lost their claim, or their chain is awaited. Hints are collected row by row: if a later statement fails,
+    the earlier ones are still committed. Locked jobs are skipped at first, so that waiting for one of them holds no
+    lock on the others.
     """
     left = {settlement.claim.job_id: settlement for settlement in settlements}
-    others: dict[str, Stood | None] = {}
-    rows = yield write(turn, list(settlements))
+    others: dict[str, JobState | None] = {}
+    rows = yield write(execution, list(settlements))
     while True:
-        turn.receive(rows)
+        execution.receive(rows)
         for id, status, token, awaited, chain_id, type, recorded in rows:
             settlement = left.pop(id)
-            found = Stood(status, token, awaited, chain_id, type)
-            turn.hints.recorded |= recorded
+            found = JobState(status, token, awaited, chain_id, type)
+            execution.hints.recorded |= recorded
             if lost_reason(status, token, settlement.claim.token) or (awaited and _is_left(write, settlement)):
                 others[id] = found
             else:
-                _emit(turn, settlement, found)
+                _add_hints(execution, settlement, found)
         if not left:
             return others
         awaited = next(iter(left))
-        turn.voice = None  # within a transaction it would be heard with the commit, and hold up those of others
-        # One transaction: given back in between, the job would be the next one's who waits for it, and so on for ever.
-        yield BEGIN
-        if (yield Statement(_WAIT_FOR, {"id": awaited})):
-            rows = yield write(turn, list(left.values()))
+        execution.notify = None  # inside a transaction NOTIFY would serialise its commit with those of others
+        # One transaction: if the lock were released in between, the next waiter would get it, and this could repeat.
+        yield Begin()
+        if (yield Statement(_WAIT, {"id": awaited})):
+            rows = yield write(execution, list(left.values()))
         else:
-            del left[awaited]  # there is no such job any more
+            del left[awaited]  # the job was deleted
             others[awaited] = None
-            rows = []
-        yield COMMIT
+            rows = Result()
+        yield Commit()
 
 
 def _is_left(write: Write, settlement: Settlement) -> bool:
-    """Whether the statement leaves alone an outcome whose chain is waited for: since it ends."""
+    """Whether the statement skips an outcome whose chain is awaited: because the outcome ends the chain."""
     return write is completed or (write is ended and _ends(settlement))
 
 
-def _complete_awaited(turn: Turn, settlements: dict[int, Settlement], answers: list[Settled]) -> Plan[None]:
-    """Complete chains that others wait for, all in one transaction, under the locks of everything it touches."""
-    yield from turn.begin()
-    stood = yield from _hold(turn, [settlement.claim.job_id for settlement in settlements.values()], ["completed"])
-    places: dict[str, int] = {}
-    """By chain, of those that are written."""
-    for place, settlement in settlements.items():
-        found = stood.get(settlement.claim.job_id)
-        if (answer := _standing(turn, settlement, found)) is not None:
-            answers[place] = answer
+def _complete_awaited(execution: Execution, settlements: dict[int, Settlement], answers: list[Settled]) -> Plan[None]:
+    """Complete awaited chains in one transaction, with all affected jobs locked."""
+    yield from execution.begin()
+    states = yield from _lock(
+        execution, [settlement.claim.job_id for settlement in settlements.values()], ["completed"]
+    )
+    indexes: dict[str, int] = {}
+    """Of the settlements to write, by chain."""
+    for index, settlement in settlements.items():
+        found = states.get(settlement.claim.job_id)
+        if (answer := _answer_if_not_written(execution, settlement, found)) is not None:
+            answers[index] = answer
         else:
             assert found is not None
-            places[found.chain_id] = place
-            _emit(turn, settlement, found)
-    if places:
-        rows = yield completed(turn, [settlements[place] for place in places.values()], all=True)
-        turn.hints.recorded |= rows[0][6]
-        unblocked: dict[int, list[tuple[str, str]]] = {place: [] for place in places.values()}
-        for job in (yield from chains.completed(turn, list(places))):
-            # Whoever came last has freed it.
-            unblocked[max(places[chain_id] for chain_id in job.after)].append((job.id, job.type))
-        for place, jobs in unblocked.items():
-            answers[place] = Settled(unblocked=tuple(jobs))
-        yield from turn.recorded()
-    yield COMMIT
+            indexes[found.chain_id] = index
+            _add_hints(execution, settlement, found)
+    if indexes:
+        rows = yield completed(execution, [settlements[index] for index in indexes.values()], all=True)
+        execution.hints.recorded |= rows[0][6]
+        unblocked: dict[int, list[tuple[str, str]]] = {index: [] for index in indexes.values()}
+        for job in (yield from chains.unblock_dependents(execution, list(indexes))):
+            # The last settlement is the one that unblocked the job.
+            unblocked[max(indexes[chain_id] for chain_id in job.after)].append((job.id, job.type))
+        for index, jobs in unblocked.items():
+            answers[index] = Settled(unblocked=tuple(jobs))
+        yield from execution.write_events()
+    yield Commit()
 
 
-def _settle_widely(turn: Turn, settlement: Settlement) -> Plan[Settled]:
-    """Write one settlement and all that follows from it, under the locks of everything it touches."""
-    yield from turn.begin()
+def _settle_in_transaction(execution: Execution, settlement: Settlement) -> Plan[Settled]:
+    """Write one settlement and all its consequences, with all affected jobs locked."""
+    yield from execution.begin()
     following = settlement.continuation
     endings: Sequence[chains.Ending]
     if following is not None:
-        endings = blockers.endings_of([following])
+        endings = blockers.possible_endings([following])
     elif _ends(settlement):
         endings = ["completed" if settlement.status is Status.COMPLETED else "failing"]
     else:
         endings = []
-    chain = dependencies.Following([] if following is None else [following], settlement.starts)
-    stood = yield from _hold(
-        turn,
+    chain = dependencies.Continuations([] if following is None else [following], settlement.starts)
+    states = yield from _lock(
+        execution,
         [settlement.claim.job_id],
         endings,
         chain=chain,
-        beside=blockers.named([*settlement.starts, *([] if following is None else [following])]),
-        keys=dedup.keys_of(turn, settlement.starts),
+        beside=blockers.chain_ids([*settlement.starts, *([] if following is None else [following])]),
+        keys=dedup.lock_keys(execution, settlement.starts),
     )
-    found = stood.get(settlement.claim.job_id)
-    if (answer := _standing(turn, settlement, found)) is not None:
-        yield COMMIT
+    found = states.get(settlement.claim.job_id)
+    if (answer := _answer_if_not_written(execution, settlement, found)) is not None:
+        yield Commit()
         return answer
     assert found is not None
-    starts, refused = yield from start.check_starts(turn, settlement.starts, settlement.expected)
+    starts, refused = yield from start.check_starts(execution, settlement.starts, settlement.expected)
     if refused is None and following is not None:
         refused = (yield from blockers.missing(following, settlement.expected)) or chain.cycles.get(following.id)
     if refused is not None:
-        yield COMMIT
+        yield Commit()
         return Settled(refused=refused)
     if settlement.starts:
-        yield from start.create_new(turn, settlement.starts, starts)
-    # A chain started along may wait for this one.
+        yield from start.create_new(execution, settlement.starts, starts)
+    # A chain that this settlement starts may wait for this one.
     awaited = found.awaited or any(found.chain_id in job.after for job in settlement.starts)
     if following is not None:
-        yield from start.add(turn, [following], awaited={found.chain_id} if awaited else ())
+        yield from start.add(execution, [following], awaited={found.chain_id} if awaited else ())
     unblocked: list[tuple[str, str]] = []
     write = completed if settlement.status is Status.COMPLETED else ended
-    rows = yield write(turn, [settlement], all=True, ends=following is None)
-    turn.hints.recorded |= rows[0][6]
+    rows = yield write(execution, [settlement], all=True, ends=following is None)
+    execution.hints.recorded |= rows[0][6]
     if awaited and _ends(settlement):
         if settlement.status is Status.COMPLETED:
-            freed = yield from chains.completed(turn, [found.chain_id])
+            freed = yield from chains.unblock_dependents(execution, [found.chain_id])
             unblocked = [(job.id, job.type) for job in freed]
         else:
-            yield from chains.broken(turn, [found.chain_id])
-    _emit(turn, settlement, found)
-    yield from turn.recorded()
-    yield COMMIT
+            yield from chains.fail_dependents(execution, [found.chain_id])
+    _add_hints(execution, settlement, found)
+    yield from execution.write_events()
+    yield Commit()
     return Settled(unblocked=tuple(unblocked))
 
 
-def _hold(
-    turn: Turn,
+def _lock(
+    execution: Execution,
     ids: Sequence[str],
     endings: Collection[chains.Ending],
     *,
     beside: Sequence[str] = (),
     keys: Callable[[], Plan[None]] | None = None,
-    chain: dependencies.Following | None = None,
-) -> Plan[dict[str, Stood]]:
-    """How claimed jobs stand, locked with what the end of their chains touches.
+    chain: dependencies.Continuations | None = None,
+) -> Plan[dict[str, JobState]]:
+    """Lock claimed jobs and all jobs that the end of their chains affects. Returns the states of the claimed jobs.
 
-    The last jobs of the chains `beside` are kept, and those that the continuation of the chain leads to.
+    The last jobs of the chains `beside`, and of the chains that the continuation depends on, are locked to be kept.
     """
     parameters = {"ids": list(ids), "completing": "completed" in endings, "failing": "failing" in endings}
 
-    def look() -> Plan[tuple[dict[str, Stood], locks.Wanted]]:
-        rows = yield Statement(_SETTLING, parameters)
+    def find() -> Plan[tuple[dict[str, JobState], locks.Wanted]]:
+        rows = yield Statement(_AFFECTED, parameters)
         tails = yield from chains.tails(beside)
-        stood = {row[1]: Stood(*row[2:]) for row in rows}
+        states = {row[1]: JobState(*row[2:]) for row in rows}
         kept = {tail.seq for tail in tails.values()}
         if chain is not None:
-            kept |= yield from chain.look(awaited=any(id in stood and stood[id].awaited for id in ids))
-        return stood, locks.Wanted({row[0] for row in rows}, kept)
+            kept |= yield from chain.find_cycles(awaited=any(id in states and states[id].awaited for id in ids))
+        return states, locks.Wanted({row[0] for row in rows}, kept)
 
-    return (yield from locks.hold(turn, look, keys=keys))
+    return (yield from locks.lock(execution, find, keys=keys))
 
 
-def _standing(turn: Turn, settlement: Settlement, found: Stood | None) -> Settled | None:
-    """The answer to a settlement that is not to be written: its claim is lost, or it stands written already.
+def _answer_if_not_written(execution: Execution, settlement: Settlement, found: JobState | None) -> Settled | None:
+    """The answer to a settlement that must not be written: its claim is lost, or it was written by an earlier try.
 
-    Then it is told again: whoever wrote it may have been cut off before they could.
+    In the second case its hints are sent again: the earlier try may have failed before it could send them.
     """
     token = settlement.claim.token
     status, held_by = (None, None) if found is None else (found.status, found.token)
@@ -222,10 +226,10 @@ def _standing(turn: Turn, settlement: Settlement, found: Stood | None) -> Settle
         return None
     if found is None or (held_by, status) != (token, settlement.status):
         return Settled(lost=reason)
-    _emit(turn, settlement, found)
-    turn.hints.due.update(job.type for job in settlement.starts)
-    # Whom it freed, or took along, nobody knows any more.
-    turn.hints.anything |= found.awaited and _ends(settlement)
+    _add_hints(execution, settlement, found)
+    execution.hints.due.update(job.type for job in settlement.starts)
+    # The jobs that the earlier try unblocked or failed are unknown.
+    execution.hints.anything |= found.awaited and _ends(settlement)
     return Settled()
 
 
@@ -234,14 +238,14 @@ def _ends(settlement: Settlement) -> bool:
     return settlement.status is not Status.PENDING and settlement.continuation is None
 
 
-def _emit(turn: Turn, settlement: Settlement, found: Stood) -> None:
-    """Gather what a written settlement means for others."""
+def _add_hints(execution: Execution, settlement: Settlement, found: JobState) -> None:
+    """Add the hints of a written settlement."""
     following = settlement.continuation
     if settlement.status is Status.PENDING:
-        turn.hints.due.add(found.type)
+        execution.hints.due.add(found.type)
         if settlement.outcome == "released":
-            turn.marks.forget()
+            execution.marks.forget()
     elif following is None:
-        turn.hints.finished.add(found.chain_id)
+        execution.hints.finished.add(found.chain_id)
     elif not following.after:
-        turn.hints.due.add(following.type)
+        execution.hints.due.add(following.type)

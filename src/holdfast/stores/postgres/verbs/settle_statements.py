@@ -1,7 +1,7 @@
-"""The statements that write outcomes, each of any number of attempts.
+"""The statements that write the outcomes of attempts. Each writes any number of them.
 
-They answer with how the jobs stood before, but for those that somebody holds: a row is the job's id, a `Stood`, and
-whether anybody listens.
+They return the state of each job before the write. Jobs that another transaction locks are left out. A row is the id of
+the job, a `JobState`, and whether there are listeners.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from holdfast.core.lifecycle import NewJob, Settlement
-from holdfast.stores.postgres.execution import Turn
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import NotifyingStatement
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Statement
 
@@ -18,12 +19,12 @@ _COMPLETED = SQL["settle_completed"]
 _CONTINUED = SQL["settle_continued"]
 _ENDED = SQL["settle_ended"]
 
-Write = Callable[[Turn, Sequence[Settlement]], Statement]
-"""One of the three."""
+Write = Callable[[Execution, Sequence[Settlement]], Statement | NotifyingStatement]
+"""One of `completed`, `continued` and `ended`."""
 
 
-class Stood(NamedTuple):
-    """How a claimed job stood when its settlement came."""
+class JobState(NamedTuple):
+    """The state of a claimed job when its settlement is written."""
 
     status: str
     token: str | None
@@ -32,27 +33,30 @@ class Stood(NamedTuple):
     type: str
 
 
-def completed(turn: Turn, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True) -> Statement:
-    """Attempts that completed their jobs. `all`: also where chains are waited for; `ends`: no other job follows."""
-    voice = None if all else turn.voice
-    return Statement(
+def completed(
+    execution: Execution, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True
+) -> Statement | NotifyingStatement:
+    """Attempts that completed their jobs. `all`: also jobs of awaited chains. `ends`: the chains end."""
+    statement = Statement(
         _COMPLETED,
-        _claims(turn, settlements)
+        _claims(execution, settlements)
         | {
             "outputs": [each.output for each in settlements],
             "all": all,
             "ends": ends,
         },
-        None if voice is None else voice.tell_completed([each.claim for each in settlements]),
     )
+    if all or execution.notify is None:
+        return statement
+    return NotifyingStatement(statement, execution.notify.completed([each.claim for each in settlements]))
 
 
-def continued(turn: Turn, settlements: Sequence[Settlement]) -> Statement:
-    """Attempts that handed over to the next jobs of their chains, which wait for nothing."""
+def continued(execution: Execution, settlements: Sequence[Settlement]) -> Statement:
+    """Attempts that continued their chains with jobs that have no blockers."""
     jobs = [each.continuation for each in settlements if each.continuation is not None]
     return Statement(
         _CONTINUED,
-        _claims(turn, settlements)
+        _claims(execution, settlements)
         | {
             "next_ids": [job.id for job in jobs],
             "next_types": [job.type for job in jobs],
@@ -71,11 +75,13 @@ def continued(turn: Turn, settlements: Sequence[Settlement]) -> Statement:
     )
 
 
-def ended(turn: Turn, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True) -> Statement:
-    """Attempts that did not complete their jobs. `all` as above."""
+def ended(
+    execution: Execution, settlements: Sequence[Settlement], *, all: bool = False, ends: bool = True
+) -> Statement:
+    """Attempts that did not complete their jobs. `all`: also jobs of awaited chains."""
     return Statement(
         _ENDED,
-        _claims(turn, settlements)
+        _claims(execution, settlements)
         | {
             "statuses": [each.status.value for each in settlements],
             "outcomes": [each.outcome for each in settlements],
@@ -87,9 +93,9 @@ def ended(turn: Turn, settlements: Sequence[Settlement], *, all: bool = False, e
     )
 
 
-def _claims(turn: Turn, settlements: Sequence[Settlement]) -> dict[str, Any]:
+def _claims(execution: Execution, settlements: Sequence[Settlement]) -> dict[str, Any]:
     return {
-        "now": turn.now or turn.clock,
+        "now": execution.now or execution.clock,
         "ids": [each.claim.job_id for each in settlements],
         "tokens": [each.claim.token for each in settlements],
         "keeps": [each.keep for each in settlements] if any(each.keep is not None for each in settlements) else [],

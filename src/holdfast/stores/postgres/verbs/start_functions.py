@@ -1,11 +1,11 @@
-"""The functions by which a role without rights on the tables may start chains, made from the statements of a start.
+"""Functions, generated from the statements of a start, that let a role without rights on the tables start chains.
 
 Each function runs one statement of a start with the rights of the owner of the schema (SECURITY DEFINER). Its body is
-the statement's own file, so no statement is written twice. A role that may insert into the tables sends the statements
-themselves; a role that may only execute the functions calls them in their place, with the same parameters.
+the text of the statement, so no statement is written twice. A role that may insert into the tables sends the statements
+themselves. A role that may only execute the functions calls them instead, with the same parameters.
 
-Whoever calls a function may pass any values. So a function leaves out the parameters that a start does not need
-(`fixed`), checks the others (`BOUNDS`), and touches only the rows that a start may touch (`only`).
+A caller may pass any values. So a function omits the parameters that a start does not need (`fixed`), checks the others
+(`BOUNDS`), and changes only the rows that a start may change (`instead`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 from holdfast.registry.options import MAX_TEXT
 from holdfast.stores.postgres.rows import SQL
 
-PASS_OVER: Final = "on conflict (id) do nothing"
+SKIP_EXISTING: Final = "on conflict (id) do nothing"
 
 _PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_]+)::([a-z]+(?:\[\])?)")
 _CENTURY: Final = 100 * 366 * 86400 * 1_000_000
@@ -51,10 +51,10 @@ BOUNDS: Final[Mapping[str, str]] = {
     "on_blocker_failure": "value in ('wait', 'fail')",
     "on_blocker_failures": "value in ('wait', 'fail')",
 }
-"""What the client checks before a start. A larger value could make a worker's statement on the row fail."""
+"""The limits that the client checks before a start. With a larger value, a statement of a worker could fail."""
 
 _NOW: Final = {"now": "null::bigint"}
-"""By the server's clock, whatever the caller says."""
+"""The clock of the server, whatever the caller passes."""
 
 _DEPENDS_ON_FAILURE: Final = (
     "job.on_blocker_failure = 'fail' and exists (select 1 from holdfast.blocker join holdfast.job ended"
@@ -71,17 +71,17 @@ _SHOWN: Final = "jsonb_populate_record(row({0}.*)::holdfast.record, '{{\"token\"
 
 @dataclass(frozen=True, slots=True)
 class StartFunction:
-    """A statement of a start as a function."""
+    """The function for one statement of a start."""
 
     name: str
     returns: tuple[str, ...] = ()
     """The types of its columns."""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Parameters that the caller does not choose, and their values."""
+    """Parameters that the caller cannot choose, and their values."""
     instead: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Parts of the statement that are replaced: what the caller may not see, rows that it may not touch."""
+    """Parts of the statement to replace, to hide columns or to restrict the rows that it changes."""
     columns: str = "called.*"
-    """What a call selects."""
+    """The columns that a call selects."""
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -91,18 +91,17 @@ class StartFunction:
 
     @property
     def call(self) -> str:
-        """The statement that calls it, with the same parameters as the statement that it runs."""
+        """The statement that calls the function, with the same parameters as the statement that it runs."""
         given = ", ".join(f":{name}::{kind}" for name, kind in self.parameters.items())
         return f"select {self.columns} from holdfast.start_{self.name}({given}) called"  # noqa: S608 - our own names
 
     @property
     def definition(self) -> str:
-        """The statements that create it, for the owner alone: EXECUTE has to be granted."""
+        """The statements that create the function. Only the owner may execute it until EXECUTE is granted."""
         kinds = ", ".join(self.parameters.values())
         returns = ", ".join(f"_{number} {kind}" for number, kind in enumerate(self.returns, 1))
         result = f"table ({returns})" if self.returns else "void"
-        steps = [*self._checks(), f"{'return query ' if self.returns else ''}{self._body()};"]
-        lines = "\n    ".join(steps)
+        lines = "\n    ".join([*self._checks(), f"{'return query ' if self.returns else ''}{self._body()};"])
         return (
             f"create function holdfast.start_{self.name}({kinds}) returns {result}\n"
             f"language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $function$\n"
@@ -111,11 +110,11 @@ class StartFunction:
         )
 
     def _body(self) -> str:
-        places = list(self.parameters)
+        indexes = list(self.parameters)
 
         def written(found: re.Match[str]) -> str:
             name, kind = found[1], found[2]
-            return self.fixed[name] if name in self.fixed else f"${places.index(name) + 1}::{kind}"
+            return self.fixed[name] if name in self.fixed else f"${indexes.index(name) + 1}::{kind}"
 
         text = SQL[self.name]
         for part, other in self.instead.items():
@@ -124,14 +123,14 @@ class StartFunction:
         return _PARAMETER.sub(written, text)
 
     def _checks(self) -> list[str]:
-        """Refuse values that no client sends."""
+        """Statements that reject values which no client sends."""
         if not self.name.startswith("insert"):
             return []
         checks: list[str] = []
-        for place, (name, kind) in enumerate(self.parameters.items(), 1):
+        for index, (name, kind) in enumerate(self.parameters.items(), 1):
             if name in BOUNDS:
                 values = (
-                    f"unnest(${place}) given (value)" if kind.endswith("[]") else f"(select ${place}) given (value)"
+                    f"unnest(${index}) given (value)" if kind.endswith("[]") else f"(select ${index}) given (value)"
                 )
                 found = f"exists (select 1 from {values} where not ({BOUNDS[name]}))"  # noqa: S608 - our own names
                 problem = f"raise exception '{name} is out of range' using errcode = '22023'"
@@ -169,11 +168,11 @@ FUNCTIONS: Final = (
 )
 
 CALLS: Final[Mapping[str, str]] = {
-    text: each.call for each in FUNCTIONS for text in (SQL[each.name], SQL[each.name].replace(PASS_OVER, ""))
+    text: each.call for each in FUNCTIONS for text in (SQL[each.name], SQL[each.name].replace(SKIP_EXISTING, ""))
 }
-"""The call that stands for a statement, by the statement's text. A call always passes over an id that exists."""
+"""The call for a statement, by the text of the statement. A call always skips an id that exists."""
 
 
 def migration() -> str:
-    """The step that creates the functions."""
+    """The migration that creates the functions."""
     return "\n".join(each.definition for each in FUNCTIONS)

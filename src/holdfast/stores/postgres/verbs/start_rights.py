@@ -1,37 +1,38 @@
-"""Whether the role of an application's connection may start jobs by the functions of the schema only."""
+"""Whether the role of an application's connection may start jobs only by the functions of the schema."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
+from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.sql.plan import Plan, Statement
+from holdfast.stores.sql.plan import Statement
 
 _SESSION = SQL["session"]
 
 
 class Named(Protocol):
-    """A store in a schema."""
+    """A store with a schema."""
 
     schema: str
 
 
 class StartRights:
-    """What a store knows of the roles that its applications connect with. Each role is asked for once."""
+    """The rights of the roles that connect to a store. The server is asked once for each role."""
 
     @classmethod
     def of(cls, store: Named) -> StartRights:
-        """The one of this store."""
-        found = _KNOWN.get(store)
-        return found if found is not None else _KNOWN.setdefault(store, cls(store.schema))
+        """The instance of this store."""
+        found = _INSTANCES.get(store)
+        return found if found is not None else _INSTANCES.setdefault(store, cls(store.schema))
 
     def __init__(self, schema: str) -> None:
         self._schema = schema
         self._only: dict[str, bool] = {}
 
     def only_by_functions(self, connection: Any) -> Plan[bool]:
-        """Whether this connection has to call functions in place of the statements of a start."""
+        """Whether this connection must call functions instead of the statements of a start."""
         role = _role(connection)
         if role is not None and (known := self._only.get(role)) is not None:
             return known
@@ -41,11 +42,11 @@ class StartRights:
         return bool(only)
 
 
-_KNOWN: WeakKeyDictionary[Named, StartRights] = WeakKeyDictionary()
+_INSTANCES: WeakKeyDictionary[Named, StartRights] = WeakKeyDictionary()
 
 
 def _role(connection: Any) -> str | None:
-    """The role that the connection logged in with; None where its driver does not tell."""
+    """The login role of the connection; None if its driver does not expose it."""
     if (info := getattr(connection, "info", None)) is not None:
         return str(info.user)
     parameters = getattr(getattr(connection, "_con", connection), "_params", None)

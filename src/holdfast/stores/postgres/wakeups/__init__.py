@@ -1,1 +1,1 @@
-"""Wake-ups between processes."""
+"""Wake-ups between processes, by LISTEN and NOTIFY."""

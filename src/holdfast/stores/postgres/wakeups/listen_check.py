@@ -1,4 +1,4 @@
-"""Whether a listener hears itself: a pooler may swallow LISTEN without a word."""
+"""Checks that LISTEN works: a pooler in transaction mode ignores it without an error."""
 
 from __future__ import annotations
 
@@ -6,48 +6,48 @@ import os
 import time
 
 EVERY = 60.0
-PATIENCE = 5.0
+TIMEOUT = 5.0
 
 
-class SelfTest:
-    """A word that is said now and then and has to come back. Belongs to the thread that listens."""
+class ListenCheck:
+    """Sends a test notification from time to time, which must come back. Used by the listening thread only."""
 
     def __init__(self) -> None:
         self._next = 0.0
-        self._word: str | None = None
+        self._text: str | None = None
         self._waits = False
         self._deadline = 0.0
 
     def due(self) -> bool:
-        """Whether it is time to say one."""
+        """Whether it is time to send a test notification."""
         return not self._waits and time.monotonic() >= self._next
 
     def begin(self) -> str:
-        """The word to say."""
-        self._word = os.urandom(8).hex()
+        """The text of a new test notification."""
+        self._text = os.urandom(8).hex()
         self._waits = True
-        self._deadline = time.monotonic() + PATIENCE
-        return self._word
+        self._deadline = time.monotonic() + TIMEOUT
+        return self._text
 
-    def received(self, word: str) -> bool:
-        """Take note of a word; whether it is the one that was said last, late or in time.
+    def received(self, text: str) -> bool:
+        """Handle a received test; True if it is the last one that was sent here, even after the timeout.
 
-        That of another process proves nothing: behind a pooler, what others listen for may come by for a moment.
+        The test of another process proves nothing: behind a pooler, notifications for other sessions may arrive.
         """
-        if word != self._word:
+        if text != self._text:
             return False
         self._end()
         return True
 
     def failed(self) -> bool:
-        """Whether the word has not come back in time. Tells it once, and then waits for the next test."""
+        """True once if the test notification has not come back in time. Then the next test is scheduled."""
         if not self._waits or time.monotonic() < self._deadline:
             return False
         self._end()
         return True
 
     def wait(self) -> float:
-        """Seconds until there is something to do."""
+        """Seconds until the next action."""
         return max(0.0, (self._deadline if self._waits else self._next) - time.monotonic())
 
     def _end(self) -> None:

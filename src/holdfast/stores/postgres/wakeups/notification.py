@@ -1,4 +1,4 @@
-"""Hints as the texts of notifications, which are short."""
+"""Encodes hints as payloads of notifications, which are limited in size."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from holdfast.engine.wakeups import Hints
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.sql.plan import Statement
 
-_TELL = SQL["tell"]
-_TELL_COMPLETED = SQL["tell_completed"]
+_NOTIFY = SQL["notify"]
+_NOTIFY_COMPLETED = SQL["notify_completed"]
 
-LONGEST: Final = 7900
-"""Bytes of a notification; the server takes 7,999."""
-FRAME: Final = 200
-"""Bytes of it that are left for all but the words."""
-MOST: Final = 8
-"""Notifications sent at a time. What needs more is told as: look for yourselves."""
+MAX_PAYLOAD: Final = 7900
+"""Bytes of a payload. The limit of the server is 7,999."""
+RESERVED: Final = 200
+"""Bytes of a payload that are reserved for everything except the names."""
+MAX_PAYLOADS: Final = 8
+"""Above this number of notifications, send `anything=True` instead of the names."""
 
 
 class Message(msgspec.Struct, omit_defaults=True, array_like=False):
-    """Hints as they travel. Short names: a notification is small."""
+    """The content of a notification. The field names are short because the payload is limited."""
 
     d: list[str] = []
     f: list[str] = []
-    l: list[str] = []  # noqa: E741  (it stands on the wire, not in prose)
+    l: list[str] = []  # noqa: E741  (a key in the payload)
     r: bool = False
     a: bool = False
     s: str = ""
-    """Who says it: nobody heeds their own words, which they have heard before."""
+    """Sender id, so that a process ignores its own notifications."""
     test: str | None = None
 
     @property
@@ -41,39 +41,39 @@ class Message(msgspec.Struct, omit_defaults=True, array_like=False):
 
 
 def channel(schema: str) -> str:
-    """The channel of a schema's wake-ups."""
+    """The name of the channel for wake-ups of a schema."""
     return f"holdfast_{schema}"
 
 
 def payloads(hints: Hints, sender: str = "") -> list[str]:
-    """Hints as the texts of notifications, each small enough."""
+    """Encode hints as payloads, each below the size limit."""
     whole = Message(
         sorted(hints.due), sorted(hints.finished), sorted(hints.lost), hints.recorded, hints.anything, sender
     )
-    if len(text := msgspec.json.encode(whole)) <= LONGEST:
+    if len(text := msgspec.json.encode(whole)) <= MAX_PAYLOAD:
         return [text.decode()]
-    texts, size = [Message(r=hints.recorded, a=hints.anything, s=sender)], 0
-    for name, words in (("d", whole.d), ("f", whole.f), ("l", whole.l)):
-        for word in words:
-            length = len(msgspec.json.encode(word)) + 1
-            if size + length > LONGEST - FRAME:
-                texts.append(Message(s=sender))
+    messages, size = [Message(r=hints.recorded, a=hints.anything, s=sender)], 0
+    for field, names in (("d", whole.d), ("f", whole.f), ("l", whole.l)):
+        for name in names:
+            length = len(msgspec.json.encode(name)) + 1
+            if size + length > MAX_PAYLOAD - RESERVED:
+                messages.append(Message(s=sender))
                 size = 0
-                if len(texts) > MOST:
+                if len(messages) > MAX_PAYLOADS:
                     return [msgspec.json.encode(Message(r=hints.recorded, a=True, s=sender)).decode()]
-            kept: list[str] = getattr(texts[-1], name)
-            kept.append(word)
+            kept: list[str] = getattr(messages[-1], field)
+            kept.append(name)
             size += length
-    return [msgspec.json.encode(text).decode() for text in texts]
+    return [msgspec.json.encode(message).decode() for message in messages]
 
 
-def testing(word: str) -> list[str]:
-    """A word to oneself."""
-    return [msgspec.json.encode(Message(test=word)).decode()]
+def testing(text: str) -> list[str]:
+    """The payload of a test notification to this process."""
+    return [msgspec.json.encode(Message(test=text)).decode()]
 
 
 def read(payload: str | bytes) -> Message:
-    """What somebody said; words that are not ours mean anything."""
+    """Decode a payload. A payload in another format means `anything=True`."""
     try:
         return msgspec.json.decode(payload, type=Message)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -81,35 +81,35 @@ def read(payload: str | bytes) -> Message:
 
 
 UNSYNCED: Final = "set synchronous_commit = off"
-"""For a session that only notifies: losing a notification costs time, never a job."""
+"""For a session that only notifies: a lost notification costs time, never a job."""
 
 
 def script(schema: str, texts: Iterable[str]) -> str:
-    """One round trip for all of them, in a session that does not wait for the disk."""
+    """Statements that send all payloads in one round trip, for a session with `UNSYNCED`."""
     return "; ".join(f"select pg_notify('{channel(schema)}', {_quoted(text)})" for text in texts)
 
 
 def whole_script(schema: str, texts: Iterable[str]) -> str:
-    """The same for a session that nothing may be left in."""
+    """The same for a session whose settings must not change."""
     return f"begin; set local synchronous_commit = off; {script(schema, texts)}; commit"
 
 
-class Voice(NamedTuple):
-    """How a statement tells its hints by itself: by another, which is sent right behind it."""
+class PipelinedNotify(NamedTuple):
+    """Creates the NOTIFY statement that is pipelined behind a statement, to send its hints."""
 
     channel: str
     sender: str
 
-    def emit(self, hints: Hints) -> Statement | None:
-        """What tells these by one notification; None where it takes more."""
+    def hints(self, hints: Hints) -> Statement | None:
+        """The statement that sends these hints; None if they need several notifications."""
         texts = payloads(hints, self.sender)
-        return Statement(_TELL, {"channel": self.channel, "payload": texts[0]}) if len(texts) == 1 else None
+        return Statement(_NOTIFY, {"channel": self.channel, "payload": texts[0]}) if len(texts) == 1 else None
 
-    def tell_completed(self, claims: Sequence[Claim]) -> Statement:
-        """What tells that chains are finished, those that the attempts under these claims completed."""
+    def completed(self, claims: Sequence[Claim]) -> Statement:
+        """The statement that reports the chains which the attempts with these claims completed."""
         ids, tokens = [claim.job_id for claim in claims], [claim.token for claim in claims]
         return Statement(
-            _TELL_COMPLETED, {"channel": self.channel, "sender": self.sender, "ids": ids, "tokens": tokens}
+            _NOTIFY_COMPLETED, {"channel": self.channel, "sender": self.sender, "ids": ids, "tokens": tokens}
         )
 
 

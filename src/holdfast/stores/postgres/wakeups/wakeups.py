@@ -1,13 +1,13 @@
-"""Wake-ups by LISTEN and NOTIFY, on a connection and a thread of their own.
+"""Wake-ups by LISTEN and NOTIFY, on a separate connection and thread.
 
-NOTIFY makes commits wait for each other. So hints are told by a transaction of their own, which waits for no disk:
-right behind the statement that has them, on its connection, while that is rare; otherwise from here. What comes while a
-notification is under way goes into the next one, and while they follow each other closely there is a growing pause
-between them, so that a flood costs no more than a few dozen per second.
+NOTIFY serialises commits. So hints are sent in a separate transaction, which does not wait for the disk. While hints
+are rare, that transaction is pipelined behind the statement that created them, on the same connection. Otherwise this
+thread sends them. Hints that arrive during a notification go into the next one. While notifications follow each other
+closely, the pause between them grows, so that many hints cost a few dozen notifications per second at most.
 
-A pooler may swallow LISTEN without a word. So the listener tells itself something and waits to hear it, at the start
-and every minute; while it does not, wake-ups count as down, and everybody polls. Behind a pooler another connection
-says it: on this one the word might come back from a session that is ours for the moment only.
+A pooler in transaction mode ignores LISTEN without an error. So the listener sends itself a test notification, at the
+start and every minute. While the test does not come back, wake-ups count as down, and all processes poll. Behind a
+pooler another connection sends the test: on this one it could come back from a session that is assigned only briefly.
 """
 
 from __future__ import annotations
@@ -30,99 +30,99 @@ from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.connection.connect import KEEPALIVES, connection_parameters
 from holdfast.stores.postgres.connection.deadlines import deadlines
 from holdfast.stores.postgres.wakeups import notification
-from holdfast.stores.postgres.wakeups.listen_check import SelfTest
-from holdfast.stores.postgres.wakeups.notification import Message, Voice
+from holdfast.stores.postgres.wakeups.listen_check import ListenCheck
+from holdfast.stores.postgres.wakeups.notification import Message, PipelinedNotify
 
 log = logging.getLogger("holdfast")
 
 SHORTEST_RECONNECT: Final = 0.05
 LONGEST_RECONNECT: Final = 5.0
-SWALLOWED: Final = "no notification arrives: a pooler in transaction mode swallows LISTEN"
+LISTEN_IGNORED: Final = "no notification arrives: a pooler in transaction mode ignores LISTEN"
 
 
 class PostgresWakeups:
-    """Carries hints between the processes that use one schema; within this one they go straight."""
+    """Sends hints to the other processes that use a schema. Within this process they are delivered directly."""
 
     def __init__(self, address: PostgresAddress) -> None:
         self.name = address.name
         self._address = address
-        # Whatever other sessions speak: notifications are sent and read as the bytes of UTF-8.
+        # Notifications are UTF-8, whatever the client encoding of other sessions.
         self._parameters: dict[str, Any] = {**connection_parameters(address), "client_encoding": "UTF8"}
-        self._here = LocalWakeups()
+        self._local = LocalWakeups()
         self._lock = threading.Lock()
-        self._waiting = HintBuffer()
-        self._gap = SendPause()
-        self._voice = Voice(notification.channel(address.schema), os.urandom(6).hex())
-        self._hears = False
-        self._known = threading.Event()
-        """Whether a self-test has ended, either way."""
-        self._trouble: str | None = None
+        self._pending = HintBuffer()
+        self._send_pause = SendPause()
+        self._pipelined_notify = PipelinedNotify(notification.channel(address.schema), os.urandom(6).hex())
+        self._receiving = False
+        self._checked = threading.Event()
+        """Set when the first test has passed or failed."""
+        self._problem: str | None = None
         self._thread: threading.Thread | None = None
         self._stopping = False
-        self._bell: tuple[int, int] | None = None
-        self._resting = False
-        """The thread looks by itself when its pause is over: a bell each time would cost the others more."""
+        self._pipe: tuple[int, int] | None = None
+        self._pausing = False
+        """True during a pause of the thread. It then checks by itself, so that callers need not wake it each time."""
 
     @property
     def healthy(self) -> bool:
-        return self._hears
+        return self._receiving
 
     @property
     def problem(self) -> str | None:
-        return None if self._hears else self._trouble
+        return None if self._receiving else self._problem
 
     def send(self, hints: Hints) -> None:
-        self._here.send(hints)
-        if self._waiting.add(hints) and not self._resting:
-            self._ring()
+        self._local.send(hints)
+        if self._pending.add(hints) and not self._pausing:
+            self._wake_thread()
 
-    def voice(self) -> Voice | None:
-        """How a statement tells its hints by itself, right behind its commit. None in a flood: it is told together."""
-        if not (self._hears and self._gap.over()) or self._waiting:
+    def pipelined_notify(self) -> PipelinedNotify | None:
+        """Creates NOTIFY statements to pipeline behind a commit. None at high rates: the thread sends the hints."""
+        if not (self._receiving and self._send_pause.over()) or self._pending:
             return None
-        self._gap.sent()
-        return self._voice
+        self._send_pause.sent()
+        return self._pipelined_notify
 
-    def reported(self, hints: Hints) -> None:
-        """A statement has told these by itself, to all but those who listen here."""
-        self._here.send(hints)
+    def sent_by_statement(self, hints: Hints) -> None:
+        """A pipelined NOTIFY has sent these hints to other processes. Deliver them in this process."""
+        self._local.send(hints)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        return self._here.subscribe(listener)
+        return self._local.subscribe(listener)
 
     # The thread
 
     def open(self, timeout: float = 2.0) -> None:
-        """Listen. Whoever subscribed before it returns and then looks, misses nothing."""
+        """Start to listen. A subscriber that was registered before this returns receives every later hint."""
         with self._lock:
             if self._thread is None:
                 self._stopping = False
-                self._known.clear()
-                self._trouble = "no notification has arrived so far; a pooler in transaction mode swallows LISTEN"
-                self._bell = os.pipe()
+                self._checked.clear()
+                self._problem = "no notification has arrived so far; a pooler in transaction mode ignores LISTEN"
+                self._pipe = os.pipe()
                 self._thread = threading.Thread(target=self._run, name="holdfast-wakeups", daemon=True)
                 self._thread.start()
-        self._known.wait(timeout)
+        self._checked.wait(timeout)
 
     def close(self) -> None:
-        """End the thread, after what was sent before has gone out."""
+        """End the thread after it has sent all pending hints."""
         thread = self._thread
         if thread is None:
             return
         self._stopping = True
-        self._ring()
+        self._wake_thread()
         thread.join()
         with self._lock:
             self._thread = None
-            bell, self._bell = self._bell, None
-        for end in bell or ():
+            pipe, self._pipe = self._pipe, None
+        for end in pipe or ():
             os.close(end)
-        self._trouble = None
+        self._problem = None
 
-    def _ring(self) -> None:
-        bell = self._bell
-        if bell is not None:
-            os.write(bell[1], b"!")
+    def _wake_thread(self) -> None:
+        pipe = self._pipe
+        if pipe is not None:
+            os.write(pipe[1], b"!")
 
     def _run(self) -> None:
         pause = SHORTEST_RECONNECT
@@ -131,20 +131,20 @@ class PostgresWakeups:
                 with psycopg.connect(**self._parameters) as connection:
                     self._serve(connection)
             except Exception as error:
-                # Whatever it is: were this thread to end, everybody would sleep on, and wake-ups would count as well.
-                self._trouble = f"the listening connection is down: {str(error).strip()}"
-                if self._hears or pause == SHORTEST_RECONNECT:
+                # Any error: if this thread ended, wake-ups would still count as healthy, and no worker would poll.
+                self._problem = f"the listening connection is down: {str(error).strip()}"
+                if self._receiving or pause == SHORTEST_RECONNECT:
                     log.warning("wake-ups of %s are down, polling meanwhile: %s", self.name, error)
-            if self._hears:
+            if self._receiving:
                 pause = SHORTEST_RECONNECT
-            self._hears = False
+            self._receiving = False
             if not self._stopping:
                 self._sleep(random.uniform(0.5, 1) * pause)
                 pause = min(LONGEST_RECONNECT, pause * 2)
 
     def _serve(self, connection: psycopg.Connection) -> None:
         """Listen and send until the connection breaks or the store closes."""
-        assert self._bell is not None
+        assert self._pipe is not None
         self._execute(connection, f'listen "{notification.channel(self._address.schema)}"')
         row = self._execute(connection, "select pg_backend_pid()").fetchone()
         direct = row is not None and row[0] == connection.info.backend_pid
@@ -152,58 +152,58 @@ class PostgresWakeups:
             self._execute(connection, notification.UNSYNCED)
             self._execute(connection, KEEPALIVES)
         received = deque[str | bytes]()
-        connection.add_notify_handler(lambda notify: received.append(notify.payload))  # what comes along with an answer
-        test, gap = SelfTest(), self._gap
+        connection.add_notify_handler(lambda notify: received.append(notify.payload))  # received with an answer
+        check, send_pause = ListenCheck(), self._send_pause
         poll = select.poll()
         poll.register(connection.pgconn.socket, select.POLLIN)
-        poll.register(self._bell[0], select.POLLIN)
-        while not self._stopping or self._waiting:
-            if test.due():
-                self._say(connection if direct else None, notification.testing(test.begin()), direct=direct)
-            if self._waiting and gap.over():
-                hints = self._waiting.take()
-                self._emit(connection, hints, direct=direct)
-                gap.sent(several=len(hints.finished) > 1)
+        poll.register(self._pipe[0], select.POLLIN)
+        while not self._stopping or self._pending:
+            if check.due():
+                self._notify(connection if direct else None, notification.testing(check.begin()), direct=direct)
+            if self._pending and send_pause.over():
+                hints = self._pending.take()
+                self._send_hints(connection, hints, direct=direct)
+                send_pause.sent(several=len(hints.finished) > 1)
                 if self._stopping:
                     return
             for message in self._received(connection, received):
                 if message.test is None:
-                    self._here.send(message.hints)
-                elif test.received(message.test):
+                    self._local.send(message.hints)
+                elif check.received(message.test):
                     self._passed()
-            if test.failed():
+            if check.failed():
                 self._failed()
-            if (pause := gap.wait()) > 0 and not self._stopping:
-                self._resting = True
+            if (pause := send_pause.wait()) > 0 and not self._stopping:
+                self._pausing = True
                 select.select([connection.pgconn.socket], [], [], pause)
-                self._resting = False
+                self._pausing = False
             elif any(
-                each == self._bell[0] for each, _ in poll.poll(test.wait() * 1000 + 1 if not self._waiting else 0)
+                each == self._pipe[0] for each, _ in poll.poll(check.wait() * 1000 + 1 if not self._pending else 0)
             ):
-                self._silence()
+                self._empty_pipe()
 
-    def _emit(self, connection: psycopg.Connection, hints: Hints, *, direct: bool) -> None:
+    def _send_hints(self, connection: psycopg.Connection, hints: Hints, *, direct: bool) -> None:
         try:
-            self._say(connection, notification.payloads(hints, self._voice.sender), direct=direct)
+            self._notify(connection, notification.payloads(hints, self._pipelined_notify.sender), direct=direct)
         except BaseException:
-            self._waiting.add(hints)  # for the next connection
+            self._pending.add(hints)  # for the next connection
             raise
 
     def _passed(self) -> None:
-        if not self._hears:
-            # Whatever was said before we listened is lost: everybody looks for themselves once.
-            self._hears = True
-            self._here.send(ANYTHING)
-        self._known.set()
+        if not self._receiving:
+            # Notifications sent before LISTEN are lost, so every subscriber checks once.
+            self._receiving = True
+            self._local.send(ANYTHING)
+        self._checked.set()
 
     def _failed(self) -> None:
-        self._hears = False
-        self._trouble = SWALLOWED
-        log.warning("wake-ups of %s: %s; polling instead", self.name, SWALLOWED)
-        self._known.set()
+        self._receiving = False
+        self._problem = LISTEN_IGNORED
+        log.warning("wake-ups of %s: %s; polling instead", self.name, LISTEN_IGNORED)
+        self._checked.set()
 
-    def _say(self, connection: psycopg.Connection | None, texts: Iterable[str], *, direct: bool) -> None:
-        """Send notifications, on a connection of their own where none is given."""
+    def _notify(self, connection: psycopg.Connection | None, texts: Iterable[str], *, direct: bool) -> None:
+        """Send notifications. Without a connection, a new one is opened."""
         script = (notification.script if direct else notification.whole_script)(self._address.schema, texts)
         if connection is not None:
             self._execute(connection, script)
@@ -220,9 +220,9 @@ class PostgresWakeups:
             deadlines.done(descriptor)
 
     def _received(self, connection: psycopg.Connection, received: deque[str | bytes]) -> Iterator[Message]:
-        """What others said. Our own words come back, too, and were heard here already.
+        """The messages of other processes. Those of this process were delivered directly.
 
-        Straight from libpq: psycopg's own generator takes ten times as long, while whoever is to be woken waits.
+        Read from libpq: the generator of psycopg takes ten times as long, and delays every wake-up.
         """
         server = connection.pgconn
         server.consume_input()
@@ -230,16 +230,16 @@ class PostgresWakeups:
             received.append(notify.extra)
         while received:
             message = notification.read(received.popleft())
-            if message.s != self._voice.sender:
+            if message.s != self._pipelined_notify.sender:
                 yield message
 
-    def _silence(self) -> None:
-        assert self._bell is not None
-        while select.select([self._bell[0]], [], [], 0)[0]:
-            os.read(self._bell[0], 4096)
+    def _empty_pipe(self) -> None:
+        assert self._pipe is not None
+        while select.select([self._pipe[0]], [], [], 0)[0]:
+            os.read(self._pipe[0], 4096)
 
     def _sleep(self, seconds: float) -> None:
-        assert self._bell is not None
-        if select.select([self._bell[0]], [], [], seconds)[0] and not self._stopping:
-            self._silence()
+        assert self._pipe is not None
+        if select.select([self._pipe[0]], [], [], seconds)[0] and not self._stopping:
+            self._empty_pipe()
             time.sleep(min(seconds, 0.05))

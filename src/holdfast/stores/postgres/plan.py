@@ -1,0 +1,85 @@
+"""A verb of the PostgreSQL store as a plan: a generator that yields instructions and receives their results.
+
+An instruction is a statement, a statement with a NOTIFY right behind it, or a transaction command. The plan decides
+where a transaction begins and ends; each kind of connection decides what that means for it:
+
+- A pooled connection executes every command. It rolls back and begins anew for `RollbackToSavepoint`, and ignores the
+  other savepoint commands.
+- In a transaction that is already open, `Begin` and `Commit` do nothing, and savepoints are real ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from holdfast.stores.sql.plan import Many, Row, Statement
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """The rest of the plan, up to `Commit`, is one transaction. Before it, each statement commits by itself.
+
+    The isolation level is read committed, whatever the default of the database: a statement that waited for a row lock
+    must see what the other transaction wrote.
+    """
+
+    sql = "begin isolation level read committed"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The transaction ends here, and the plan continues."""
+
+    sql = "commit"
+
+
+@dataclass(frozen=True, slots=True)
+class Savepoint:
+    """Locks taken from here on can be released by `RollbackToSavepoint`."""
+
+    sql = "savepoint holdfast"
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackToSavepoint:
+    """Release every lock taken since `Savepoint`."""
+
+    sql = "rollback to savepoint holdfast"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSavepoint:
+    """Keep the locks taken since `Savepoint`."""
+
+    sql = "release savepoint holdfast"
+
+
+SavepointCommand = Savepoint | RollbackToSavepoint | ReleaseSavepoint
+
+
+class NotifyingStatement(NamedTuple):
+    """A statement that commits by itself, and a NOTIFY statement that is pipelined behind it with its own commit."""
+
+    statement: Statement
+    notify: Statement
+
+    @property
+    def sql(self) -> str:
+        return self.statement.sql
+
+
+Instruction = Statement | Many | NotifyingStatement | Begin | Commit | SavepointCommand
+
+
+class Result(list[Row]):
+    """The rows of an instruction."""
+
+    notified = False
+    """True if the NOTIFY of a `NotifyingStatement` was sent. False if the connection could not pipeline it."""
+
+
+Plan = Generator[Instruction, Result, R]

@@ -1,0 +1,37 @@
+-- find_ids: which of these jobs exist, and their chains.
+select job.id, job.chain_id from holdfast.job where job.id = any(:ids::text[])
+
+-- find_keys: for each of these jobs, the newest chain in its dedup scope.
+select wanted.place, found.id
+  from unnest(:types::text[], :keys::text[], :sinces::bigint[], :scopes::text[], :excludes::text[]) with ordinality
+       wanted (type, key, since, scope, exclude, place)
+ cross join lateral (
+    select first.id
+      from holdfast.job first
+      left join lateral (
+        select tail.status, tail.expires_at
+          from holdfast.job tail
+         where tail.chain_id = first.id and tail.chain_index > 0
+         order by tail.chain_index desc
+         limit 1) step on true
+     where first.key = wanted.key and first.type = wanted.type and first.chain_index = 0
+       and (wanted.since is null or first.created_at > wanted.since)
+       and (wanted.exclude is null or first.id <> all (string_to_array(wanted.exclude, chr(31))))
+       and (wanted.scope = 'any'
+            or coalesce(step.status, first.status) in ('blocked', 'pending', 'running')
+            or wanted.scope = 'successful' and coalesce(step.status, first.status) = 'completed'
+               and coalesce(case when step.status is null then first.expires_at else step.expires_at end > :now::bigint, true))
+     order by first.seq desc
+     limit 1) found
+
+-- lock_keys: lock these keys until the transaction ends, so that one caller at a time searches and creates.
+-- The rows are updated, not only locked: a transaction with an older snapshot fails instead of missing a new chain.
+with clock as materialized (
+    select holdfast.clock(:now::bigint) as now
+)
+insert into holdfast.key (type, key, used_at)
+select wanted.type, wanted.key, clock.now
+  from clock, unnest(:types::text[], :keys::text[]) wanted (type, key)
+ order by wanted.type, wanted.key
+    on conflict (type, key) do update set used_at = excluded.used_at
+returning 1

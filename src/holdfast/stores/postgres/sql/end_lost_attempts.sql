@@ -1,2 +1,0 @@
--- end_lost_attempts: terminate the sessions of workers that are gone and hold these jobs.
-select ended.job_id, ended.pid from holdfast.end_lost_attempts(:seqs::bigint[], :now::bigint) ended

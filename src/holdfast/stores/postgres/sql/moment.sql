@@ -1,3 +1,0 @@
--- moment: the time, and whether anybody wants events recorded.
-select clock.now, exists (select 1 from holdfast.listener where listener.until > clock.now)
-  from (select holdfast.clock(:now::bigint) as now offset 0) clock

@@ -1,0 +1,55 @@
+-- prune_expired: lock finished chains past their keep time, oldest first, except those that an unfinished job names.
+select job.chain_id
+  from holdfast.job
+ where job.expires_at <= :now::bigint
+   and not exists (
+       select 1
+         from holdfast.blocker
+         join holdfast.job dependent on dependent.id = blocker.job_id
+        where blocker.chain_id = job.chain_id
+          and dependent.status in ('blocked', 'pending', 'running')
+          and dependent.chain_id <> job.chain_id)
+ order by job.expires_at, job.chain_id
+ limit :limit::bigint
+   for update of job skip locked
+
+-- prune_keys: delete keys that were not used for a day, unless a chain has them. Those are checked again a day later.
+-- A day: it is assumed that no transaction with an older snapshot starts chains.
+with idle as materialized (
+    select key.type, key.key,
+           exists (select 1 from holdfast.job where job.key = key.key and job.type = key.type) as needed
+      from holdfast.key
+     where key.used_at < :now::bigint - 86400000000
+     order by key.used_at
+     limit 500
+       for update of key skip locked
+), looked_at as (
+    update holdfast.key set used_at = :now::bigint
+      from idle where idle.needed and key.type = idle.type and key.key = idle.key
+)
+delete from holdfast.key using idle where not idle.needed and key.type = idle.type and key.key = idle.key
+
+-- prune_tally: add up old rows of the tally, if there are many.
+with old as materialized (
+    select tally.seq
+      from holdfast.tally
+     where (select count(*) from (select 1 from holdfast.tally limit 1000) changes) = 1000
+     order by tally.seq
+     limit 50000
+       for update skip locked
+), gone as (
+    delete from holdfast.tally where tally.seq = any(array(select old.seq from old)) returning tally.type, tally.jobs
+)
+insert into holdfast.tally (type, jobs)
+select gone.type, sum(gone.jobs) from gone group by gone.type having sum(gone.jobs) <> 0
+
+-- prune_marks: delete marks of processes that ended before they looked for them.
+with old as materialized (
+    select mark.id
+      from holdfast.mark
+     where mark.written_at < holdfast.clock(null) - 86400000000
+     order by mark.written_at
+     limit 10000
+       for update skip locked
+)
+delete from holdfast.mark using old where mark.id = old.id

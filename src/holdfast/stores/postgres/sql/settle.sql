@@ -1,0 +1,177 @@
+-- settle_completed: complete the jobs of attempts, and their chains unless another job follows.
+-- A job of an awaited chain is skipped unless `all` is set: its dependents must change in the same transaction.
+-- skip locked: a locked job is not waited for while others are locked. It is missing in the result.
+-- `good` is a separate CTE: with the status in the update, the planner would use the index of running jobs.
+-- The worker is kept, because no other row has it. The token is kept, so that a repeated settlement is recognised.
+with clock as materialized (
+    select holdfast.clock(:now::bigint) as now
+), listening as materialized (
+    select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
+), asked as materialized (
+    select * from unnest(:ids::text[], :tokens::text[], :outputs::bytea[], :keeps::bigint[]) asked (id, token, output, keep)
+), held as materialized (
+    select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type
+      from holdfast.job
+     where job.id = any(:ids::text[])
+     order by job.seq
+       for update skip locked
+), good as materialized (
+    select held.seq
+      from held join asked on asked.id = held.id and asked.token = held.token
+     where held.status = 'running' and (:all::boolean or not held.awaited)
+), completed as (
+    update holdfast.job
+       set status = 'completed', output = asked.output, error = null, leased_until = null, renewed_at = null,
+           mismatches = null, mismatched_at = null,
+           finished_at = clock.now, keep = coalesce(asked.keep, job.keep),
+           expires_at = case when :ends::boolean then clock.now + coalesce(asked.keep, job.keep) end
+      from asked, clock
+     where job.seq = any(array(select good.seq from good)) and asked.id = job.id
+    returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker
+), recorded as (
+    insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
+    select clock.now, 'completed', completed.id, completed.chain_id, completed.type, completed.attempt, completed.worker
+      from completed, clock, listening
+     where listening.present
+     order by completed.seq
+)
+select held.id, held.status, held.token, held.awaited, held.chain_id, held.type, listening.present
+  from held cross join listening
+
+-- settle_continued: complete the jobs of attempts, and insert the next jobs of their chains, which have no blockers.
+-- skip locked: as in settle_completed.
+with clock as materialized (
+    select holdfast.clock(:now::bigint) as now
+), listening as materialized (
+    select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
+), asked as materialized (
+    select *
+      from unnest(:ids::text[], :tokens::text[], :keeps::bigint[], :next_ids::text[], :next_types::text[],
+                  :next_inputs::bytea[], :next_indexes::int[], :next_priorities::bigint[], :next_delays::bigint[],
+                  :next_ats::bigint[], :next_max_attempts::bigint[], :next_timeouts::bigint[], :next_keeps::bigint[],
+                  :next_keys::text[], :next_traces::text[], :next_on_blocker_failures::text[])
+           asked (id, token, keep, next_id, next_type, next_input, next_index, next_priority, next_delay, next_at,
+                  next_max_attempts, next_timeout, next_keep, next_key, next_trace, next_on_blocker_failure)
+), held as materialized (
+    select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type
+      from holdfast.job
+     where job.id = any(:ids::text[])
+     order by job.seq
+       for update skip locked
+), good as materialized (
+    select held.seq, held.awaited, held.chain_id, asked.*
+      from held join asked on asked.id = held.id and asked.token = held.token
+     where held.status = 'running'
+), continued as (
+    insert into holdfast.job (id, type, chain_id, chain_index, status, priority, max_attempts, key, created_at,
+                              scheduled_at, timeout, keep, trace, awaited, on_blocker_failure, input)
+    select good.next_id, good.next_type, good.chain_id, good.next_index, 'pending', good.next_priority,
+           good.next_max_attempts, good.next_key, clock.now,
+           greatest(clock.now, coalesce(good.next_at, clock.now + good.next_delay)), good.next_timeout, good.next_keep,
+           good.next_trace, good.awaited, good.next_on_blocker_failure, good.next_input
+      from good, clock
+     order by good.seq
+    returning seq, id, chain_id, type
+), counted as (
+    insert into holdfast.tally (type, jobs) select continued.type, count(*) from continued group by continued.type
+), completed as (
+    update holdfast.job
+       set status = 'completed', output = null, error = null, leased_until = null, renewed_at = null,
+           mismatches = null, mismatched_at = null,
+           finished_at = clock.now, keep = coalesce(asked.keep, job.keep)
+      from asked, clock
+     where job.seq = any(array(select good.seq from good)) and asked.id = job.id
+    returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker
+), recorded as (
+    insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
+    select clock.now, happened.kind, happened.id, happened.chain_id, happened.type, happened.attempt, happened.worker
+      from clock, listening,
+           (select 'created' as kind, id, chain_id, type, 0 as attempt, null as worker, 0 as step from continued
+            union all
+            select 'completed', id, chain_id, type, attempt, worker, 1 from completed) happened
+     where listening.present
+     order by happened.chain_id, happened.step
+)
+select held.id, held.status, held.token, held.awaited, held.chain_id, held.type, listening.present from held, listening
+
+-- settle_ended: end attempts that did not complete their jobs. The jobs become pending again, or they are finished.
+-- A job that ends an awaited chain is skipped unless `all` is set, and locked jobs are skipped, as in settle_completed.
+with clock as materialized (
+    select holdfast.clock(:now::bigint) as now
+), listening as materialized (
+    select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
+), asked as materialized (
+    select *, asked.outcome = 'released' as released, asked.outcome = 'mismatched' as mismatched
+      from unnest(:ids::text[], :tokens::text[], :statuses::text[], :outcomes::text[], :errors::bytea[],
+                  :delays::bigint[], :ats::bigint[], :keeps::bigint[])
+           asked (id, token, status, outcome, error, delay, at, keep)
+), held as materialized (
+    select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.attempt, job.worker, job.started_at,
+           job.scheduled_at
+      from holdfast.job
+     where job.id = any(:ids::text[])
+     order by job.seq
+       for update skip locked
+), good as materialized (
+    select held.seq, held.id, held.attempt, held.worker, held.started_at, asked.outcome, asked.status, asked.released,
+           asked.mismatched, asked.keep, case when asked.released then null else asked.error end as error,
+           case when asked.released then held.scheduled_at
+                when asked.status = 'pending' then greatest(clock.now, coalesce(asked.at, clock.now + asked.delay))
+           end as next_at
+      from clock, held join asked on asked.id = held.id and asked.token = held.token
+     where held.status = 'running' and (:all::boolean or not held.awaited or asked.status = 'pending')
+), past as (
+    insert into holdfast.attempt (job_id, number, worker, started_at, ended_at, outcome, error, next_at)
+    select good.id, good.attempt, good.worker, good.started_at, clock.now, good.outcome, good.error, good.next_at
+      from good, clock
+     order by good.seq
+), ended as (
+    update holdfast.job
+       set status = good.status,
+           attempt = case when good.released or good.mismatched then job.attempt - 1 else job.attempt end,
+           error = case when good.released then job.error else good.error end,
+           keep = coalesce(good.keep, job.keep),
+           scheduled_at = coalesce(good.next_at, job.scheduled_at),
+           finished_at = case when good.status <> 'pending' then clock.now end,
+           expires_at = case when good.status <> 'pending' then clock.now + coalesce(good.keep, job.keep) end,
+           mismatches = case when good.mismatched and good.status = 'pending' then coalesce(job.mismatches, 0) + 1 end,
+           mismatched_at = case when good.mismatched and good.status = 'pending'
+                                then coalesce(job.mismatched_at, clock.now) end,
+           worker = null, leased_until = null, renewed_at = null
+      from good, clock
+     where job.seq = any(array(select good.seq from good)) and good.seq = job.seq
+    returning job.seq, job.id, job.chain_id, job.type, job.attempt,
+              case when good.status <> 'pending' then good.status
+                   when good.outcome in ('released', 'rescheduled', 'mismatched') then good.outcome
+                   else 'retrying' end as kind
+), recorded as (
+    insert into holdfast.event (at, kind, job_id, chain_id, type, attempt)
+    select clock.now, ended.kind, ended.id, ended.chain_id, ended.type, ended.attempt
+      from ended, clock, listening
+     where listening.present
+     order by ended.seq
+)
+select held.id, held.status, held.token, held.awaited, held.chain_id, held.type, listening.present from held, listening
+
+-- settle_affected: claimed jobs, and the jobs that the end of their chains affects.
+-- completing: all jobs that name the chains. failing: the jobs that fail with them, and those that fail with these.
+with recursive ended (chain_id, job_id) as (
+    select claimed.chain_id, claimed.id from holdfast.job claimed where claimed.id = any(:ids::text[])
+    union
+    select dependent.chain_id, dependent.id
+      from ended
+      join holdfast.blocker on blocker.chain_id = ended.chain_id
+      join holdfast.job dependent on dependent.id = blocker.job_id
+     where :failing::boolean and dependent.status = 'blocked' and dependent.on_blocker_failure = 'fail'
+)
+select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type
+  from holdfast.job
+ where job.id = any(array(
+    select ended.job_id from ended
+    union
+    select blocker.job_id
+      from holdfast.job claimed join holdfast.blocker on blocker.chain_id = claimed.chain_id
+     where :completing::boolean and claimed.id = any(:ids::text[])))
+
+-- settle_wait: wait for the lock of this job. No row if the job does not exist.
+select job.seq from holdfast.job where job.id = :id::text for update

@@ -1,0 +1,73 @@
+-- insert_job: insert one job without blockers, the first of its chain.
+-- As insert_jobs, without the arrays: for a single job, most of the time is the setup of the statement.
+with clock as materialized (
+    select holdfast.clock(:now::bigint) as now
+), created as (
+    insert into holdfast.job (id, type, chain_id, status, priority, max_attempts, created_at, scheduled_at, timeout, keep,
+                              trace, on_blocker_failure, input)
+    select :id::text, :type::text, :id::text, 'pending', :priority::bigint, :max_attempts::bigint, clock.now,
+           greatest(clock.now, coalesce(:at::bigint, clock.now + :delay::bigint)), :timeout::bigint, :keep::bigint,
+           :trace::text, :on_blocker_failure::text, :input::bytea
+      from clock
+        on conflict (id) do nothing
+    returning seq
+), counted as (
+    insert into holdfast.tally (type, jobs) select :type::text, 1 from created
+), recorded as (
+    insert into holdfast.event (at, kind, job_id, chain_id, type, attempt)
+    select clock.now, 'created', :id::text, :id::text, :type::text, 0
+      from created, clock
+     where exists (select 1 from holdfast.listener where listener.until > clock.now)
+)
+select array(select created.seq from created), clock.now,
+       exists (select 1 from holdfast.listener where listener.until > clock.now)
+  from clock
+
+-- insert_jobs: insert jobs, in order, and their blockers. Returns one row for all.
+-- An array that would contain only defaults is sent empty; unnest fills it with nulls.
+-- cardinality: a one-time filter, so that jobs without blockers do not pay for the join.
+-- An id that exists is skipped: the same start was sent before.
+with clock as materialized (
+    select holdfast.clock(:now::bigint) as now
+), listening as materialized (
+    select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
+), created as (
+    insert into holdfast.job (id, type, chain_id, chain_index, status, priority, max_attempts, key, created_at,
+                              scheduled_at, timeout, keep, trace, blockers, open_blockers, awaited,
+                              on_blocker_failure, input)
+    select new.id, new.type, coalesce(new.chain_id, new.id), coalesce(new.chain_index, 0),
+           case when new.open_blockers > 0 then 'blocked' else 'pending' end, coalesce(new.priority, 0),
+           new.max_attempts, new.key, clock.now, greatest(clock.now, coalesce(new.at, clock.now + coalesce(new.delay, 0))),
+           new.timeout, new.keep, new.trace, coalesce(new.blockers, 0), coalesce(new.open_blockers, 0),
+           coalesce(new.awaited, false), coalesce(new.on_blocker_failure, 'wait'), new.input
+      from clock, unnest(:ids::text[], :types::text[], :inputs::bytea[], :chain_ids::text[], :chain_indexes::int[],
+                         :priorities::bigint[], :delays::bigint[], :ats::bigint[], :max_attempts::bigint[],
+                         :timeouts::bigint[], :keeps::bigint[], :keys::text[], :traces::text[], :blockers::int[],
+                         :open_blockers::int[], :awaited::boolean[], :on_blocker_failures::text[]) with ordinality
+           new (id, type, input, chain_id, chain_index, priority, delay, at, max_attempts, timeout, keep, key, trace,
+                blockers, open_blockers, awaited, on_blocker_failure, place)
+     order by new.place
+        on conflict (id) do nothing
+    returning seq, id, chain_id, type
+), named as (
+    insert into holdfast.blocker (job_id, position, chain_id)
+    select created.id, named.position, named.chain_id
+      from unnest(:blocked_ids::text[], :positions::int[], :blocker_ids::text[]) named (job_id, position, chain_id)
+      join created on created.id = named.job_id
+     where cardinality(:blocked_ids::text[]) > 0
+), counted as (
+    insert into holdfast.tally (type, jobs) select created.type, count(*) from created group by created.type
+), recorded as (
+    insert into holdfast.event (at, kind, job_id, chain_id, type, attempt)
+    select clock.now, 'created', created.id, created.chain_id, created.type, 0
+      from created, clock, listening
+     where listening.present
+     order by created.seq
+)
+select array(select created.seq from created order by created.seq), clock.now, listening.present
+  from clock cross join listening
+
+-- await: mark the chains of these locked jobs as awaited: a job names them as its blockers.
+-- The rows are updated even if they are already awaited. A transaction with an older snapshot does not see the new
+-- dependent. Because of the update it fails when it ends or deletes such a chain, and the dependent is not left blocked.
+update holdfast.job set awaited = true where job.seq = any(:seqs::bigint[])

@@ -1,0 +1,73 @@
+"""Marks in the index of due jobs, where the next claim starts to scan.
+
+Claimed rows leave dead entries at the front of the index of due jobs. Vacuum removes them, but not while a session
+holds an old snapshot. Then each claim scans all entries that were claimed since. So if a claim is slow and there are
+many dead rows, it leaves a mark where it ended, and the next claims start there. Jobs that become due before the mark
+(returned to pending, or committed late) are found by the next full scan. A full scan runs every second, or after twenty
+times the duration of the last one.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from holdfast.core.clock import SECOND, Micros
+from holdfast.core.record import Record
+
+SLOW: Micros = 2_000
+DEAD = 10_000
+"""If a claim takes longer than SLOW and there are more dead rows than DEAD, it scanned dead entries. Autovacuum starts
+at half as many, so a session keeps it from removing them."""
+
+
+class Mark(NamedTuple):
+    """Where the scan of one type and priority starts."""
+
+    type: str
+    priority: int
+    scheduled_at: Micros
+    seq: int
+
+
+class ClaimMarks:
+    """The marks of one store object. Shared by threads and tasks. A lost mark costs time, never a job."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._marks: dict[tuple[str, int], Mark] = {}
+        self._full_scan_at = 0.0
+        self._known: frozenset[str] = frozenset()
+
+    def of(self, types: Iterable[str]) -> list[Mark]:
+        """Where to start for each type and priority; empty if a full scan is due."""
+        if not self._marks or time.monotonic() >= self._full_scan_at or not self._known.issuperset(types):
+            return []
+        with self._lock:
+            wanted = set(types)
+            return [mark for mark in self._marks.values() if mark.type in wanted]
+
+    def scanned(self, types: Iterable[str], claimed: Iterable[Record], spent: Micros, dead: int) -> None:
+        """A full scan of these types claimed these jobs. `spent` is its duration, `dead` the number of dead rows."""
+        if spent < SLOW or dead < DEAD:
+            if self._marks:
+                self.forget()
+            return
+        with self._lock:
+            self._marks.clear()
+            self._known = frozenset(types)
+            self._full_scan_at = time.monotonic() + max(1.0, 20 * spent / SECOND)
+        self.advance(claimed)
+
+    def advance(self, claimed: Iterable[Record]) -> None:
+        """These jobs were claimed. The next scan starts at the first of them, because some may return to pending."""
+        with self._lock:
+            for job in sorted(claimed, key=lambda job: (job.scheduled_at, job.seq), reverse=True):
+                self._marks[job.type, job.priority] = Mark(job.type, job.priority, job.scheduled_at, job.seq)
+
+    def forget(self) -> None:
+        """The next claim is a full scan: an older job may be due again."""
+        with self._lock:
+            self._marks.clear()

@@ -1,0 +1,37 @@
+"""Read jobs, chains, blockers and past attempts by id."""
+
+from __future__ import annotations
+
+from holdfast.core.record import ChainRecord, Record
+from holdfast.engine.operations import GetBlockers, GetChains, GetHistory, GetJobs, PastAttempt
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.rows import SQL, chain, record
+from holdfast.stores.postgres.verbs import chains
+from holdfast.stores.sql.plan import Statement
+
+_GET_JOBS = SQL["get_jobs"]
+_GET_BLOCKERS = SQL["get_blockers"]
+_GET_HISTORY = SQL["get_history"]
+
+
+def get_chains(execution: Execution, op: GetChains) -> Plan[list[ChainRecord | None]]:
+    found = yield from chains.read(op.ids)
+    return [found.get(chain_id) for chain_id in op.ids]
+
+
+def get_jobs(execution: Execution, op: GetJobs) -> Plan[list[Record | None]]:
+    found = {row[1]: record(row) for row in (yield Statement(_GET_JOBS, {"ids": list(op.ids)}))}
+    return [found.get(job_id) for job_id in op.ids]
+
+
+def get_blockers(execution: Execution, op: GetBlockers) -> Plan[list[ChainRecord]]:
+    return [chain(row) for row in (yield Statement(_GET_BLOCKERS, {"job_id": op.job_id}))]
+
+
+def get_history(execution: Execution, op: GetHistory) -> Plan[tuple[Record, list[PastAttempt]] | None]:
+    rows = yield Statement(_GET_JOBS, {"ids": [op.job_id]})
+    if not rows:
+        return None
+    past = yield Statement(_GET_HISTORY, {"job_id": op.job_id})
+    return record(rows[0]), [PastAttempt(*row) for row in past]

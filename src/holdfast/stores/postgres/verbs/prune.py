@@ -1,0 +1,46 @@
+"""Delete finished chains past their keep time, and old keys, counts and marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.engine.operations import Prune
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.postgres.verbs import locks
+from holdfast.stores.postgres.verbs.delete import chain_jobs, dependents, remove
+from holdfast.stores.sql.plan import Statement
+
+_EXPIRED = SQL["prune_expired"]
+_PRUNE_KEYS = SQL["prune_keys"]
+_PRUNE_TALLY = SQL["prune_tally"]
+_PRUNE_MARKS = SQL["prune_marks"]
+
+
+def prune(execution: Execution, op: Prune) -> Plan[list[str]]:
+    yield from execution.begin()
+    expired = [chain_id for (chain_id,) in (yield Statement(_EXPIRED, {"now": execution.now, "limit": op.limit}))]
+    if expired:
+        expired, seqs = yield from _lock_free(expired)
+        yield from remove(execution, expired, seqs)
+    yield Statement(_PRUNE_KEYS, {"now": execution.now})
+    yield Statement(_PRUNE_TALLY)
+    yield Statement(_PRUNE_MARKS)
+    return expired
+
+
+def _lock_free(chain_ids: Sequence[str]) -> Plan[tuple[list[str], list[int]]]:
+    """Lock those of these chains that no unfinished job names and no other transaction locks, and return them."""
+    jobs = yield from chain_jobs(chain_ids)
+    naming = yield from dependents(chain_ids)
+    finished = {job.seq for found in naming.values() for job in found if job.finished}
+    locked = yield from locks.lock_free({*jobs, *finished})
+    # Read again: a finished job may have been retried before it was locked.
+    naming = yield from dependents(chain_ids)
+    busy = {chain_id for seq, chain_id in jobs.items() if seq not in locked}
+    for chain_id, found in naming.items():
+        if any(job.chain_id != chain_id and not (job.finished and job.seq in locked) for job in found):
+            busy.add(chain_id)
+    seqs = sorted(seq for seq, chain_id in jobs.items() if chain_id not in busy)
+    return [chain_id for chain_id in chain_ids if chain_id not in busy], seqs

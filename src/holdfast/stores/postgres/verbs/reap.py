@@ -1,0 +1,100 @@
+"""Reap jobs whose lease has expired, and end the sessions of lost workers that still lock such jobs."""
+
+from __future__ import annotations
+
+import logging
+
+from holdfast.core import lost_claims
+from holdfast.core.lifecycle import has_attempts_left
+from holdfast.core.record import Record, Status
+from holdfast.engine.operations import Reap, Reaped
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Commit, Plan
+from holdfast.stores.postgres.rows import SQL, WIDTH, record
+from holdfast.stores.postgres.verbs import chains, locks
+from holdfast.stores.sql.plan import Row, Statement
+
+log = logging.getLogger("holdfast")
+
+_REAP_EXPIRED = SQL["reap_expired"]
+_REAP = SQL["reap"]
+_END_LOST_ATTEMPTS = SQL["end_lost_attempts"]
+
+
+def reap(execution: Execution, op: Reap) -> Plan[list[Reaped]]:
+    yield from execution.begin()
+    rows = yield Statement(
+        _REAP_EXPIRED,
+        {
+            "now": execution.now,
+            "types": list(op.types),
+            "held_ids": [claim.job_id for claim in op.held],
+            "held_tokens": [claim.token for claim in op.held],
+            "limit": op.limit,
+        },
+    )
+    skipped: list[int] = rows[0][-1]
+    reaped = yield from _reap(execution, [row for row in rows if row[0] is not None])
+    if skipped:
+        yield Commit()
+        yield from _end_lost_attempts(execution, skipped)
+    return reaped
+
+
+def _reap(execution: Execution, expired: list[Row]) -> Plan[list[Reaped]]:
+    rows = yield from _with_free_dependents(expired)
+    if not rows:
+        return []
+    reaped = [_decide(execution, record(row)) for row in rows]
+    yield Statement(
+        _REAP,
+        {
+            "now": execution.now,
+            "seqs": [each.record.seq for each in reaped],
+            "statuses": [each.record.status.value for each in reaped],
+            "errors": [each.record.error for each in reaped],
+        },
+    )
+    failed = [each.record for each in reaped if each.record.status is Status.FAILED]
+    awaited = {row[1] for row in rows if row[WIDTH]}
+    yield from chains.fail_dependents(execution, [job.chain_id for job in failed if job.id in awaited])
+    yield from execution.write_events()
+    return reaped
+
+
+def _end_lost_attempts(execution: Execution, seqs: list[int]) -> Plan[None]:
+    """Terminate the sessions of lost workers that lock these expired jobs.
+
+    The next reap returns the jobs to pending: a terminated session keeps its locks for another moment.
+    """
+    for job_id, pid in (yield Statement(_END_LOST_ATTEMPTS, {"seqs": seqs, "now": execution.clock})):
+        log.warning("terminated session %s: its worker is lost, and its transaction locked job %s", pid, job_id)
+
+
+def _with_free_dependents(rows: list[Row]) -> Plan[list[Row]]:
+    """Leave out jobs that would fail dependents which another transaction locks. The next reap tries them again.
+
+    The rows were locked in no particular order, so waiting for a lock could cause a deadlock.
+    """
+    left: list[Row] = []
+    for row in rows:
+        job, awaited = record(row), row[WIDTH]
+        if awaited and not has_attempts_left(job):
+            locked = yield from locks.lock_free((yield from chains.affected_jobs([job.chain_id], "failing")))
+            # Read again: a job may have become a dependent before the locks were taken.
+            if (yield from chains.affected_jobs([job.chain_id], "failing")) - locked:
+                continue
+        left.append(row)
+    return left
+
+
+def _decide(execution: Execution, job: Record) -> Reaped:
+    reaped = lost_claims.reap(job, execution.now)
+    execution.hints.lost.add(job.id)
+    if reaped.status is Status.PENDING:
+        execution.hints.due.add(job.type)
+        execution.record("reaped", job.id, job.chain_id, job.type, job.attempt)
+    else:
+        execution.hints.finished.add(job.chain_id)
+        execution.record("failed", job.id, job.chain_id, job.type, job.attempt)
+    return Reaped(reaped, job.worker)
