@@ -17,7 +17,7 @@ _RECORD = SQL["record_events"]
 
 
 @dataclass(slots=True)
-class Execution(plan.Turn):
+class Execution(plan.Execution):
     """What a plan knows and collects besides its operation. `now` is set by `begin`."""
 
     now: Micros = 0

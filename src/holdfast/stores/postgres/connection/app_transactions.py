@@ -91,7 +91,7 @@ class _Plans:
         return self._store.execution()
 
     def plan_joined(
-        self, operation: Operation[R], execution: plan.Turn, connection: Any, mark: Mark, /
+        self, operation: Operation[R], execution: plan.Execution, connection: Any, mark: Mark, /
     ) -> plan.Plan[R]:
         """The plan of an operation, with statements in the parameter style of the driver."""
         assert isinstance(execution, Execution)
