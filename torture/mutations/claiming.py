@@ -87,9 +87,9 @@ MUTANTS: dict[str, Mutant] = {
             ),
             "redis": (
                 Edit(
-                    "shared/pending.lua",
-                    "ranked(job), job.scheduled_at)",
-                    "ranked(job), job.scheduled_at + (job.seq % 40 == 0 and 40000000 or 0))",
+                    "shared/enter_pending.lua",
+                    "index_member(job), job.scheduled_at)",
+                    "index_member(job), job.scheduled_at + (job.seq % 40 == 0 and 40000000 or 0))",
                 ),
             ),
         },

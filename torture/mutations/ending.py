@@ -92,7 +92,7 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (postgres("unblock", "job.open_blockers = counted.done", "job.open_blockers >= counted.done"),),
             "redis": (
                 Edit(
-                    "shared/release.lua",
+                    "shared/release_dependents.lua",
                     "if job.open_blockers == 0 and job.status == BLOCKED then",
                     "if job.status == BLOCKED then",
                 ),
@@ -121,7 +121,7 @@ MUTANTS: dict[str, Mutant] = {
             "memory": (_ACCEPT_CYCLES,),
             "sqlite": (_ACCEPT_CYCLES,),
             "postgres": (_ACCEPT_CYCLES,),
-            "redis": (Edit("shared/cycle.lua", "if blocker == own then", "if false then"),),
+            "redis": (Edit("shared/dependency_cycle.lua", "if blocker == own then", "if false then"),),
         },
         favour=("start_mutual",),
     ),

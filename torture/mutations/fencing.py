@@ -60,7 +60,7 @@ MUTANTS: dict[str, Mutant] = {
                     'lost_reason(status, token, token or ""):\n                reasons',
                 ),
             ),
-            "redis": (Edit("renew.lua", "lost(job, claim[2])", "lost(job, job and job.token)"),),
+            "redis": (Edit("renew.lua", "lost_reason(job, claim[2])", "lost_reason(job, job and job.token)"),),
         },
         # An attempt that stops itself in time asks for no renewal any more.
         everywhere=(

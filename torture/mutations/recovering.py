@@ -50,7 +50,9 @@ MUTANTS: dict[str, Mutant] = {
         (8, 11),
         {
             "redis": (
-                Edit("reap.lua", "local again = not job.max_attempts", "local again = true or not job.max_attempts"),
+                Edit(
+                    "reap.lua", "local retried = not job.max_attempts", "local retried = true or not job.max_attempts"
+                ),
             )
         },
         everywhere=(

@@ -20,9 +20,9 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (postgres("find_keys", "limit 1) found", "limit 0) found"),),
             "redis": (
                 Edit(
-                    "shared/by_key.lua",
-                    "local function by_key(job)\n",
-                    "local function by_key(job)\n  do return nil end\n",
+                    "shared/find_by_key.lua",
+                    "local function find_by_key(job)\n",
+                    "local function find_by_key(job)\n  do return nil end\n",
                 ),
             ),
         },

@@ -1,14 +1,14 @@
--- blockers: of each chain that exists, how many jobs it has, and the chains that they wait or waited for. A step of a long delete.
+-- blockers: the number of jobs and the blockers of each chain that exists. Part of a long delete.
 -- flags: no-writes
 -- include: remove
--- op: chains. The answer has a row for each of the first of them: those after a hundred jobs are not looked at.
+-- op: chains. The answer has a row per chain, up to the chain with the hundredth job.
 local answer, jobs = {}, 0
 for _, chain in ipairs(op) do
   local row = { '0' }
   if is_chain(chain) then
     local size = length(chain)
     jobs = jobs + size
-    if jobs > MOST_REMOVED and #answer > 0 then
+    if jobs > MAX_REMOVED and #answer > 0 then
       break
     end
     row[1] = int(size)

@@ -1,13 +1,13 @@
--- cancel: cancel the current job of each chain; all of them, or none where one does not exist.
+-- cancel: cancel the current job of each chain; none of them if one does not exist.
 -- flags: allow-oom
 -- include: change
--- include: ending
+-- include: release_ended
 -- include: chain
--- include: recall
--- op: { chains, reason, whether to spare running jobs, how }: 'ask' only asks if they exist; 'later' leaves it to
--- `release` to tell those who wait for them, since they may be among those that are cancelled next.
+-- include: saved_reply
+-- op: { chains, reason, whether to spare running jobs, how }. 'ask' only checks that they exist. 'later' leaves the
+-- dependents to `release`, because the next call may cancel them too.
 local reason, spare_running = payload(op[2]), op[3]
-local before = recall()
+local before = saved_reply()
 for _, chain in ipairs(op[1]) do
   if not is_chain(chain) then
     return { 'ChainNotFound', chain }
@@ -25,7 +25,7 @@ local function show_chains(more)
   return answer
 end
 
--- Whoever retried it since has the last word: it is not cancelled again.
+-- A resend does not cancel again: the job may have been retried since.
 if before then
   return show_chains(redis.call('EXISTS', releasing_key) == 1 and 'more' or '')
 end
@@ -39,23 +39,23 @@ for _, chain in ipairs(op[1]) do
       end_attempt(job, 'cancelled', reason)
       lost_claims[job.id] = true
     end
-    leave(job)
-    let_go(job)
+    leave_status(job)
+    clear_claim(job)
     job.status, job.finished_at = CANCELLED, now
     if not reason then
       redis.call('HDEL', job_key(job.id), 'e')
     end
-    enter(job, 'cancelled', 'e', reason)
+    enter_status(job, 'cancelled', 'e', reason)
     cancelled[#cancelled + 1] = chain
   end
 end
--- Only now, so that chains named together are all cancelled and none fails with another.
+-- After all are cancelled, so that none of these chains fails because of another.
 for _, chain in ipairs(cancelled) do
   chain_ended(chain, BROKEN_CHAIN)
 end
-local more = release(op[4] == 'later')
+local more = release_dependents(op[4] == 'later')
 finish()
 if #cancelled > 0 then
-  remember({ 'ok' })
+  save_reply({ 'ok' })
 end
 return show_chains(more)

@@ -1,13 +1,13 @@
--- complete: finish the chain's current job from outside, and the steps that follow from it, whoever runs it.
+-- complete: complete the chain's current job from outside, and further jobs that follow it, in any unfinished status.
 -- flags: allow-oom
 -- include: change
 -- include: create
--- include: continuing
+-- include: continuation
 -- include: chain
--- include: recall
--- op: { chain, job id, steps as { output, continuation }, starts, expected }
+-- include: saved_reply
+-- op: { chain, job id, completions as { output, continuation }, starts, expected }
 local chain = op[1]
-local before = recall()
+local before = saved_reply()
 if before then
   return before
 end
@@ -38,19 +38,19 @@ end
 local answer = { 'ok', '' }
 for n, step in ipairs(op[3]) do
   local output, continuation = payload(step[1]), step[2]
-  leave(job)
+  leave_status(job)
   if continuation then
     add(read_new(continuation))
   end
-  let_go(job)
+  clear_claim(job)
   job.status, job.finished_at = COMPLETED, now
   redis.call('HDEL', job_key(job.id), 'e')
-  enter(job, 'completed', 'o', output, continuation ~= nil)
+  enter_status(job, 'completed', 'o', output, continuation ~= nil)
   job = last_of(chain)
   if n == #op[3] and not continuation then
     chain_ended(chain, COMPLETED_CHAIN, answer)
   end
 end
-answer[2] = release()
+answer[2] = release_dependents()
 finish()
-return remember(answer)
+return save_reply(answer)

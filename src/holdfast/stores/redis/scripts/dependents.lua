@@ -1,9 +1,9 @@
--- dependents: some of the unfinished jobs that wait for chains, as { chain, job, the job's chain }. A step of a long delete.
+-- dependents: some of the unfinished dependents of chains, as { chain, job, the job's chain }. Part of a long delete.
 -- flags: no-writes
 -- include: references
 -- include: chain
--- op: { chains, number of the job to begin after in the first of them, most }
--- The answer begins with where to go on: the place of a chain and the number of a job; '' and '' at the end.
+-- op: { chains, number of the job after which to begin in the first chain, most }
+-- The answer begins with where to continue: the position of a chain and the number of a job; '' and '' at the end.
 local answer, left = { '', '' }, op[3]
 for n, chain in ipairs(op[1]) do
   local after = n == 1 and op[2] or 0

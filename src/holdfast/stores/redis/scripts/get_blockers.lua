@@ -1,10 +1,10 @@
--- get_blockers: some of the chains a job waits or waited for, in the order given when it was created.
+-- get_blockers: some of the blockers of a job, in the order given when it was created.
 -- flags: no-writes
 -- include: references
 -- include: chain
--- op: { the job's id, how many to pass over, most }. The answer begins with 'more' where there are any after these.
+-- op: { job id, how many to skip, most }. The answer begins with 'more' if there are more after these.
 local job, from, most = { id = op[1] }, op[2], op[3]
-local answer = { redis.call('LLEN', given_key(job)) > from + most and 'more' or '' }
+local answer = { redis.call('LLEN', blockers_key(job)) > from + most and 'more' or '' }
 for _, chain in ipairs(blockers_of(job, from, from + most - 1)) do
   answer[#answer + 1] = 'found'
   show_chain(answer, chain)

@@ -1,7 +1,7 @@
 -- get_history: a job and some of its past attempts, oldest first.
 -- flags: no-writes
 -- include: job
--- op: { the job's id, how many to pass over, most }
+-- op: { job id, how many to skip, most }
 local answer = {}
 show(answer, op[1])
 -- Each attempt is two values.

@@ -1,8 +1,8 @@
--- get_stats: per type, how many jobs stand where, how many are due, since when, and whether it is paused.
+-- get_stats: per type, the jobs per status, the due and scheduled jobs, the oldest due time, and whether it is paused.
 -- flags: no-writes
--- include: lines
+-- include: pending_sets
 local counted = redis.call('HGETALL', prefix .. 'counts')
-local lines, paused = read_lines()
+local priorities, paused = read_pending_sets()
 local types, seen = {}, {}
 local function see(type)
   if not seen[type] then
@@ -16,7 +16,7 @@ for n = 1, #counted, 2 do
   table.insert(see(type).counts, status)
   table.insert(see(type).counts, counted[n + 1])
 end
-for type in pairs(lines) do
+for type in pairs(priorities) do
   see(type)
 end
 for type in pairs(paused) do
@@ -26,7 +26,7 @@ end
 local answer = {}
 for _, type in ipairs(types) do
   local due, scheduled, oldest = 0, 0, nil
-  for _, priority in ipairs(lines[type] or {}) do
+  for _, priority in ipairs(priorities[type] or {}) do
     local key = pending_key(type, priority)
     local due_here = redis.call('ZCOUNT', key, '-inf', int(now))
     due = due + due_here
@@ -43,7 +43,7 @@ for _, type in ipairs(types) do
       table.insert(counts, int(number))
     end
   end
-  -- A type of which nothing is left is a type nobody hears of.
+  -- A type without jobs is left out, unless it is paused.
   if #counts > 0 or paused[type] then
     local first = oldest and int(oldest) or false
     answer[#answer + 1] = { type, int(due), int(scheduled), first, paused[type] and 'paused' or '', counts }

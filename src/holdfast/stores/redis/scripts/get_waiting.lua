@@ -1,9 +1,9 @@
--- get_waiting: some of the chains whose current job is blocked, and the chains that this job names, the oldest job first.
+-- get_waiting: some of the chains whose current job is blocked, with the blockers of this job, the oldest job first.
 -- flags: no-writes
 -- include: references
--- op: { the number of the last job that was read, most jobs }. The answer has a row for each: its number, its chain, then
--- the chains that it names. A script that has read a thousand of these leaves the other jobs to the next one.
-local MOST_NAMED = 1000
+-- op: { number of the last job that was read, most jobs }. The answer has a row per job: its number, its chain, then its
+-- blockers. The script ends after a thousand blockers, and the next call continues.
+local MAX_NAMED = 1000
 
 local answer, named = {}, 0
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', listed_jobs(BLOCKED), '(' .. int(op[1]), '+inf', 'LIMIT', 0, op[2])) do
@@ -14,7 +14,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', listed_jobs(BLOCKED), '(' .. int
   end
   answer[#answer + 1] = row
   named = named + #row
-  if named > MOST_NAMED then
+  if named > MAX_NAMED then
     break
   end
 end

@@ -2,9 +2,9 @@
 -- flags: allow-oom
 -- include: hints
 -- include: chain
--- include: recall
+-- include: saved_reply
 -- op: { chains, keep time or nil }
-local before = recall()
+local before = saved_reply()
 if before then
   return before
 end
@@ -19,9 +19,9 @@ for n, chain in ipairs(op[1]) do
   else
     last.keep = op[2] and plus(now - last.finished_at, op[2])
     save(last)
-    place(prefix .. 'expiring', chain, last.keep and plus(last.finished_at, last.keep) or false)
+    index_add(prefix .. 'expiring', chain, last.keep and plus(last.finished_at, last.keep) or false)
     answer[n] = 'kept'
   end
 end
 finish()
-return remember(answer)
+return save_reply(answer)

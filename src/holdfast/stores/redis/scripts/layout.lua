@@ -1,6 +1,6 @@
--- layout: the layout that a namespace is written in; one that has none yet takes the caller's. A step of opening a store.
+-- layout: the layout of the namespace; a new namespace gets the caller's. Part of opening a store.
 -- flags: allow-oom
--- include: frame
+-- include: arguments
 -- op: the caller's layout
 local layout = redis.call('HGET', root, 'layout')
 if layout then

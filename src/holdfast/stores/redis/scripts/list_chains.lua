@@ -1,4 +1,4 @@
--- list_chains: those chains among the next rows, newest first, that a filter shows.
+-- list_chains: the chains among the next rows, newest first, that match a filter.
 -- flags: no-writes
 -- include: listing
 return list(function(answer, job)

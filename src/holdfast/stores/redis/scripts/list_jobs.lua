@@ -1,4 +1,4 @@
--- list_jobs: those of the next rows, newest first, that a filter shows.
+-- list_jobs: the jobs among the next rows, newest first, that match a filter.
 -- flags: no-writes
 -- include: listing
 return list(function(answer, job)

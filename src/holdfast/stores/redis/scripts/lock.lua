@@ -1,4 +1,4 @@
--- lock: the chain's current job. There are no locks here: what is read is checked again when it is written.
+-- lock: the current job of a chain. Redis has no row locks: `complete` checks the job again when it writes.
 -- flags: no-writes
 -- include: chain
 if not is_chain(op) then

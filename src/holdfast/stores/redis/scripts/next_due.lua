@@ -1,8 +1,8 @@
--- next_due: how long until a pending job of these unpaused types is due, or a lease of theirs runs out.
+-- next_due: the time until a pending job of these unpaused types is due, or a lease of these types ends.
 -- flags: no-writes
--- include: lines
+-- include: pending_sets
 -- op: types
-local lines, paused = read_lines()
+local priorities, paused = read_pending_sets()
 local soonest
 local function consider(key)
   local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
@@ -13,7 +13,7 @@ local function consider(key)
 end
 for _, type in ipairs(op) do
   if not paused[type] then
-    for _, priority in ipairs(lines[type] or {}) do
+    for _, priority in ipairs(priorities[type] or {}) do
       consider(pending_key(type, priority))
     end
   end

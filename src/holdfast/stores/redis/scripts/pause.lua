@@ -1,14 +1,14 @@
--- pause: hand out no jobs of these types until they are resumed.
+-- pause: do not claim jobs of these types until they are resumed.
 -- flags: allow-oom
--- include: lines
--- include: recall
+-- include: pending_sets
+-- include: saved_reply
 -- op: types
-if recall() then
+if saved_reply() then
   return 'ok'
 end
 redis.call('DEL', KEYS[2])
 for _, type in ipairs(op) do
   redis.call('HSET', root, PAUSED .. type, '')
 end
-remember({ 'ok' })
+save_reply({ 'ok' })
 return 'ok'

@@ -1,4 +1,4 @@
--- preview: the chains that start would find rather than make; the number of an earlier job of the batch where it is that.
+-- preview: the chains that a start would find instead of creating them; or the number of an earlier job of the batch.
 -- flags: no-writes
 -- include: create
 -- include: chain

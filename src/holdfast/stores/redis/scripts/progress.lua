@@ -1,9 +1,9 @@
--- progress: note how far an attempt has come; answers why the claim is lost if it is.
+-- progress: store how far an attempt has come; answers why the claim is lost if it is.
 -- flags: allow-oom
 -- include: change
 -- op: { job id, token, fraction, note }
 local job = load(op[1])
-local reason = lost(job, op[2])
+local reason = lost_reason(job, op[2])
 if reason then
   return reason
 end
@@ -13,6 +13,6 @@ end
 redis.call('DEL', KEYS[2])
 job.progress, job.progress_note = op[3], op[4]
 save(job)
-note(job, 'progressed')
+record_event(job, 'progressed')
 finish()
 return false

@@ -1,12 +1,12 @@
--- prune: delete finished chains past their keep time, oldest first, unless an unfinished job refers to them.
+-- prune: delete finished chains past their keep time, oldest first, unless an unfinished job waits for them.
 -- flags: allow-oom
 -- include: remove
--- include: lines
--- include: recall
--- op: { the limit, how many of the oldest were looked at before and stay }
--- The answer begins with how many of those looked at now stay, and whether that was the end. A hundred jobs, or one chain
--- that has more of them, are enough for one script.
-local before = recall()
+-- include: pending_sets
+-- include: saved_reply
+-- op: { limit, how many of the oldest to skip because they were checked before and stay }
+-- The answer begins with how many of the checked chains stay, and whether all were checked. One script deletes at most a
+-- hundred jobs, or one longer chain.
+local before = saved_reply()
 if before then
   return before
 end
@@ -16,10 +16,10 @@ local past_keep = redis.call('ZRANGEBYSCORE', prefix .. 'expiring', '-inf', int(
 local answer, kept, jobs = { '0', #past_keep < op[1] and 'end' or '' }, 0, 0
 for _, chain in ipairs(past_keep) do
   if not is_chain(chain) then
-    displace(prefix .. 'expiring', chain)
+    index_remove(prefix .. 'expiring', chain)
   elseif redis.call('EXISTS', dependents_key(chain)) == 0 and not releasing(chain) then
     jobs = jobs + length(chain)
-    if jobs > MOST_REMOVED and #answer > 2 then
+    if jobs > MAX_REMOVED and #answer > 2 then
       answer[2] = ''
       break
     end
@@ -31,13 +31,13 @@ for _, chain in ipairs(past_keep) do
 end
 finish()
 
--- A line that is empty, of a type that nobody runs: it comes back with its next job. A hundred fields at random are
--- enough for one script, and in the end all.
+-- Delete the fields of empty pending sets without running jobs: the next job adds the field again. Each script checks a
+-- hundred random fields, so that every field is checked at some time.
 for _, field in ipairs(answer[2] == 'end' and redis.call('HRANDFIELD', root, 100) or {}) do
-  local line, type = string.match(field, '^' .. LINE .. '(-?%d+:(.*))$')
-  if line and redis.call('EXISTS', prefix .. 'q:' .. line, running_key(type)) == 0 then
+  local set, type = string.match(field, '^' .. PENDING_SET .. '(-?%d+:(.*))$')
+  if set and redis.call('EXISTS', prefix .. 'q:' .. set, running_key(type)) == 0 then
     redis.call('HDEL', root, field)
   end
 end
 answer[1] = int(kept)
-return #answer > 2 and remember(answer) or answer
+return #answer > 2 and save_reply(answer) or answer

@@ -1,6 +1,6 @@
 -- read_events: events after a seq, oldest first.
 -- flags: no-writes
--- include: frame
+-- include: arguments
 -- op: { after, limit }
 local answer = {}
 for _, entry in ipairs(redis.call('XRANGE', prefix .. 'events', int(op[1] + 1) .. '-0', '+', 'COUNT', op[2])) do

@@ -1,24 +1,24 @@
--- reap: take back running jobs whose lease ran out, oldest first, except the held claims.
+-- reap: return running jobs whose lease ended to pending, or fail them; oldest first, except the held claims.
 -- flags: allow-oom
 -- include: change
--- include: ending
--- include: error
--- include: recall
+-- include: release_ended
+-- include: error_text
+-- include: saved_reply
 -- op: { types, held claims as { job id, token }, limit }
--- The answer begins with whether chains that ended, here or elsewhere, have still to release others.
--- shown: the answer, from that word and of each job its worker and its id. Only these are kept: payloads may be large.
-local function shown(told)
-  local answer = { told[1] }
-  for n = 2, #told, 2 do
-    if load(told[n + 1]) then
-      answer[#answer + 1] = told[n]
-      show(answer, told[n + 1])
+-- The answer begins with 'more' if ended chains, of this or another script, have dependents to release.
+-- shown: the answer with the jobs. Only worker and id of each job are saved for a resend: payloads may be large.
+local function shown(reaped)
+  local answer = { reaped[1] }
+  for n = 2, #reaped, 2 do
+    if load(reaped[n + 1]) then
+      answer[#answer + 1] = reaped[n]
+      show(answer, reaped[n + 1])
     end
   end
   return answer
 end
 
-local before = recall()
+local before = saved_reply()
 if before then
   return shown(before)
 end
@@ -42,33 +42,33 @@ table.sort(expired, function(a, b)
   return a.until_ < b.until_ or (a.until_ == b.until_ and a.member < b.member)
 end)
 
-local function take_back(job)
+local function reap_job(job)
   local error = error_text('LeaseLost', 'lease lost: worker ' .. (job.worker or 'None') .. ' stopped renewing it')
   lost_claims[job.id] = true
-  leave(job)
-  local again = not job.max_attempts or job.max_attempts == 0 or job.attempt < job.max_attempts
-  end_attempt(job, 'lost', error, again and now or nil)
-  let_go(job)
-  if again then
+  leave_status(job)
+  local retried = not job.max_attempts or job.max_attempts == 0 or job.attempt < job.max_attempts
+  end_attempt(job, 'lost', error, retried and now or nil)
+  clear_claim(job)
+  if retried then
     job.status, job.scheduled_at = PENDING, now
-    enter(job, 'reaped', 'e', error)
+    enter_status(job, 'reaped', 'e', error)
   else
     job.status, job.finished_at = FAILED, now
-    enter(job, 'failed', 'e', error)
+    enter_status(job, 'failed', 'e', error)
     chain_ended(chain_of(job), BROKEN_CHAIN)
   end
 end
 
-local told = { '' }
+local reaped = { '' }
 for _, entry in ipairs(expired) do
-  local job = #told < op[3] * 2 and load(id_of(entry.member))
+  local job = #reaped < op[3] * 2 and load(member_id(entry.member))
   if job and job.status == RUNNING and held[job.id] ~= job.token then
-    told[#told + 1] = job.worker or ''
-    take_back(job)
-    told[#told + 1] = job.id
+    reaped[#reaped + 1] = job.worker or ''
+    reap_job(job)
+    reaped[#reaped + 1] = job.id
   end
 end
-release()
-told[1] = redis.call('EXISTS', releasing_key) == 1 and 'more' or ''
+release_dependents()
+reaped[1] = redis.call('EXISTS', releasing_key) == 1 and 'more' or ''
 finish()
-return shown(#told > 1 and remember(told) or told)
+return shown(#reaped > 1 and save_reply(reaped) or reaped)

@@ -1,44 +1,44 @@
--- remove: delete those of these chains that no unfinished job waits for once they are gone. A step of a long delete.
+-- remove: delete those of these chains that have no unfinished dependents outside. Part of a long delete.
 -- flags: allow-oom
 -- include: remove
--- include: recall
+-- include: saved_reply
 -- op: chains
-local before = recall()
+local before = saved_reply()
 if before then
   return before
 end
--- Of each chain, the chains whose unfinished jobs wait for it. Where there are more than are named, one is another's.
-local waiting, going = {}, {}
+-- Per chain, the chains of its dependents. With more dependents than named chains, one of them is outside.
+local waiting, removable = {}, {}
 for _, chain in ipairs(op) do
-  going[chain], waiting[chain] = is_chain(chain) and not releasing(chain), {}
+  removable[chain], waiting[chain] = is_chain(chain) and not releasing(chain), {}
   for n, member in ipairs(redis.call('ZRANGE', dependents_key(chain), 0, #op)) do
     waiting[chain][n] = chain_of(read_member(member))
   end
   if #waiting[chain] > #op then
-    going[chain] = false
+    removable[chain] = false
   end
 end
 
--- A chain that stays keeps those that it waits for. Mostly the later named wait for the earlier: then one look is enough.
+-- A chain that stays keeps its blockers. Usually later chains wait for earlier ones, so that one pass is enough.
 local changed
 repeat
   changed = false
   for n = #op, 1, -1 do
-    for _, dependent in ipairs(going[op[n]] and waiting[op[n]] or {}) do
-      if not going[dependent] then
-        going[op[n]], changed = false, true
+    for _, dependent in ipairs(removable[op[n]] and waiting[op[n]] or {}) do
+      if not removable[dependent] then
+        removable[op[n]], changed = false, true
       end
     end
   end
 until not changed
 
 redis.call('DEL', KEYS[2])
-local gone = {}
+local removed = {}
 for _, chain in ipairs(op) do
-  if going[chain] then
+  if removable[chain] then
     remove_chain(chain)
-    gone[#gone + 1] = chain
+    removed[#removed + 1] = chain
   end
 end
 finish()
-return #gone > 0 and remember(gone) or gone
+return #removed > 0 and save_reply(removed) or removed

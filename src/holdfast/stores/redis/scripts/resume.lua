@@ -1,16 +1,16 @@
--- resume: hand out jobs of these types again.
+-- resume: claim jobs of these types again.
 -- flags: allow-oom
 -- include: hints
--- include: lines
--- include: recall
+-- include: pending_sets
+-- include: saved_reply
 -- op: types
-if recall() then
+if saved_reply() then
   return 'ok'
 end
 for _, type in ipairs(op) do
   redis.call('HDEL', root, PAUSED .. type)
   due[type] = true
 end
-remember({ 'ok' })
+save_reply({ 'ok' })
 finish()
 return 'ok'

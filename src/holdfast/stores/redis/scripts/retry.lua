@@ -1,17 +1,17 @@
--- retry: make failed or cancelled jobs pending again (blocked where blockers are open), attempts granted anew.
--- include: operate
+-- retry: make failed or cancelled jobs pending again (blocked if blockers are open), with all attempts.
+-- include: operator_checks
 -- include: change
--- include: ending
--- include: release
--- include: cycle
--- include: recall
--- op: { job ids, whether it is only asked if they can be }
+-- include: release_ended
+-- include: release_dependents
+-- include: dependency_cycle
+-- include: saved_reply
+-- op: { job ids, whether to check only }
 local ids = op[1]
 local wanted = { [FAILED] = true, [CANCELLED] = true }
-if recall() then
+if saved_reply() then
   return show_jobs(ids)
 end
-local wrong = wrong_job(ids, wanted)
+local wrong = refused_job(ids, wanted)
 if wrong then
   return wrong
 end
@@ -27,13 +27,13 @@ for _, id in ipairs(ids) do
   end
 end
 
--- A key has one live chain at a time, also when an old one begins anew.
+-- A key has at most one unfinished chain, also after a retry.
 local live = {}
 for _, id in ipairs(ids) do
   local job = load(id)
   local first = load(chain_of(job))
   if first.key then
-    local name = keyed(OPEN, first)
+    local name = key_set(OPEN, first)
     live[name] = live[name] or redis.call('ZRANGE', name, -1, -1)[1] or first.id
     if live[name] ~= first.id then
       return { 'KeyTaken', id, job.status, live[name] }
@@ -41,15 +41,15 @@ for _, id in ipairs(ids) do
   end
 end
 
--- A job that would wait for a chain which waits for its own can never begin.
-local again = {}
+-- A job that waits for a chain that waits for its own chain could never start.
+local blockers = {}
 for _, id in ipairs(ids) do
   local job = load(id)
-  again[chain_of(job)] = job.open_blockers > 0 and blockers_of(job) or nil
+  blockers[chain_of(job)] = job.open_blockers > 0 and blockers_of(job) or nil
 end
 for _, id in ipairs(ids) do
   local chain = chain_of(load(id))
-  local refused = again[chain] and refused_cycle(chain, again[chain], again)
+  local refused = blockers[chain] and refused_cycle(chain, blockers[chain], blockers)
   if refused then
     return refused
   end
@@ -61,19 +61,19 @@ end
 for _, id in ipairs(ids) do
   local job = load(id)
   if wanted[job.status] then
-    leave(job)
+    leave_status(job)
     job.status = job.open_blockers > 0 and BLOCKED or PENDING
     job.attempt, job.scheduled_at, job.finished_at, job.token = 0, now, nil, nil
     if job.blockers > 0 then
-      wait_for(job, blockers_of(job))
+      add_dependent(job, blockers_of(job))
     end
-    enter(job, 'retried')
+    enter_status(job, 'retried')
     local first = load(chain_of(job))
     if first.key then
-      redis.call('ZADD', keyed(OPEN, first), int(first.seq), first.id)
+      redis.call('ZADD', key_set(OPEN, first), int(first.seq), first.id)
     end
   end
 end
-remember(ids)
+save_reply(ids)
 finish()
 return show_jobs(ids)

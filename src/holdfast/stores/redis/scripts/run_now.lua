@@ -1,13 +1,13 @@
--- run_now: make pending jobs due at once, all or none.
+-- run_now: make pending jobs due now, all or none.
 -- flags: allow-oom
--- include: operate
--- include: recall
--- op: { job ids, whether it is only asked if they can be }
+-- include: operator_checks
+-- include: saved_reply
+-- op: { job ids, whether to check only }
 local ids = op[1]
-if recall() then
+if saved_reply() then
   return show_jobs(ids)
 end
-local wrong = wrong_job(ids, { [PENDING] = true })
+local wrong = refused_job(ids, { [PENDING] = true })
 if wrong then
   return wrong
 end
@@ -17,12 +17,12 @@ end
 redis.call('DEL', KEYS[2])
 for _, id in ipairs(ids) do
   local job = load(id)
-  leave(job)
+  leave_status(job)
   if tonumber(job.scheduled_at) > now then
     job.scheduled_at = now
   end
-  enter(job, 'hurried')
+  enter_status(job, 'hurried')
 end
-remember(ids)
+save_reply(ids)
 finish()
 return show_jobs(ids)

@@ -1,16 +1,16 @@
--- settle: write the outcomes of attempts, each under its claim, with all that follows from it.
+-- settle: write the outcomes of attempts, each under its claim, with its continuation, starts and dependents.
 -- flags: allow-oom
 -- include: change
--- include: ending
+-- include: release_ended
 -- lazy: create
--- lazy: continuing
--- lazy: gone
+-- lazy: continuation
+-- lazy: removed_jobs
 -- op: a list of { job id, token, status, outcome, output, error, delay, at, keep, continuation, starts, expected },
--- without what is nil at the end. The answer: whether there is more to release, then a word or a list for each.
+-- without trailing nils. The answer: 'more' if dependents are left to release, then one result per settlement.
 redis.call('DEL', KEYS[2])
 
--- load_held: a job, and whether an earlier error stands in its row.
-local function load_held(id)
+-- load_claimed: a job, and whether it has an error of an earlier attempt.
+local function load_claimed(id)
   local job = loaded[id]
   if job then
     job.has_error = redis.call('HEXISTS', job_key(id), 'e') == 1
@@ -33,14 +33,14 @@ end
 
 local function complete(job, token, output, continuation, unblocked)
   local worker = job.worker
-  leave(job)
+  leave_status(job)
   if continuation then
     add(continuation)
   end
-  let_go(job, token)
+  clear_claim(job, token)
   job.worker, job.status, job.finished_at = worker, COMPLETED, now
   clear_error(job)
-  enter(job, 'completed', 'o', output, continuation ~= nil)
+  enter_status(job, 'completed', 'o', output, continuation ~= nil)
   if not continuation then
     chain_ended(chain_of(job), COMPLETED_CHAIN, unblocked)
   end
@@ -49,16 +49,16 @@ end
 local function settle(job, token, status, outcome, error, due)
   if outcome == 'released' and status == PENDING then
     end_attempt(job, 'released', nil, job.scheduled_at, token)
-    leave(job)
-    let_go(job, token)
+    leave_status(job)
+    clear_claim(job, token)
     job.status, job.attempt = PENDING, job.attempt - 1
-    enter(job, 'released')
+    enter_status(job, 'released')
     return
   end
   end_attempt(job, outcome, error, status == PENDING and due or nil, token)
-  leave(job)
+  leave_status(job)
   local mismatches, mismatched_at = (job.mismatches or 0) + 1, job.mismatched_at or now
-  let_go(job, token)
+  clear_claim(job, token)
   job.status = status
   if outcome == 'mismatched' then
     job.attempt = job.attempt - 1
@@ -71,19 +71,19 @@ local function settle(job, token, status, outcome, error, due)
   end
   if status == PENDING then
     job.scheduled_at = due
-    enter(job, (outcome == 'rescheduled' or outcome == 'mismatched') and outcome or 'retrying', 'e', error)
+    enter_status(job, (outcome == 'rescheduled' or outcome == 'mismatched') and outcome or 'retrying', 'e', error)
   else
     job.finished_at = now
-    enter(job, status == FAILED and 'failed' or 'cancelled', 'e', error)
+    enter_status(job, status == FAILED and 'failed' or 'cancelled', 'e', error)
     chain_ended(chain_of(job), BROKEN_CHAIN)
   end
 end
 
--- among_the_past: whether this is how the worker settled one of the last attempts, whoever has the job by now.
-local LOOKED_AT = 20
+-- settled_before: whether the worker settled one of the last attempts this way, even if another worker has the job now.
+local ATTEMPTS_CHECKED = 20
 
-local function among_the_past(id, token, outcome)
-  local past = redis.call('LRANGE', prefix .. 'h:' .. id, -2 * LOOKED_AT, -1)
+local function settled_before(id, token, outcome)
+  local past = redis.call('LRANGE', prefix .. 'h:' .. id, -2 * ATTEMPTS_CHECKED, -1)
   for n = 1, #past, 2 do
     local attempt = cmsgpack.unpack(past[n])
     if attempt[8] == token and attempt[5] == outcome then
@@ -93,28 +93,28 @@ local function among_the_past(id, token, outcome)
   return false
 end
 
--- written: whether this settlement stands written, or did until its job was removed: it may be sent again, also as a
--- request of its own by a worker that was told nothing of the first.
-local function written(id, job, token, status, outcome)
-  if job and (job.token == token and job.status == status or resent and among_the_past(id, token, outcome)) then
+-- already_written: whether this settlement is written, or was until its job was removed. A worker that got no reply may
+-- send it again, also as a new request.
+local function already_written(id, job, token, status, outcome)
+  if job and (job.token == token and job.status == status or resent and settled_before(id, token, outcome)) then
     return true
   end
-  -- Of this id, which another job may have by now.
-  need_gone()
-  for _, word in ipairs(words_of(id)) do
-    if word[3] == status and word[4] == token then
+  -- Records are per id, and another job may have the id now.
+  need_removed_jobs()
+  for _, removal in ipairs(removed_jobs(id)) do
+    if removal[3] == status and removal[4] == token then
       return true
     end
   end
   return false
 end
 
-local function perform(settlement)
+local function settle_one(settlement)
   local id, token, status = settlement[1], settlement[2], settlement[3]
-  local job = load_held(id)
-  local reason = lost(job, token)
+  local job = load_claimed(id)
+  local reason = lost_reason(job, token)
   if reason then
-    return written(id, job, token, status, settlement[4]) and 'ok' or { 'lost', reason }
+    return already_written(id, job, token, status, settlement[4]) and 'ok' or { 'lost', reason }
   end
   local starts, continuation = {}, nil
   if settlement[10] or settlement[11] then
@@ -126,7 +126,7 @@ local function perform(settlement)
       return refused
     end
     if continuation and continuation.after then
-      need_continuing()
+      need_continuation()
       refused = refused_continuation(continuation, starts, settlement[12])
       if refused then
         return refused
@@ -148,9 +148,9 @@ end
 
 local answer = { '' }
 for n, settlement in ipairs(op) do
-  answer[n + 1] = perform(settlement)
+  answer[n + 1] = settle_one(settlement)
 end
-answer[1] = release()
+answer[1] = release_dependents()
 if resent and redis.call('EXISTS', releasing_key) == 1 then
   answer[1] = 'more'
 end

@@ -1,13 +1,13 @@
--- start: create chains, in order, all or none; what a key or an id finds is answered instead.
--- include: single
+-- start: create chains, in order, all or none; a job whose id or key finds a chain answers that chain instead.
+-- include: single_start
 -- include: create
 -- lazy: chain
--- lazy: again
+-- lazy: resent_start
 local jobs = read_all_new(op)
-local found, words
+local found, results
 if resent then
-  need_again()
-  found, words = made_before(jobs)
+  need_resent_start()
+  found, results = already_created(jobs)
 end
 found = found or preview(jobs)
 local missing = absent_blocker(jobs, found)
@@ -17,18 +17,18 @@ end
 
 local first_seq = last_seq + 1
 start_all(jobs, found)
-local made = last_seq - first_seq + 1
-local more = release()
+local created = last_seq - first_seq + 1
+local more = release_dependents()
 finish()
-if made < #jobs and not words then
-  need_again()
-  remember_found(jobs, found, made)
+if created < #jobs and not results then
+  need_resent_start()
+  save_found(jobs, found, created)
 end
 
--- The caller knows what it sent: of new jobs it is told the time and the first one's number. Only where something else
--- came of one of them there is a word for each.
+-- The caller has the jobs that it sent, so the answer for new jobs is only the time and the number of the first. Other
+-- results need one value or more per job.
 local answer = { 'ok', more, int(now), int(first_seq) }
-local plain = made == #jobs
+local plain = created == #jobs
 for n, job in ipairs(jobs) do
   plain = plain and job.open_blockers == 0
 end
@@ -38,11 +38,11 @@ end
 need_chain()
 for n, job in ipairs(jobs) do
   if found[n] then
-    local word = words and words[n] or { 'found' }
-    for _, value in ipairs(word) do
+    local result = results and results[n] or { 'found' }
+    for _, value in ipairs(result) do
       answer[#answer + 1] = value
     end
-    if word[1] ~= 'gone' then
+    if result[1] ~= 'removed' then
       show_chain(answer, found[n])
     end
   elseif job.failed then

@@ -1,8 +1,8 @@
--- unlisten: stop listening; when nobody does, nothing more is recorded.
+-- unlisten: stop listening; without listeners no events are recorded.
 -- flags: allow-oom
 -- include: listeners
 -- op: the listener
 redis.call('DEL', KEYS[2])
 redis.call('HDEL', listeners_key, op)
-note_listening()
+update_listening()
 return 'ok'

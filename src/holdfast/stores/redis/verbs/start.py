@@ -107,7 +107,7 @@ def _started(jobs: Sequence[NewJob], reply: list[Any]) -> tuple[list[Started], b
             case b"failed":
                 started.append(Started(reader.chain(), deduplicated=False))
                 seq += 1
-            case b"gone":
+            case b"removed":
                 made_at, number = int(reader.next()), int(reader.next())
                 started.append(_created(job, made_at, number))
             case result:

@@ -1,71 +1,71 @@
 -- include: hints
--- include: pending
--- include: keyed
+-- include: enter_pending
+-- include: index
 -- lazy: references
--- change: the one way a job's status changes. `leave` its place, alter the fields, `enter` the new one.
-local function list_under(job, there)
+-- change: every change of a job's status. `leave_status`, change the fields, then `enter_status`.
+local function list_by_status(job, there)
   if LISTED[job.status] then
-    place(listed_jobs(job.status), job.id, there and job.seq)
-    place(listed_chains(job.status), chain_of(job), there and load(chain_of(job)).seq)
+    index_add(listed_jobs(job.status), job.id, there and job.seq)
+    index_add(listed_chains(job.status), chain_of(job), there and load(chain_of(job)).seq)
   end
 end
 
-local function leave(job)
+local function leave_status(job)
   count(job, -1)
-  list_under(job, false)
+  list_by_status(job, false)
   if job.status == PENDING then
-    displace(pending_key(job.type, job.priority), ranked(job))
+    index_remove(pending_key(job.type, job.priority), index_member(job))
   elseif job.status == RUNNING then
-    displace(running_key(job.type), ranked(job))
+    index_remove(running_key(job.type), index_member(job))
   elseif FINISHED[job.status] then
-    displace(prefix .. 'expiring', chain_of(job))
+    index_remove(prefix .. 'expiring', chain_of(job))
   end
 end
 
--- A job that finishes is the last of its chain, unless it handed over to the next.
+-- A finished job is the last of its chain, unless a continuation follows it.
 local function enter_finished(job)
   local chain = chain_of(job)
   finished[chain] = true
   if job.keep then
-    place(prefix .. 'expiring', chain, plus(job.finished_at, job.keep))
+    index_add(prefix .. 'expiring', chain, plus(job.finished_at, job.keep))
   end
   local first = load(chain)
   if first and first.key then
-    redis.call('ZREM', keyed(OPEN, first), chain)
+    redis.call('ZREM', key_set(OPEN, first), chain)
     if job.status == COMPLETED then
-      redis.call('ZADD', keyed(DONE, first), int(first.seq), chain)
+      redis.call('ZADD', key_set(DONE, first), int(first.seq), chain)
     end
   end
 end
 
--- enter: put a changed job in its place, under the word for what happened to it; with a payload where one is given.
-local function enter(job, kind, field, bytes, handed_over)
+-- enter_status: save a changed job, add it to its indexes and record the event `kind`; `field` and `bytes` are a payload.
+local function enter_status(job, kind, field, bytes, handed_over)
   count(job, 1)
   save(job, field, bytes)
-  list_under(job, true)
+  list_by_status(job, true)
   if job.status == PENDING then
     enter_pending(job)
   elseif job.status == RUNNING then
-    place(running_key(job.type), ranked(job), job.leased_until)
+    index_add(running_key(job.type), index_member(job), job.leased_until)
   elseif FINISHED[job.status] then
     if job.blockers > 0 then
       need_references()
-      stop_waiting(job)
+      remove_dependent(job)
     end
     if not handed_over then
       enter_finished(job)
     end
   end
-  note(job, kind)
+  record_event(job, kind)
 end
 
--- let_go: nobody holds the job any more. The token stays where a settlement sent again must be known.
-local function let_go(job, token)
+-- clear_claim: end the claim of a job. The token stays if a resent settlement must be recognised.
+local function clear_claim(job, token)
   job.worker, job.token, job.leased_until, job.renewed_at = nil, token, nil, nil
   job.mismatches, job.mismatched_at = nil, nil
 end
 
--- end_attempt: keep what the job's row will forget, an attempt that did not complete it; with its token where its own
+-- end_attempt: add an attempt that did not complete the job to its history. The token is only given if the attempt's own
 -- worker settled it.
 local function end_attempt(job, outcome, error, next_at, token)
   local past = '\152'
@@ -73,8 +73,8 @@ local function end_attempt(job, outcome, error, next_at, token)
   redis.call('RPUSH', prefix .. 'h:' .. job.id, past, error or '')
 end
 
--- lost: why a claim no longer holds; nil while it does.
-local function lost(job, token)
+-- lost_reason: why a claim is no longer valid; nil if it is valid.
+local function lost_reason(job, token)
   if not job then
     return 'not_found'
   elseif job.status == RUNNING and job.token == token then

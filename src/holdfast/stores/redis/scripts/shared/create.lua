@@ -1,16 +1,16 @@
--- include: find
--- include: pending
--- include: ending
+-- include: find_existing
+-- include: enter_pending
+-- include: release_ended
 -- lazy: blocking
--- create: reading jobs to be made, and making them.
--- A job to be made: { id, type, number of its payloads, priority, delay, at, chain, key, scope, window, exclude, after,
--- on_blocker_failure }, without what is nil at the end. Its payloads are the rest of its row, and its input.
+-- create: read and create new jobs.
+-- A new job: { id, type, number of its payloads, priority, delay, at, chain, key, scope, window, exclude, after,
+-- on_blocker_failure }, without trailing nils. Its payloads are the rest of its state, and its input.
 local function read_new(v)
   return {
     id = v[1], type = v[2], rest = payload(v[3]), input = payload(v[3] + 1), priority = v[4] or 0, delay = v[5] or 0,
     at = v[6], chain = v[7], key = v[8], scope = v[9], window = v[10], exclude = v[11], after = v[12],
     on_blocker_failure = v[13],
-    -- What `add` will fill in: named here, the table need not grow.
+    -- `add` sets these. They are listed here so that the table does not have to grow.
     seq = 0, scheduled_at = now, open_blockers = 0,
   }
 end
@@ -23,7 +23,7 @@ local function read_all_new(list)
   return jobs
 end
 
--- absent_blocker: the first blocker of these jobs that is neither there nor made in the same step.
+-- absent_blocker: the first blocker of these jobs that neither exists nor is created by the same script.
 local function absent_blocker(jobs, found)
   for n, job in ipairs(jobs) do
     if job.after and not found[n] then
@@ -33,7 +33,7 @@ local function absent_blocker(jobs, found)
   end
 end
 
--- refused_starts: why these starts cannot be written as their transaction was told; nil if they can.
+-- refused_starts: why these starts differ from what their transaction promised; nil if they do not.
 local function refused_starts(jobs, expected)
   if #jobs == 0 then
     return nil
@@ -48,7 +48,7 @@ local function refused_starts(jobs, expected)
   return missing and { 'ChainNotFound', missing }
 end
 
--- add: create a job, blocked where a blocker is still open. The caller has written all of its row but the beginning.
+-- add: create a job, blocked if a blocker is open. The caller has encoded the state except for its first five values.
 local function add(job)
   last_seq = last_seq + 1
   job.seq, job.status = last_seq, PENDING
@@ -64,10 +64,10 @@ local function add(job)
   if chain then
     redis.call('RPUSH', prefix .. 'c:' .. chain, job.id)
   elseif job.key then
-    redis.call('ZADD', keyed(ALL, job), job.seq, job.id)
-    redis.call('ZADD', keyed(OPEN, job), job.seq, job.id)
+    redis.call('ZADD', key_set(ALL, job), job.seq, job.id)
+    redis.call('ZADD', key_set(OPEN, job), job.seq, job.id)
   end
-  place(all_key, job.id, job.seq)
+  index_add(all_key, job.id, job.seq)
   count(job, 1)
   local later = job.scheduled_at ~= now and job.scheduled_at or nil
   local start = cmsgpack.pack(job.seq, now, later, job.status, job.open_blockers)
@@ -75,13 +75,13 @@ local function add(job)
   if job.status == PENDING then
     enter_pending(job)
   end
-  -- From here on it is read like any other.
+  -- Load it again from the stored row from here on.
   loaded[job.id] = nil
   if job.status == BLOCKED then
-    list_under(load(job.id), true)
+    list_by_status(load(job.id), true)
   end
   if listening then
-    note(load(job.id), 'created')
+    record_event(load(job.id), 'created')
   end
   if broken and job.on_blocker_failure == 'fail' then
     job.failed = true
@@ -89,7 +89,7 @@ local function add(job)
   end
 end
 
--- start_all: create those of the jobs that `preview` did not find.
+-- start_all: create the jobs for which `preview` found no chain.
 local function start_all(jobs, found)
   for n, job in ipairs(jobs) do
     if not found[n] then

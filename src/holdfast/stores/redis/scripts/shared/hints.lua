@@ -1,16 +1,16 @@
 -- include: index
--- hints: what others should hear of, and the end of every script that writes.
-local noted = redis.call('HMGET', root, 'seq', 'events', 'listening')
-local last_seq = tonumber(noted[1] or 0)
-local last_event = tonumber(noted[2] or 0)
-local listening = tonumber(noted[3] or 0) > now
+-- hints: events and wake-ups for other processes, and the end of every script that writes.
+local counters = redis.call('HMGET', root, 'seq', 'events', 'listening')
+local last_seq = tonumber(counters[1] or 0)
+local last_event = tonumber(counters[2] or 0)
+local listening = tonumber(counters[3] or 0) > now
 local seq_before, event_before = last_seq, last_event
 local due, finished, lost_claims = {}, {}, {}
-local lines_entered = {}
+local pending_sets_used = {}
 local EVENTS_KEPT = '10000'
 
--- note: record an event for whoever follows the store live.
-local function note(job, kind)
+-- record_event: record an event if a listener of live events exists.
+local function record_event(job, kind)
   if listening then
     last_event = last_event + 1
     local event = '\151' .. cmsgpack.pack(now, kind, job.id, chain_of(job), job.type, job.attempt, job.worker)
@@ -26,7 +26,7 @@ local function names(set)
   return list
 end
 
--- finish: write what was gathered and wake whoever may have something to do.
+-- finish: write the collected changes and publish the hints.
 local function finish()
   write_indexes()
   local recorded = last_event ~= event_before
@@ -37,13 +37,13 @@ local function finish()
   if recorded then
     fields[#fields + 1], fields[#fields + 2] = 'events', int(last_event)
   end
-  for line in pairs(lines_entered) do
-    fields[#fields + 1], fields[#fields + 2] = 'l:' .. line, ''
+  for set in pairs(pending_sets_used) do
+    fields[#fields + 1], fields[#fields + 2] = 'l:' .. set, ''
   end
   write_some('HSET', root, fields)
   if recorded or next(due) or next(finished) or next(lost_claims) then
     local hints = { due = names(due), finished = names(finished), lost = names(lost_claims), recorded = recorded }
-    -- A user who may not publish must not fail here, after all is written: it is a hint, and whoever listens says so.
+    -- pcall: a user without the right to publish must not get an error after all writes. The subscriber reports that.
     redis.pcall(publish, prefix .. 'wake', cmsgpack.pack(hints))
   end
 end

@@ -1,23 +1,23 @@
 -- include: job
--- index: the sorted sets that rows are found by, and the counts. Gathered while a script runs, written at its end:
--- a hundred jobs of one type are one command.
-local places = {}
+-- index: the sorted sets by which jobs and chains are found, and the counts. Changes are collected while a script runs
+-- and written at its end, so that a hundred jobs of one type need one command.
+local index_changes = {}
 local counts = {}
 
-local function place(key, member, score)
-  local members = places[key]
+local function index_add(key, member, score)
+  local members = index_changes[key]
   if not members then
     members = {}
-    places[key] = members
+    index_changes[key] = members
   end
   members[member] = score
 end
 
-local function displace(key, member)
-  place(key, member, false)
+local function index_remove(key, member)
+  index_add(key, member, false)
 end
 
--- Pending and running jobs are counted by the sets that they are in.
+-- Pending and running jobs are not counted: the sizes of their sorted sets are their counts.
 local function count(job, by)
   if job.status ~= PENDING and job.status ~= RUNNING then
     local field = job.status .. job.type
@@ -25,30 +25,30 @@ local function count(job, by)
   end
 end
 
--- Lua gives a command a few thousand arguments at most, and a script that fails on the next keeps half of its writes.
-local MOST_ARGUMENTS = 1000
+-- Lua passes at most a few thousand arguments to a command. A script that fails there keeps its earlier writes.
+local MAX_ARGUMENTS = 1000
 
 local function write_some(command, key, arguments)
-  for from = 1, #arguments, MOST_ARGUMENTS do
-    redis.call(command, key, unpack(arguments, from, math.min(from + MOST_ARGUMENTS - 1, #arguments)))
+  for from = 1, #arguments, MAX_ARGUMENTS do
+    redis.call(command, key, unpack(arguments, from, math.min(from + MAX_ARGUMENTS - 1, #arguments)))
   end
 end
 
--- any_exists: whether any of these keys is there. One command tells it of very many.
+-- any_exists: whether any of these keys exists. One command checks up to a thousand.
 local function any_exists(keys)
-  for from = 1, #keys, MOST_ARGUMENTS do
-    if redis.call('EXISTS', unpack(keys, from, math.min(from + MOST_ARGUMENTS - 1, #keys))) > 0 then
+  for from = 1, #keys, MAX_ARGUMENTS do
+    if redis.call('EXISTS', unpack(keys, from, math.min(from + MAX_ARGUMENTS - 1, #keys))) > 0 then
       return true
     end
   end
   return false
 end
 
-local function write_places(key, members)
+local function write_index(key, members)
   local added, dropped, n = {}, {}, 0
   for member, score in pairs(members) do
     if score then
-      -- Given as a number, the server writes all its digits.
+      -- As a number: the server converts it without losing digits.
       added[n + 1], added[n + 2], n = score, member, n + 2
     else
       dropped[#dropped + 1] = member
@@ -59,31 +59,31 @@ local function write_places(key, members)
 end
 
 local function write_indexes()
-  for key, members in pairs(places) do
-    write_places(key, members)
+  for key, members in pairs(index_changes) do
+    write_index(key, members)
   end
   for field, by in pairs(counts) do
-    -- What is nought is not there.
+    -- A count of 0 has no field.
     if by ~= 0 and redis.call('HINCRBY', prefix .. 'counts', field, int(by)) == 0 then
       redis.call('HDEL', prefix .. 'counts', field)
     end
   end
-  places, counts = {}, {}
+  index_changes, counts = {}, {}
 end
 
--- Members sort by creation where their scores are equal: eight bytes of number, then the id.
-local function ranked(job)
+-- A member is the number as eight bytes, then the id: members with equal scores sort by creation.
+local function index_member(job)
   return struct.pack('>I8', job.seq) .. job.id
 end
 
-local function id_of(member)
+local function member_id(member)
   return string.sub(member, 9)
 end
 
 local all_key = prefix .. 'all'
 
--- What people look for among a million others, the blocked, failed and cancelled: by their own number, and their chains
--- by that of the first job. Each of them is the last of its chain.
+-- Blocked, failed and cancelled jobs have their own sets, so that they are found quickly among millions of others: the
+-- jobs by their number, and their chains by the number of the first job. Each such job is the last of its chain.
 local LISTED = { [BLOCKED] = true, [FAILED] = true, [CANCELLED] = true }
 
 local function listed_jobs(status)
@@ -94,15 +94,22 @@ local function listed_chains(status)
   return prefix .. 'lc:' .. status
 end
 
--- A line: the pending jobs of one type and priority.
-local function line_name(type, priority)
+-- A pending set: the pending jobs of one type and priority.
+local function pending_set_name(type, priority)
   return int(priority) .. ':' .. type
 end
 
 local function pending_key(type, priority)
-  return prefix .. 'q:' .. line_name(type, priority)
+  return prefix .. 'q:' .. pending_set_name(type, priority)
 end
 
 local function running_key(type)
   return prefix .. 'r:' .. type
+end
+
+-- key_set: the chains of one type and key, by their number: all of them, the unfinished, the completed.
+local ALL, OPEN, DONE = 'k:', 'o:', 'w:'
+
+local function key_set(which, first)
+  return prefix .. which .. #first.type .. ':' .. first.type .. first.key
 end

@@ -1,7 +1,7 @@
--- include: frame
--- job: a job's row, read once per script and written at once.
--- A row is a hash: `s` everything but the payloads, in a fixed order; `i` the input, `o` the output, `e` the error,
--- opaque bytes that no script looks into.
+-- include: arguments
+-- job: the row of a job, read once per script and written at once.
+-- A row is a hash: `s` the state, which is everything but the payloads; `i` the input, `o` the output, `e` the error. The
+-- payloads are bytes that no script decodes.
 local BLOCKED, PENDING, RUNNING, COMPLETED, FAILED, CANCELLED = 'b', 'p', 'r', 'c', 'f', 'x'
 local FINISHED = { [COMPLETED] = true, [FAILED] = true, [CANCELLED] = true }
 
@@ -9,11 +9,11 @@ local function job_key(id)
   return prefix .. 'j:' .. id
 end
 
--- Twenty-six values one after another: as one table they would be read twice, and a hole would end it.
--- The first five are known only here when a job is made; the caller has written the others (see `add`).
--- `scheduled_at` is left out where it is when the job was made: a hash whose values all have up to 64 bytes takes half.
--- Two values more follow while the last attempt mismatched: how many did in a row, and when the first did.
--- `by` is the request that started a chain under an id that the application chose (see `again`).
+-- Twenty-six separate values, not one table: a table would be copied once more, and a nil would end it.
+-- When a job is created, the script sets the first five; the caller has encoded the others (see `add`).
+-- `scheduled_at` is nil if it is the creation time. A hash needs half the memory if no value is longer than 64 bytes.
+-- Two more values follow if the last attempt mismatched: how many did in a row, and the time of the first.
+-- `by` is the request that started a chain under an id that the application chose (see `resent_start`).
 local function pack(job)
   local later = job.scheduled_at ~= job.created_at and job.scheduled_at or nil
   local state = cmsgpack.pack(
@@ -41,7 +41,7 @@ end
 
 local loaded = {}
 
--- load: the job with this id as it stands now, changes by this script included; nil if there is none.
+-- load: the job with this id, with the changes of this script; nil if it does not exist.
 local function load(id)
   local job = loaded[id]
   if job == nil then
@@ -52,7 +52,7 @@ local function load(id)
   return job or nil
 end
 
--- save: write a job's row, and a payload where one is given: its field and its bytes.
+-- save: write the state of a job, and optionally a payload: its field and its bytes.
 local function save(job, field, bytes)
   job.state = pack(job)
   if bytes then
@@ -62,7 +62,7 @@ local function save(job, field, bytes)
   end
 end
 
--- chain_of: the chain's id; a first job does not repeat its own.
+-- chain_of: the id of the job's chain. The first job of a chain stores no chain id.
 local function chain_of(job)
   return job.chain or job.id
 end

@@ -1,8 +1,8 @@
--- include: frame
--- listeners: who follows the store live. The root holds until when anybody does, so that no other script looks here.
+-- include: arguments
+-- listeners: the listeners of live events. The root stores the time until which one exists, for all other scripts.
 local listeners_key = prefix .. 'listeners'
 
-local function note_listening()
+local function update_listening()
   local latest = 0
   local listeners = redis.call('HGETALL', listeners_key)
   for n = 1, #listeners, 2 do

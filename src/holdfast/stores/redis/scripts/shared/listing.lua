@@ -1,8 +1,8 @@
 -- include: chain
--- include: keyed
--- listing: a window of the rows, newest first, and those of it that a filter shows.
--- op: { filter, limit, before or nil, how many rows to look at, which ones or nil }
--- filter: { statuses, scheduled, types, chain, key, since, until, only what is kept, failing }
+-- include: index
+-- listing: a window of the rows, newest first, and the rows in it that match a filter.
+-- op: { filter, limit, before or nil, rows to read, ids to read or nil }
+-- filter: { statuses, scheduled, types, chain, key, since, until, within the keep time, failing }
 local wanted, limit = op[1], op[2]
 
 local function set(list)
@@ -33,7 +33,7 @@ local function shown(first, last)
     and (not until_ or first.created_at < tonumber(until_))
 end
 
--- older_in_chain: how many of the jobs after a chain's first have a number below this: they are listed in its order.
+-- older_in_chain: the number of jobs after a chain's first with a lower number. The list is in the order of the numbers.
 local function older_in_chain(key, seq)
   local low, high = 0, redis.call('LLEN', key)
   while low < high do
@@ -47,7 +47,7 @@ local function older_in_chain(key, seq)
   return low
 end
 
--- window_of_chain: ids of a chain's own jobs to look at next; its first is not listed with those that follow it.
+-- window_of_chain: the next ids of one chain to read. The list does not contain the first job of the chain.
 local function window_of_chain(of_chains)
   local key = prefix .. 'c:' .. chain_wanted
   if not is_chain(chain_wanted) or (op[3] and load(chain_wanted).seq >= op[3]) then
@@ -67,7 +67,7 @@ local function window_of_chain(of_chains)
   return newest_first
 end
 
--- window: ids of the rows to look at next.
+-- window: the next ids to read.
 local function window(of_chains)
   if op[5] then
     return op[5]
@@ -77,19 +77,19 @@ local function window(of_chains)
   local below = op[3] and '(' .. int(op[3]) or '+inf'
   local index = all_key
   if of_chains and key and #wanted[3] == 1 then
-    index = keyed(ALL, { type = wanted[3][1], key = key })
+    index = key_set(ALL, { type = wanted[3][1], key = key })
   elseif #wanted[1] == 1 and LISTED[wanted[1][1]] then
     index = of_chains and listed_chains(wanted[1][1]) or listed_jobs(wanted[1][1])
   end
   return redis.call('ZREVRANGEBYSCORE', index, below, '-inf', 'LIMIT', 0, op[4])
 end
 
--- list: look through a window. The answer begins with the seq to go on below, or '' at the end of all rows.
+-- list: filter a window. The answer begins with the number below which to continue, or '' after the last row.
 local function list(consider, of_chains)
   local answer = { '' }
   local ids, matches = window(of_chains), 0
   for n, id in ipairs(ids) do
-    -- One that was named may be gone.
+    -- nil: a job that the caller named was deleted meanwhile.
     local job = load(id)
     if job and consider(answer, job) then
       matches = matches + 1

@@ -1,8 +1,8 @@
 -- include: index
--- references: which chains a job waits for, and which jobs wait for a chain.
--- a:JOB lists the chains that a job was given, each as number and id: one made anew under an old id is another chain.
--- d:CHAIN holds the unfinished jobs that were given a chain, s:CHAIN those that stopped while they still waited, both
--- by their number. A member is the job's id, and how many times it was given the chain if not once.
+-- references: the blockers of a job, and the dependents of a chain.
+-- a:JOB lists the blockers of a job, each as number and id: a new chain under an old id is a different chain.
+-- d:CHAIN holds the unfinished dependents of a chain, s:CHAIN the jobs that finished while the chain still blocked them,
+-- both by their number. A member is the job's id, with a count if the job names the chain more than once.
 local function dependents_key(chain)
   return prefix .. 'd:' .. chain
 end
@@ -11,24 +11,24 @@ local function stopped_key(chain)
   return prefix .. 's:' .. chain
 end
 
-local function given_key(job)
+local function blockers_key(job)
   return prefix .. 'a:' .. job.id
 end
 
--- blockers_of: the chains a job was given, in order, without those that were deleted; all, or those at some places.
+-- blockers_of: the blockers of a job, in order, without deleted chains; all of them, or a range of positions.
 local function blockers_of(job, first_place, last_place)
   local chains = {}
-  for _, member in ipairs(redis.call('LRANGE', given_key(job), first_place or 0, last_place or -1)) do
-    local first = load(id_of(member))
-    if first and ranked(first) == member then
+  for _, member in ipairs(redis.call('LRANGE', blockers_key(job), first_place or 0, last_place or -1)) do
+    local first = load(member_id(member))
+    if first and index_member(first) == member then
       chains[#chains + 1] = first.id
     end
   end
   return chains
 end
 
--- each_reference: call with every blocker and the member under which the job stands with it.
-local function each_reference(job, chains, act)
+-- each_blocker: call `act` with every blocker and the job's member in its set of dependents.
+local function each_blocker(job, chains, act)
   local times = {}
   for _, chain in ipairs(chains) do
     times[chain] = (times[chain] or 0) + 1
@@ -38,23 +38,23 @@ local function each_reference(job, chains, act)
   end
 end
 
--- read_member: the job, and how many times it was given the chain.
+-- read_member: the job of a member, and how many times it names the chain.
 local function read_member(member)
   local id, times = string.match(member, '^([^%z]+)%z?(%d*)$')
   return load(id), tonumber(times) or 1
 end
 
--- wait_for: have a job stand with its blockers, when it is made and when it begins anew.
-local function wait_for(job, chains)
-  each_reference(job, chains, function(chain, member)
+-- add_dependent: add a job to the dependents of its blockers, when it is created and when it is retried.
+local function add_dependent(job, chains)
+  each_blocker(job, chains, function(chain, member)
     redis.call('ZADD', dependents_key(chain), job.seq, member)
     redis.call('ZREM', stopped_key(chain), member)
   end)
 end
 
--- stop_waiting: a job finished. Where it still waited, its count goes on: it may begin anew.
-local function stop_waiting(job)
-  each_reference(job, blockers_of(job), function(chain, member)
+-- remove_dependent: a job finished. If it was still blocked, its count is still updated: it may be retried.
+local function remove_dependent(job)
+  each_blocker(job, blockers_of(job), function(chain, member)
     redis.call('ZREM', dependents_key(chain), member)
     if job.open_blockers > 0 then
       redis.call('ZADD', stopped_key(chain), job.seq, member)
@@ -62,9 +62,9 @@ local function stop_waiting(job)
   end)
 end
 
--- forget_waiting: a job is gone.
-local function forget_waiting(job)
-  each_reference(job, blockers_of(job), function(chain, member)
+-- forget_dependent: a job is deleted.
+local function forget_dependent(job)
+  each_blocker(job, blockers_of(job), function(chain, member)
     redis.call('ZREM', dependents_key(chain), member)
     redis.call('ZREM', stopped_key(chain), member)
   end)

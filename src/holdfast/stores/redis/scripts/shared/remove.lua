@@ -1,17 +1,17 @@
 -- include: change
 -- include: chain
 -- include: references
--- include: ended
--- include: gone
--- remove: forget a chain and all that belongs to its jobs.
--- Jobs that one script removes, unless one chain has more.
-local MOST_REMOVED = 100
+-- include: ended_chains
+-- include: removed_jobs
+-- remove: delete a chain and all data of its jobs.
+-- Jobs that one script deletes, unless a single chain has more.
+local MAX_REMOVED = 100
 
 local function length(chain)
   return 1 + redis.call('LLEN', prefix .. 'c:' .. chain)
 end
 
--- releasing: whether a completed chain has still to tell jobs of it. Were it gone, those that stopped would never hear.
+-- releasing: whether a completed chain has dependents to update. Deleted now, finished dependents would keep a blocker.
 local function releasing(chain)
   return redis.call('HEXISTS', releasing_key, COMPLETED_CHAIN .. chain) == 1
 end
@@ -23,17 +23,17 @@ local function job_ids(chain)
 end
 
 local function remove_job(job)
-  leave_word(job)
-  leave(job)
-  displace(all_key, job.id)
+  record_removal(job)
+  leave_status(job)
+  index_remove(all_key, job.id)
   if job.status == RUNNING then
     lost_claims[job.id] = true
   end
   if job.blockers > 0 then
-    forget_waiting(job)
+    forget_dependent(job)
   end
-  redis.call('DEL', job_key(job.id), given_key(job), prefix .. 'h:' .. job.id)
-  note(job, 'deleted')
+  redis.call('DEL', job_key(job.id), blockers_key(job), prefix .. 'h:' .. job.id)
+  record_event(job, 'deleted')
   loaded[job.id] = false
 end
 
@@ -41,7 +41,7 @@ local function remove_chain(chain)
   local first = load(chain)
   if first.key then
     for _, which in ipairs({ ALL, OPEN, DONE }) do
-      redis.call('ZREM', keyed(which, first), chain)
+      redis.call('ZREM', key_set(which, first), chain)
     end
   end
   for _, id in ipairs(job_ids(chain)) do

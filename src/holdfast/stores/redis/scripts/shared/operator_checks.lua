@@ -1,8 +1,8 @@
 -- include: change
 -- include: chain
--- operate: checks for what an operator does to jobs by name, all or none.
--- wrong_job: why one of these jobs cannot be operated on; nil if all can.
-local function wrong_job(ids, allowed)
+-- operator_checks: checks for operations on jobs by id, which change all of them or none.
+-- refused_job: why one of these jobs cannot be changed; nil if all can.
+local function refused_job(ids, allowed)
   for _, id in ipairs(ids) do
     if not load(id) then
       return { 'JobNotFound', id }
@@ -16,7 +16,7 @@ local function wrong_job(ids, allowed)
   end
 end
 
--- show_jobs: the jobs as they are. Where this is sent again, one may be gone.
+-- show_jobs: the current jobs. When the request is sent again, one may have been deleted.
 local function show_jobs(ids)
   local answer = { 'ok' }
   for _, id in ipairs(ids) do

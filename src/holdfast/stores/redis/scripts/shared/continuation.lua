@@ -1,7 +1,7 @@
 -- include: create
--- include: cycle
--- continuing: the next job of a chain, beside chains that are started in the same step.
--- refused_continuation: why a job cannot continue its chain beside these starts; nil if it can.
+-- include: dependency_cycle
+-- continuation: the next job of a chain, and chains that are started by the same script.
+-- refused_continuation: why a job cannot continue its chain together with these starts; nil if it can.
 local function refused_continuation(job, starts, expected)
   if not job.after then
     return nil
@@ -15,8 +15,8 @@ local function refused_continuation(job, starts, expected)
   if missing then
     return { 'ChainNotFound', missing }
   end
-  -- Jobs that fail with a chain which ended earlier in this script wait no longer.
-  release()
+  -- First: a job that fails because of a chain that ended earlier in this script waits no longer.
+  release_dependents()
   local found, beside = preview(starts), {}
   for n, start in ipairs(starts) do
     beside[start.id] = not found[n] and start.after or nil

@@ -1,5 +1,5 @@
--- include: frame
--- error: errors that the scripts themselves tell of.
+-- include: arguments
+-- error_text: errors that the scripts write themselves.
 local ESCAPES = { ['"'] = '\\"', ['\\'] = '\\\\', ['\b'] = '\\b', ['\f'] = '\\f', ['\n'] = '\\n', ['\r'] = '\\r',
   ['\t'] = '\\t', ['\0'] = '\\\\0' }
 

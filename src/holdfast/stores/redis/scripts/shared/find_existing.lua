@@ -1,9 +1,9 @@
 -- include: hints
--- include: keyed
--- lazy: by_key
--- find: which of the jobs to be made are there already, by their id or by their key.
--- some_exist: whether any of these ids is taken. Nearly always none is.
-local function some_exist(jobs)
+-- include: index
+-- lazy: find_by_key
+-- find_existing: which of the jobs to create exist already, by their id or by their key.
+-- any_id_exists: whether any of these ids exists. Usually none does.
+local function any_id_exists(jobs)
   local keys = {}
   for n, job in ipairs(jobs) do
     keys[n] = job_key(job.id)
@@ -11,18 +11,18 @@ local function some_exist(jobs)
   return any_exists(keys)
 end
 
--- preview: for each job the chain it would find, in the store or made earlier in the same batch (`planned`); or false.
+-- preview: for each job the chain it finds, in the store or earlier in the same batch (`planned`); or false.
 local function preview(jobs)
   local planned, same_key, found = {}, {}, {}
-  local look_for_ids = #jobs > 0 and some_exist(jobs)
+  local look_for_ids = #jobs > 0 and any_id_exists(jobs)
   for n, job in ipairs(jobs) do
     local existing = look_for_ids and load(job.id)
     local match = existing and chain_of(existing) or planned[job.id] and job.id
     if not match and job.key then
-      need_by_key()
-      local name = keyed(ALL, job)
+      need_find_by_key()
+      local name = key_set(ALL, job)
       same_key[name] = same_key[name] or {}
-      match = made_by_key(same_key[name], job) or by_key(job)
+      match = planned_by_key(same_key[name], job) or find_by_key(job)
       if not match then
         table.insert(same_key[name], job)
       end

@@ -1,11 +1,11 @@
 -- include: chain
 -- include: references
--- refused_cycle: the answer to a job of the chain `own` that would close a cycle if it waited for `after`, with the chains
--- of the cycle; nil if there is none. `beside` has the blockers of chains that begin to wait in this script.
--- One function for all of it: Lua lets a function refer to sixty variables outside of it, and every name here would count.
+-- refused_cycle: the error if a job of the chain `own` would close a cycle by waiting for `after`, with the chains of the
+-- cycle; nil if there is none. `beside` has the blockers of chains that begin to wait in this script.
+-- It is a single function because a Lua function may refer to at most sixty outer variables, and each name here counts.
 local function refused_cycle(own, after, beside)
-  -- Chains that a walk looks at beyond those that a job names: as many as in `holdfast.core.dependencies`.
-  local MOST_CHAINS = 1000
+  -- Chains to visit beyond those that the job names: the same number as in `holdfast.core.dependencies`.
+  local MAX_CHAINS = 1000
   local waiting, queue = {}, {}
 
   local function reach(chain, from)
@@ -20,7 +20,7 @@ local function refused_cycle(own, after, beside)
     return beside[chain] or last and last.status == BLOCKED and blockers_of(last) or {}
   end
 
-  -- From the last chain back to the first: each was reached from the one that waits for it.
+  -- Go back from the last chain to the first: `waiting` maps each chain to the one from which it was reached.
   local function path(last)
     local cycle = {}
     while last ~= own do
@@ -36,7 +36,7 @@ local function refused_cycle(own, after, beside)
     end
     reach(chain, own)
   end
-  local most, n = #queue + MOST_CHAINS, 1
+  local most, n = #queue + MAX_CHAINS, 1
   while n <= #queue and n <= most do
     for _, blocker in ipairs(waits_for(queue[n])) do
       if blocker == own then

@@ -1,0 +1,71 @@
+-- include: chain
+-- include: index
+-- find_by_key: the chain that a job's key finds.
+local function excluded(job, chain)
+  for _, id in ipairs(job.exclude or {}) do
+    if id == chain then
+      return true
+    end
+  end
+  return false
+end
+
+local LOOK = 50
+
+-- newest: the newest chain of a set within the job's window and exclusions, and its number. Chains for which
+-- `expired_chain` is true are skipped, and collected in `skipped`.
+-- The set is read from the newest chain on, so the first chain outside of the window ends the search.
+local function newest(key, job, expired_chain, skipped)
+  local from, rows = 0, nil
+  repeat
+    rows = redis.call('ZREVRANGE', key, from, from + LOOK - 1, 'WITHSCORES')
+    for n = 1, #rows, 2 do
+      local chain = rows[n]
+      if job.window and load(chain).created_at <= now - tonumber(job.window) then
+        return nil
+      elseif expired_chain and expired_chain(chain) then
+        skipped[#skipped + 1] = chain
+      elseif not excluded(job, chain) then
+        return chain, tonumber(rows[n + 1])
+      end
+    end
+    from = from + LOOK
+  until #rows < LOOK * 2
+end
+
+local function past_keep(chain)
+  return expired(last_of(chain))
+end
+
+-- newest_completed: the newest completed chain within its keep time. Expired chains are removed from the set if this
+-- script writes. So each is read only once, however many there are.
+local function newest_completed(job)
+  local skipped = {}
+  local chain, seq = newest(key_set(DONE, job), job, past_keep, skipped)
+  for _, expired_chain in ipairs(skipped) do
+    index_remove(key_set(DONE, job), expired_chain)
+  end
+  return chain, seq
+end
+
+-- find_by_key: the newest chain in the job's dedup scope.
+-- Unfinished and completed chains of a key have separate sets, so many failed chains do not slow the search down.
+local function find_by_key(job)
+  if job.scope == 'any' then
+    return (newest(key_set(ALL, job), job))
+  end
+  local open, open_seq = newest(key_set(OPEN, job), job)
+  if job.scope == 'incomplete' then
+    return open
+  end
+  local done, done_seq = newest_completed(job)
+  return done and (not open or done_seq > open_seq) and done or open
+end
+
+local function planned_by_key(made, job)
+  for n = #made, 1, -1 do
+    if not excluded(job, made[n].id) and (not job.window or tonumber(job.window) > 0) then
+      return made[n].id
+    end
+  end
+end
