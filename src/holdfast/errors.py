@@ -1,7 +1,7 @@
-"""What can go wrong, as classes a caller can act on.
+"""Errors that a caller can handle.
 
     HoldfastError
-    ├── StoreUnavailable          the store cannot be reached, or did not answer; nothing is known to be lost
+    ├── StoreUnavailable          the store cannot be reached, or did not respond in time
     │   └── StoreReplaced         the SQLite file was removed or replaced while this program used it
     ├── NotPermitted              the role, user or file mode lacks a privilege; the text names it
     ├── MissingExtra              a driver that is not installed              (also an ImportError)
@@ -11,18 +11,18 @@
     ├── DuplicateJobType          a name declared twice                       (also a ValueError)
     ├── ChainNotFound, JobNotFound                                            (also LookupErrors)
     ├── WrongJobType              the chain's current job has another type than the caller named  (also a TypeError)
-    ├── AlreadyCompleted          the chain's current job was finished by someone else
-    ├── NotPending                the job is not in a status that allows what was asked
-    ├── StillReferenced           deleting would strand an unfinished job
+    ├── AlreadyCompleted          the chain's current job was finished by another caller
+    ├── NotPending                the status of the job does not allow the operation
+    ├── StillReferenced           an unfinished job waits for a chain that should be deleted
     ├── ClaimLost                 this worker no longer holds the job; `reason` says why
-    ├── DependencyCycle           chains would wait for each other for ever   (also a ValueError)
-    ├── Conflict                  what a buffered transaction had read changed before it committed
-    ├── WaitTimeout               the caller's patience ended; the chain goes on   (also a TimeoutError)
+    ├── DependencyCycle           chains would wait for each other forever    (also a ValueError)
+    ├── Conflict                  data that a buffered transaction read changed before its commit
+    ├── WaitTimeout               the timeout of the caller ended; the chain continues  (also a TimeoutError)
     ├── ChainFailed, ChainCancelled
     └── JobFailed, JobCancelled   the same for a named queue
-        └── AttemptsExhausted     a JobFailed that used up its attempts
+        └── AttemptsExhausted     a JobFailed without attempts left
 
-Mistakes in a program are plain TypeErrors and ValueErrors.
+Mistakes of the programmer raise plain TypeErrors and ValueErrors.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class HoldfastError(Exception):
-    """The root of every error that Holdfast raises for a caller to act on."""
+    """The base class of all errors that a caller can handle."""
 
 
 class StoreUnavailable(HoldfastError):
-    """The store cannot be reached or did not answer in time."""
+    """The store cannot be reached, or did not respond in time."""
 
     def __init__(self, store: str, detail: str) -> None:
         self.store = store
@@ -47,7 +47,7 @@ class StoreUnavailable(HoldfastError):
 
 
 class StoreReplaced(StoreUnavailable):
-    """The SQLite file was removed, or another file is in its place. Trying again does not help: open a new client."""
+    """The SQLite file was removed, or another file is in its place. A retry does not help: open a new client."""
 
     def __init__(self, store: str, path: str) -> None:
         super().__init__(
@@ -70,7 +70,7 @@ class NotPermitted(HoldfastError):
 
 
 class MissingExtra(HoldfastError, ImportError):
-    """What was asked for needs a driver that is not installed."""
+    """A feature needs a driver that is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
@@ -78,15 +78,15 @@ class MissingExtra(HoldfastError, ImportError):
 
 
 class PayloadRefused(HoldfastError, ValueError):
-    """A value that would not come back exactly as it was. Nothing was written."""
+    """A value cannot be stored and read back unchanged. Nothing was written."""
 
 
 class WrongArguments(PayloadRefused, TypeError):
-    """Arguments that do not fit the job type's signature."""
+    """Arguments do not match the signature of the job type."""
 
 
 class UnknownJobType(HoldfastError, LookupError):
-    """A job type that this registry does not have."""
+    """The registry does not contain this job type."""
 
     def __init__(self, name: str, known: Iterable[str] = ()) -> None:
         self.name = name
@@ -95,7 +95,7 @@ class UnknownJobType(HoldfastError, LookupError):
 
 
 class DuplicateJobType(HoldfastError, ValueError):
-    """Two declarations under one name."""
+    """Two job types have the same name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -119,7 +119,7 @@ class JobNotFound(HoldfastError, LookupError):
 
 
 class AlreadyCompleted(HoldfastError):
-    """Someone else finished the chain's current job first."""
+    """Another caller finished the current job of the chain first."""
 
     def __init__(self, chain_id: str) -> None:
         self.chain_id = chain_id
@@ -127,7 +127,7 @@ class AlreadyCompleted(HoldfastError):
 
 
 class WrongJobType(HoldfastError, TypeError):
-    """The chain's current job has another type than the caller named: the chain is at another step."""
+    """The current job of the chain has another type than the caller named."""
 
     def __init__(self, chain_id: str, type: str, wanted: str) -> None:
         self.chain_id = chain_id
@@ -137,7 +137,7 @@ class WrongJobType(HoldfastError, TypeError):
 
 
 class NotPending(HoldfastError):
-    """The job's status does not allow what was asked: not even "pending" does, where it is asked to begin anew."""
+    """The status of the job does not allow the operation. A retry refuses a pending job too."""
 
     def __init__(self, job_id: str, status: str, wanted: str) -> None:
         self.job_id = job_id
@@ -147,17 +147,17 @@ class NotPending(HoldfastError):
 
     @classmethod
     def blocker_deleted(cls, job_id: str, status: str) -> Self:
-        """It cannot begin anew: it would wait for ever."""
+        """A retry is refused because a blocker was deleted: the job would wait forever."""
         return cls(job_id, status, "one whose blockers were not deleted: it would wait for ever")
 
     @classmethod
     def key_taken(cls, job_id: str, status: str, chain_id: str) -> Self:
-        """It cannot begin anew: two live chains would share one key."""
+        """A retry is refused because another unfinished chain has the same key."""
         return cls(job_id, status, f"one whose key is free: chain {chain_id!r} is live under it")
 
 
 class StillReferenced(HoldfastError):
-    """Chains that unfinished jobs wait for. Nothing was deleted."""
+    """Unfinished jobs wait for a chain that should be deleted. Nothing was deleted."""
 
     def __init__(self, references: Sequence[tuple[str, str]]) -> None:
         self.references = list(references)
@@ -178,7 +178,7 @@ class DependencyCycle(HoldfastError, ValueError):
 
 
 def waits_in_cycle(chain_ids: Sequence[str]) -> str:
-    """The chains of a cycle in words; of a long one only the first and the last."""
+    """A cycle as text. A long cycle is shortened."""
     first, *others = chain_ids
     if not others:
         return f"chain {first!r} waits for itself"
@@ -190,7 +190,7 @@ def waits_in_cycle(chain_ids: Sequence[str]) -> str:
 
 
 class ClaimLost(HoldfastError):
-    """The worker that speaks no longer holds the job, so nothing was written.
+    """The worker no longer holds the job. Nothing was written.
 
     `reason` is one of the abort reasons: taken_by_another_worker, already_completed, cancelled, not_found.
     """
@@ -202,11 +202,11 @@ class ClaimLost(HoldfastError):
 
 
 class Conflict(HoldfastError):
-    """Something read in a buffered transaction changed before it was committed. Nothing was written."""
+    """Data that a buffered transaction read changed before its commit. Nothing was written."""
 
 
 class WaitTimeout(HoldfastError, TimeoutError):
-    """The wait ended before the chain, or a named queue's job, did. It goes on."""
+    """The timeout of a wait ended before the chain, or the job of a named queue, finished. The work continues."""
 
     def __init__(self, id: str, timeout: float, *, subject: str = "chain") -> None:
         self.id = id
@@ -223,7 +223,7 @@ class _Ended(HoldfastError):
 
 
 class ChainFailed(_Ended):
-    """The chain's last job failed for good. `error` is its text, with `type`, `message` and `traceback`."""
+    """The last job of the chain failed. `error` is its text, with `type`, `message` and `traceback`."""
 
     def __init__(self, chain_id: str, error: ErrorText | None = None) -> None:
         self.chain_id = chain_id
@@ -242,7 +242,7 @@ class JobFailed(_Ended):
     """A job of a named queue failed permanently.
 
     `payload` is the payload that the job was enqueued with; `attempts` is the number of its attempts. Both are None
-    where they are not known, and the payload also where it cannot be decoded.
+    if they are not known. The payload is also None if it cannot be decoded.
     """
 
     def __init__(

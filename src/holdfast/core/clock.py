@@ -1,6 +1,6 @@
-"""Time inside Holdfast: whole microseconds since 1970, UTC.
+"""Internal times: whole microseconds since 1970, UTC.
 
-Integers compare, store and travel exactly on every store. People see aware datetimes.
+Every store keeps and compares integers exactly. The public interface shows aware datetimes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def system_clock() -> Micros:
-    """The machine's clock."""
+    """The clock of the operating system."""
     return time.time_ns() // 1000
 
 
 def to_micros(moment: datetime) -> Micros:
-    """An aware datetime as microseconds. A naive one is refused: nobody knows which hour it means."""
+    """An aware datetime as microseconds. A naive one is refused: its time zone is unknown."""
     if moment.tzinfo is None:
         raise ValueError(f"{moment!r} has no time zone; use an aware datetime, such as datetime.now(UTC)")
     return (moment - _EPOCH) // _MICROSECOND

@@ -1,8 +1,8 @@
 """Every default value, in one place. `docs/decisions/0031-defaults.md` gives the reasons. Times are seconds.
 
-A worker of an application and a worker process of `[workers]` differ in two values. A worker inside an application
-takes a lease of 60 s, since the application's own code may hold the interpreter for a while. A process of its own takes
-30 s, the value of the configuration file, so that the jobs of a process that was killed run again sooner.
+A worker inside an application and a worker process of `[workers]` differ in two values. A worker inside an application
+has a lease of 60 s, because other code of the application may block the interpreter for some time. A worker process
+has a lease of 30 s, the value of the configuration file, so that the jobs of a killed process run again sooner.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from datetime import timedelta
 # Workers.
 CONCURRENCY = 10
 POLL_INTERVAL = 60.0
-"""Seconds between two looks for jobs while wake-ups arrive."""
+"""Seconds between two polls while wake-ups arrive."""
 GRACE = 25.0
 LEASE = 60.0
 RENEWALS_PER_LEASE = 3
-"""Without a `renew_interval`, a lease is renewed after this part of it: two renewals may fail before it ends."""
+"""Without a `renew_interval`, a lease is renewed this many times: two renewals may fail before it expires."""
 POLL_WITHOUT_WAKEUPS = 1.0
-"""Seconds between two looks for jobs while wake-ups do not arrive."""
+"""Seconds between two polls while wake-ups do not arrive."""
 JOB_DELAY = 0.0
 MISMATCH_TIMEOUT = 3600.0
-"""Seconds after the first mismatch, after which a job fails whose input no worker accepts."""
+"""A job fails this many seconds after its first mismatch, if no worker accepts its input."""
 
-# Worker processes: where they differ from `Worker`, and how many there are.
+# Worker processes: differences from `Worker`, and their number.
 SUPERVISED_LEASE = 30.0
 SUPERVISED_POLL_WITHOUT_WAKEUPS = 0.25
 DEFAULT_COUNT = 2
@@ -49,5 +49,5 @@ QUEUE_RETRY_MAXIMUM = 30.0
 VISIBILITY_TIMEOUT = 30.0
 RESULT_TTL = 3600.0
 REAPER_LEASE = 30.0
-"""Of the leader among the reapers."""
+"""The lease of the leading reaper."""
 REAPER_INTERVAL = 1.0

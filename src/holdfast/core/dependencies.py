@@ -1,4 +1,4 @@
-"""Which chains wait for which, and whether they wait in a cycle. Pure: no clock, no I/O.
+"""Cycles among chains that wait for each other. Pure: no clock, no I/O.
 
 A chain waits while its current job is blocked. It waits for the chains that this job names in `after`.
 """
@@ -13,17 +13,17 @@ from holdfast.core.lifecycle import NewJob
 from holdfast.errors import DependencyCycle
 
 MOST_CHAINS = 1000
-"""Chains that a walk looks at beyond those that a job names. A longer cycle is accepted, and `doctor` names it."""
+"""Chains that a search visits besides the blockers of the job. A longer cycle is accepted; `doctor` reports it."""
 
 WaitsFor = Callable[[str], Iterable[str]]
-"""The chains that a chain waits for; none where its current job is not blocked."""
+"""The chains that a chain waits for; none if its current job is not blocked."""
 
 
 class Walk(NamedTuple):
-    """Where the blockers of a job lead."""
+    """The result of a search along blockers."""
 
     reached: list[str]
-    """The chains that were looked at. While none of them changes, the answer stays the same."""
+    """The visited chains. While none of them changes, the result stays valid."""
     cycle: DependencyCycle | None
 
 
@@ -36,7 +36,7 @@ def walk(chain_id: str, after: Sequence[str], waits_for: WaitsFor) -> Walk:
     reached: list[str] = []
     queue = list(waiting)
     most = len(queue) + MOST_CHAINS
-    for chain in queue:  # grows as it is walked
+    for chain in queue:  # the list grows during the loop
         if len(reached) == most:
             break
         reached.append(chain)
@@ -69,7 +69,7 @@ def cycles(waits: Mapping[str, Iterable[str]], most: int) -> list[list[str]]:
 def check_batch(jobs: Sequence[NewJob]) -> None:
     """DependencyCycle if chains that are started together name each other, or themselves, as blockers.
 
-    A store answers ChainNotFound to a job that names a later one of its batch; this error says more.
+    A store raises ChainNotFound for a job that names a later one of its batch; DependencyCycle is more precise.
     """
     waits = {job.id: job.after for job in jobs if job.after}
     if waits and (found := cycles(waits, 1)):

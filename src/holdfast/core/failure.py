@@ -1,4 +1,4 @@
-"""Errors as text: what is stored of an exception, bounded, and what people read of it."""
+"""Errors as text: the stored form of an exception, limited in size, and the form that callers read."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from types import TracebackType
 import msgspec
 
 LIMIT = 16 * 1024
-"""Characters kept of a traceback; of a message, a quarter of it."""
+"""Maximum characters of a traceback. A message has a quarter of it."""
 
 _PACKAGE = Path(__file__).parent.parent
 _ENGINE = (f"{_PACKAGE / 'worker'}{os.sep}", str(_PACKAGE / "registry" / "job_type.py"))
 
 
 class ErrorText(str):
-    """What went wrong in an attempt, as text: ``str(error)`` is the one line, `traceback` the whole story.
+    """The error of an attempt as text: ``str(error)`` is one line, `traceback` the whole traceback.
 
-    Errors are kept as text and never turned back into exception objects.
+    Errors are stored as text and never converted back to exception objects.
     """
 
     type: str
@@ -33,7 +33,7 @@ class ErrorText(str):
 
 
 def describe(error: BaseException) -> bytes:
-    """An exception as the bytes a store keeps. Never raises, whatever the exception's own methods do."""
+    """The stored form of an exception. Never raises, even if the methods of the exception raise."""
     try:
         trace = "".join(traceback.format_exception(type(error), error, _from_handler(error.__traceback__)))
     except BaseException:
@@ -42,7 +42,7 @@ def describe(error: BaseException) -> bytes:
 
 
 def message_of(error: BaseException) -> str:
-    """The text of an exception. Never raises, whatever the exception's own methods do."""
+    """The text of an exception. Never raises, even if `__str__` raises."""
     try:
         return str(error)
     except BaseException:
@@ -52,17 +52,17 @@ def message_of(error: BaseException) -> str:
 def write(type: str, message: str, trace: str = "") -> bytes:
     """The stored form of an error."""
     parts = [type[:200], _shorten(message, LIMIT // 4), _shorten(trace, LIMIT)]
-    # A lone surrogate or NUL in somebody's message must not keep its job from failing.
+    # A lone surrogate or NUL in a message must not prevent the settlement of the job.
     return msgspec.json.encode([part.encode("utf-8", "replace").decode().replace("\0", "\\0") for part in parts])
 
 
 def read_error(stored: bytes | None) -> ErrorText | None:
-    """A stored error for people."""
+    """A stored error in readable form."""
     return None if stored is None else ErrorText(*msgspec.json.decode(stored, type=tuple[str, str, str]))
 
 
 def _from_handler(trace: TracebackType | None) -> TracebackType | None:
-    """A traceback without the worker's frames that it begins with: people look for their own code."""
+    """The traceback without the frames of the worker at its beginning."""
     rest = trace
     while rest is not None and rest.tb_frame.f_code.co_filename.startswith(_ENGINE):
         rest = rest.tb_next
@@ -72,6 +72,6 @@ def _from_handler(trace: TracebackType | None) -> TracebackType | None:
 def _shorten(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
-    # The end of a traceback names the error, its beginning where the handler was entered.
+    # The end of a traceback contains the error, its beginning the entry into the handler.
     half = limit // 2
     return f"{text[:half]}\n... {len(text) - limit} characters left out ...\n{text[-half:]}"

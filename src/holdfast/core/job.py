@@ -1,4 +1,4 @@
-"""Jobs, chains and their histories as people see them, as they were when they were read."""
+"""Jobs, chains and reports as callers see them: copies of the state when they were read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Decoder(Protocol):
-    """Turns stored bytes into values, by job type; plain JSON values for a type it does not know."""
+    """Decodes stored bytes by job type. For an unknown type it returns plain JSON values."""
 
     def input(self, type: str, stored: bytes) -> Any: ...
 
@@ -24,7 +24,7 @@ class Decoder(Protocol):
 
 
 class Job:
-    """A job as it was when it was read. `input` and `output` are decoded when asked for."""
+    """A copy of a job. `input` and `output` are decoded at each access."""
 
     __slots__ = ("_decoder", "record")
 
@@ -46,7 +46,7 @@ class Job:
 
     @property
     def index(self) -> int:
-        """The job's place in its chain, from 0."""
+        """The position of the job in its chain, from 0."""
         return self.record.index
 
     @property
@@ -60,7 +60,7 @@ class Job:
 
     @property
     def max_attempts(self) -> int | None:
-        """How many attempts it has; None for ever, or until a worker's default applies."""
+        """The limit of attempts. None: no limit, or not yet set by the default of a worker."""
         return self.record.max_attempts or None
 
     @property
@@ -70,7 +70,7 @@ class Job:
 
     @property
     def output(self) -> Any:
-        """What the job returned; None unless it completed without a continuation."""
+        """The value that the job returned; None unless it completed without a continuation."""
         output = self.record.output
         return None if output is None else self._decoder.output(self.record.type, output)
 
@@ -128,12 +128,12 @@ class Job:
 
     @property
     def open_blockers(self) -> int:
-        """How many of its blockers are not completed."""
+        """The number of blockers that are not completed."""
         return self.record.open_blockers
 
     @property
     def trace(self) -> str | None:
-        """The trace context of whoever started it."""
+        """The trace context of the caller that started the chain."""
         return self.record.trace
 
     def __eq__(self, other: object) -> bool:
@@ -148,9 +148,9 @@ class Job:
 
 
 class Chain(Generic[T_co]):
-    """A chain as it was when it was read. It *is* its first job: both have the same id.
+    """A copy of a chain. A chain has the id of its first job.
 
-    Status, output and error are those of its last job, `job`. `deduplicated` tells whether `start` found it.
+    Status, output and error are those of its last job, `job`. `deduplicated`: `start` found it instead of creating it.
     """
 
     __slots__ = ("_decoder", "deduplicated", "record")
@@ -175,7 +175,7 @@ class Chain(Generic[T_co]):
 
     @property
     def output(self) -> T_co | None:
-        """The last job's output, once the chain is completed."""
+        """The output of the last job; None unless the chain is completed."""
         return cast("T_co | None", self.job.output)
 
     @property
@@ -223,7 +223,7 @@ class AttemptReport:
 
     `outcome` is running, completed, failed, rescheduled, released, mismatched, lost or cancelled. Mismatched: the input
     did not match the worker's signature, so the handler was not called. `number` counts from 1 again after a retry by
-    hand. The number of a released or mismatched attempt is given to the next one.
+    hand. The number of a released or mismatched attempt is used again for the next one.
     """
 
     number: int
@@ -237,7 +237,7 @@ class AttemptReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A job's history: every attempt, oldest first."""
+    """The history of a job: every attempt, oldest first."""
 
     job: Job
     attempts: Sequence[AttemptReport]
@@ -245,12 +245,12 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some of a listing, newest first. `next_cursor` continues it; None at the end."""
+    """A part of a list, newest first. `next_cursor` continues the list; None at its end."""
 
     items: Sequence[T]
     next_cursor: str | None
 
 
 def moment(micros: Micros | None) -> datetime | None:
-    """A stored time for people."""
+    """A stored time as a datetime."""
     return None if micros is None else to_datetime(micros)

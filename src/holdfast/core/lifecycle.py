@@ -1,7 +1,7 @@
-"""What an attempt's outcome means for its job. Pure: no clock, no I/O.
+"""What the outcome of an attempt means for its job. Pure: no clock, no I/O.
 
-The worker turns whatever happened into an `Outcome`, `settle` decides, and a store writes the `Settlement`
-if, and only if, the claim is still good.
+The worker describes the end of an attempt as an `Outcome`. `settle` decides, and a store writes the `Settlement` if the
+claim still holds.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from holdfast.core.retry import Retry, Seconds, seconds
 from holdfast.errors import PayloadRefused
 
 SHORTEST_MISMATCH_DELAY = Retry(initial=0.1, multiplier=2, maximum=5, jitter=0)
-"""A type whose `Retry` hardly waits must not make a worker claim the same unreadable job over and over."""
+"""The minimum delay after a mismatch. Without it, a type with a short `Retry` would be claimed in a busy loop."""
 
 DedupScope = Literal["incomplete", "successful", "any"]
-"""Which chains of a key count: unfinished ones; also completed ones that are not past their keep time; every one."""
+"""Which chains of a key count: unfinished ones; also completed ones that are still kept; all."""
 
 
 class NewJob(msgspec.Struct, frozen=True, gc=False):
     """A job to be created: the first of a chain (index 0, id == chain_id) or a continuation.
 
-    It is due at `at`, or `delay` after the store's now; past times are clamped to now.
+    It is due at `at`, or `delay` after the current time of the store. A time in the past becomes the current time.
     """
 
     id: str
@@ -50,7 +50,7 @@ class NewJob(msgspec.Struct, frozen=True, gc=False):
     on_blocker_failure: str = "wait"
     trace: str | None = None
     chosen: bool = True
-    """Whether the application gave the id, and so may give it again. One that was generated is used once."""
+    """True if the application chose the id, and so may use it again. A generated id is used once."""
 
     def __repr__(self) -> str:
         """Without the payload: a job may appear in the text of an error."""
@@ -58,9 +58,9 @@ class NewJob(msgspec.Struct, frozen=True, gc=False):
 
 
 class Settlement(msgspec.Struct, frozen=True, gc=False):
-    """Where an attempt leaves its job: what a store writes under the claim, in one step.
+    """The end of an attempt: a store writes it atomically if the claim holds.
 
-    `outcome` is the word for the job's report. `continuation` and `starts` are created in the same step.
+    `outcome` appears in the report of the job. `continuation` and `starts` are created in the same transaction.
     """
 
     claim: Claim
@@ -71,11 +71,11 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
     delay: Micros = 0
     at: Micros | None = None
     keep: Micros | None = None
-    """Replaces the job's keep time, where given."""
+    """Replaces the keep time of the job, if given."""
     continuation: NewJob | None = None
     starts: tuple[NewJob, ...] = ()
     expected: tuple[str, ...] = ()
-    """Per start, the chain id the handler was told; another answer at commit time is a Conflict."""
+    """Per start, the chain id that the handler received. A different chain at commit time is a Conflict."""
 
     def __repr__(self) -> str:
         """Without the token and the payloads: a settlement may appear in the text of an error."""
@@ -83,7 +83,7 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
 
 
 class Returned(msgspec.Struct, frozen=True, gc=False):
-    """The handler finished with a value, already encoded."""
+    """The handler returned a value, already encoded."""
 
     output: bytes
     starts: tuple[NewJob, ...] = ()
@@ -95,7 +95,7 @@ class Returned(msgspec.Struct, frozen=True, gc=False):
 
 
 class Continued(msgspec.Struct, frozen=True, gc=False):
-    """The handler finished by handing over to the chain's next job."""
+    """The handler returned a continuation: the next job of the chain."""
 
     job: NewJob
     starts: tuple[NewJob, ...] = ()
@@ -103,19 +103,19 @@ class Continued(msgspec.Struct, frozen=True, gc=False):
 
 
 class Raised(msgspec.Struct, frozen=True):
-    """The handler, a middleware or the engine around it raised."""
+    """The handler, a middleware or the engine raised an exception."""
 
     error: BaseException
 
 
 class Released(msgspec.Struct, frozen=True):
-    """The worker gives the job back untouched: its attempt does not count."""
+    """The worker returns the job unprocessed. The attempt does not count."""
 
 
 class Mismatched(msgspec.Struct, frozen=True):
-    """The input, or a blocker's output, does not match this worker's signatures: the handler was not called.
+    """The input or the output of a blocker does not match the signatures of this worker. The handler was not called.
 
-    The attempt does not count. A newer worker may be able to read it.
+    The attempt does not count. A newer worker may be able to read the input.
     """
 
     error: PayloadRefused
@@ -125,7 +125,7 @@ Outcome = Returned | Continued | Raised | Released | Mismatched
 
 
 class Reschedule(Exception):
-    """Raise in a handler to run the job again, at a time of your own. Counts as an attempt."""
+    """Raise in a handler to run the job again at a given time. Counts as an attempt."""
 
     def __init__(self, delay: Seconds | None = None, *, at: datetime | None = None) -> None:
         if (delay is None) == (at is None):
@@ -136,7 +136,7 @@ class Reschedule(Exception):
 
 
 class Fail(Exception):
-    """Raise in a handler to fail the job for good: no more retries."""
+    """Raise in a handler to fail the job without more retries."""
 
     def __init__(self, reason: str = "failed by its handler") -> None:
         super().__init__(reason)
@@ -150,10 +150,10 @@ class Cancel(Exception):
 
 
 def settle(job: Record, outcome: Outcome, retry: Retry, *, mismatch_timeout: Seconds = MISMATCH_TIMEOUT) -> Settlement:
-    """Decide where an attempt leaves its job. `mismatch_timeout`: how long its input may be unreadable."""
+    """Decide the status of a job after an attempt. `mismatch_timeout`: how long its input may be unreadable."""
     claim = job.claim
     match outcome:
-        # The first two take their fields by name: a pattern that binds them takes as long as the rest of this.
+        # The first two read attributes: a pattern that binds the fields takes as long as the rest of this function.
         case Returned():
             return Settlement(
                 claim, Status.COMPLETED, "completed", outcome.output, starts=outcome.starts, expected=outcome.expected
@@ -182,9 +182,9 @@ def settle(job: Record, outcome: Outcome, retry: Retry, *, mismatch_timeout: Sec
 
 
 def _settle_mismatch(job: Record, error: PayloadRefused, retry: Retry, timeout: Micros) -> Settlement:
-    """Try again after the delay of the n-th failure, n being the mismatches in a row; fail when the time is over.
+    """Try again after the delay of the n-th failure, where n counts the mismatches in a row. Fail after the timeout.
 
-    Both times are the store's: of the first mismatch, and of this claim. The last delay ends with the timeout.
+    The times of the first mismatch and of this claim come from the store. The last delay ends with the timeout.
     """
     begun = job.started_at or 0
     left = timeout if job.mismatched_at is None else job.mismatched_at + timeout - begun
@@ -193,20 +193,20 @@ def _settle_mismatch(job: Record, error: PayloadRefused, retry: Retry, timeout: 
         return Settlement(job.claim, Status.FAILED, "mismatched", error=describe(refused))
     number = (job.mismatches or 0) + 1
     delay = duration(max(retry.delay(number), SHORTEST_MISMATCH_DELAY.delay(number)))
-    # Not the error itself: its class may be a private one, and its traceback shows the engine only.
+    # Not the error itself: its class may be private, and its traceback contains only the engine.
     stored = describe(PayloadRefused(str(error)))
     return Settlement(job.claim, Status.PENDING, "mismatched", error=stored, delay=min(delay, left))
 
 
 def has_attempts_left(job: Record) -> bool:
-    """Whether the job may be tried again after its current attempt."""
+    """Whether the job may run again after its current attempt."""
     return job.max_attempts in (None, FOR_EVER) or job.attempt < job.max_attempts
 
 
 def create(
     job: NewJob, now: Micros = 0, seq: int = 0, *, status: Status = Status.PENDING, open_blockers: int = 0
 ) -> Record:
-    """The record that creating this job makes, blockers aside."""
+    """The record of a new job. The caller gives the status and the number of open blockers."""
     due = now + job.delay if job.at is None else job.at
     return Record(
         seq,

@@ -10,11 +10,11 @@ import msgspec
 from holdfast.core.clock import Micros
 
 FOR_EVER = 0
-"""In a record's `max_attempts`: no limit. None there means that the worker's default applies."""
+"""A `max_attempts` without limit. None means that the default of the worker applies."""
 
 
 class Status(StrEnum):
-    """Where a job stands."""
+    """The status of a job."""
 
     BLOCKED = "blocked"
     PENDING = "pending"
@@ -25,9 +25,9 @@ class Status(StrEnum):
 
     finished: bool
 
-    def __init__(self, word: str) -> None:
-        # An attribute and not a look into a set: hashing a member costs more than the rest of a transition.
-        self.finished = word in ("completed", "failed", "cancelled")
+    def __init__(self, value: str) -> None:
+        # An attribute instead of a set: hashing a member costs more than the rest of a transition.
+        self.finished = value in ("completed", "failed", "cancelled")
 
 
 FINISHED = frozenset(status for status in Status if status.finished)
@@ -35,7 +35,7 @@ UNFINISHED = frozenset(Status) - FINISHED
 
 
 class Claim(NamedTuple):
-    """Proof of holding a job. The token is new for each claim, so an older attempt's proof is worth nothing."""
+    """Proof that a worker holds a job. The token is new for each claim, so the claim of an older attempt is invalid."""
 
     job_id: str
     token: str
@@ -91,7 +91,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def claim(self) -> Claim:
-        assert self.token is not None, f"job {self.id} is {self.status}, so nobody holds it"
+        assert self.token is not None, f"job {self.id} is {self.status}, so no worker holds it"
         return Claim(self.id, self.token)
 
 
@@ -112,7 +112,7 @@ def is_failing(job: Record) -> bool:
 
 
 class ChainRecord(NamedTuple):
-    """A chain: its first job, which names it, and its last, which gives it status and output."""
+    """A chain: its first job, which has the id of the chain, and its last job, which has its status and output."""
 
     first: Record
     last: Record

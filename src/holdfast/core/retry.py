@@ -1,4 +1,4 @@
-"""When to try again."""
+"""The retry policy of a job type."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def seconds(value: Seconds) -> float:
 class Retry:
     """Exponential backoff: `min(initial * multiplier ** (attempt - 1), maximum)`, spread by plus or minus `jitter`.
 
-    `max_attempts` counts every attempt, the first one and crashes included; None means for ever.
+    `max_attempts` counts every attempt, including the first one and crashes. None means no limit.
     """
 
     initial: Seconds = defaults.RETRY_INITIAL
@@ -32,7 +32,7 @@ class Retry:
     max_attempts: int | None = defaults.MAX_ATTEMPTS
 
     def __post_init__(self) -> None:
-        # NaN fails every comparison, so it is refused too.
+        # The comparisons are also False for NaN.
         if not 0 <= seconds(self.initial) < math.inf or not 0 <= seconds(self.maximum) < math.inf:
             raise ValueError("Retry: initial and maximum must be finite, and not negative")
         if not 1 <= self.multiplier < math.inf:

@@ -1,7 +1,7 @@
-"""The verbs, as values: what to do, said once for every store, sync and async.
+"""Operations: one value per verb, the same for every store, blocking and async.
 
-A store performs an operation as one atomic step. Each takes a batch. Whatever writes after a claim names the
-claim, and a store refuses it unless the job is running under that very token. Times come from the store's clock.
+A store performs an operation atomically. Each operation takes a batch. Every write after a claim contains the claim,
+and the store refuses it unless the job is running with that token. Times come from the clock of the store.
 """
 
 from holdfast.core.lost_claims import LostReason

@@ -1,4 +1,4 @@
-"""Verbs of those who hold jobs: claim, renew, settle, and taking back what was lost."""
+"""Operations of workers: claim, renew, settle, guard, report progress, reap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.errors import HoldfastError
 
 
 class TypeTerms(NamedTuple):
-    """On what terms a worker takes jobs of one type."""
+    """The lease and the default limit of attempts with which a worker claims jobs of one type."""
 
     type: str
     lease: Micros
@@ -21,12 +21,14 @@ class TypeTerms(NamedTuple):
 
 
 class ClaimJobs(Operation[list[Record]], frozen=True):
-    """Hand out up to `limit` due jobs of these types, best first: pending becomes running, attempt rises by one.
+    """Claim up to `limit` due jobs of these types. Their status becomes running, and `attempt` increases by one.
 
-    Two callers never receive the same job; one that another caller is busy claiming is skipped, not waited for.
-    Paused types give nothing. The claim, its lease and its token are one write. A job without a limit of attempts
-    of its own takes that of the terms. `again`: this was asked before, under this token, and not answered; what was
-    handed out then and is still held is the answer, and only where that is nothing are others handed out.
+    The order is: highest priority first, then the earliest due time, then the order of creation. Two callers never
+    receive the same job. A job that another caller is claiming is skipped, not waited for. Jobs of paused types are not
+    claimed. Status, lease and token are one write. A job without a limit of attempts takes the limit of its terms.
+
+    `again`: an earlier call with this token got no response. The jobs that it claimed and that are still held are
+    returned. Only if there are none, other jobs are claimed.
     """
 
     verb: ClassVar = "claim"
@@ -38,9 +40,9 @@ class ClaimJobs(Operation[list[Record]], frozen=True):
 
 
 class Renew(Operation[dict[Claim, LostReason]], frozen=True):
-    """Extend the leases of these claims, each by its own time from now; the answer names those that are lost, and why.
+    """Extend the leases of these claims, each by its own duration from now. Returns the lost claims with the reasons.
 
-    A lease that ran out but was not reaped is still good.
+    A lease that expired but was not reaped can still be renewed.
     """
 
     verb: ClassVar = "renew"
@@ -48,11 +50,11 @@ class Renew(Operation[dict[Claim, LostReason]], frozen=True):
 
 
 class Settled(NamedTuple):
-    """What became of one settlement: written, or refused because the claim was lost."""
+    """The result of one settlement: written, or not written because the claim was lost."""
 
     lost: LostReason | None = None
     refused: HoldfastError | None = None
-    """It cannot be written as asked: an unknown blocker, a DependencyCycle, a Conflict. Nothing of it was written."""
+    """Why the settlement is invalid: ChainNotFound of a blocker, DependencyCycle or Conflict. Nothing was written."""
     unblocked: tuple[tuple[str, str], ...] = ()
     """(id, type) of jobs that stopped being blocked."""
 
@@ -62,16 +64,20 @@ class Settled(NamedTuple):
 
 
 class Settle(Operation[list[Settled]], frozen=True):
-    """Write the outcomes of attempts, each under its claim; answers are in the same order.
+    """Write the outcomes of attempts, each with its claim. Results are in the same order.
 
-    A lost claim writes nothing and does not disturb the others. A settled job keeps the token it was settled under, so
-    sending a settlement again is safe: one that stands written is answered like the first time.
-    Completing the last job of a chain unblocks the jobs that waited for it alone; whichever of two blockers finishes
-    last does it, however they overlap. A failed or cancelled chain fails the dependents that asked for that.
+    A settlement with a lost claim writes nothing and does not affect the others. A settled job keeps the token of its
+    settlement. So a settlement may be sent again: if it was written before, the result is the same as the first time.
+
+    Completing the last job of a chain unblocks the jobs that wait only for this chain. If two blockers of a job
+    complete at the same time, exactly one of the two settlements unblocks the job. A failed or cancelled chain fails the
+    dependents that were created with `on_blocker_failure="fail"`.
+
     A continuation that names a chain which waits for the continuation's own chain is refused with DependencyCycle. Of
-    any number of settlements that close a cycle together, at the same moment too, at least one is refused.
-    A released attempt gives its number back. `again`: this was asked before and not answered; a store that remembers
-    may answer like the first time even where somebody has taken the job since.
+    several settlements that together would close a cycle, also concurrent ones, at least one is refused.
+
+    The number of a released attempt is used again for the next attempt. `again`: an earlier call got no response. A
+    store that remembers its results may return the first result, even if another worker has claimed the job since.
     """
 
     verb: ClassVar = "settle"
@@ -80,14 +86,14 @@ class Settle(Operation[list[Settled]], frozen=True):
 
 
 class Guard(Operation[None], frozen=True):
-    """In a transaction: make sure that the claim is good, and stays so until the end. Raises ClaimLost."""
+    """Check in a transaction that the claim holds, and lock the job until the end. Raises ClaimLost."""
 
     verb: ClassVar = "guard"
     claim: Claim
 
 
 class ReportProgress(Operation[LostReason | None], frozen=True):
-    """Note how far an attempt has come."""
+    """Store how far an attempt has come. Returns the reason if the claim is lost."""
 
     verb: ClassVar = "progress"
     claim: Claim
@@ -96,17 +102,18 @@ class ReportProgress(Operation[LostReason | None], frozen=True):
 
 
 class Reaped(NamedTuple):
-    """A job that was taken back from a worker that stopped renewing."""
+    """A job whose lease had expired, after the reap."""
 
     record: Record
-    """As it stands now: pending, or failed when its attempts were used up."""
+    """The job after the reap: pending, or failed if it had no attempts left."""
     worker: str | None
 
 
 class Reap(Operation[list[Reaped]], frozen=True):
-    """Take back up to `limit` running jobs of these types whose lease ran out, oldest first, except the `held` claims.
+    """End the attempts of up to `limit` running jobs of these types whose lease expired, oldest lease first.
 
-    With attempts left they are pending and due at once, otherwise failed as "lease lost".
+    The `held` claims are skipped: the caller knows that it still runs these jobs. `holdfast.core.lost_claims.reap`
+    decides the new status: pending and due at once, or failed if no attempts are left.
     """
 
     verb: ClassVar = "reap"

@@ -1,4 +1,4 @@
-"""Verbs of those who follow what happens."""
+"""Operations for listeners: start and stop listening, read events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.engine.operations.operation import Operation
 
 
 class EventRow(NamedTuple):
-    """A transition that was committed while somebody listened. `kind` is a word of `holdfast.engine.events`."""
+    """A change that was committed while a listener existed. `holdfast.engine.events` lists the kinds."""
 
     seq: int
     at: Micros
@@ -22,7 +22,7 @@ class EventRow(NamedTuple):
 
 
 class Listen(Operation[int], frozen=True):
-    """Have transitions recorded for the next `lease`; answers the newest event's seq. Call again to go on listening."""
+    """Record events during the next `lease`. Returns the seq of the newest event. Repeat it to continue listening."""
 
     verb: ClassVar = "listen"
     listener: str
@@ -30,7 +30,7 @@ class Listen(Operation[int], frozen=True):
 
 
 class Unlisten(Operation[None], frozen=True):
-    """Stop listening. When nobody does, nothing more is recorded."""
+    """Stop listening. Without any listener no events are recorded."""
 
     verb: ClassVar = "unlisten"
     listener: str

@@ -1,4 +1,4 @@
-"""What is wrong with a store, if anything."""
+"""Operation that checks a store for problems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Finding(NamedTuple):
 
 
 class Examine(Operation[list[Finding]], frozen=True):
-    """Look for what is wrong with the store."""
+    """Check the store for problems."""
 
     verb: ClassVar = "examine"
     writes: ClassVar = False

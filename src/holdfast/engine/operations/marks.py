@@ -1,6 +1,6 @@
-"""Verbs that show whether a transaction of the application committed.
+"""Operations that show whether a transaction of the application committed.
 
-Only stores that join such transactions have them.
+Only stores that can join such transactions perform them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Verbs of those who look after a store."""
+"""Operations of operators: cancel, retry, run now, delete, pause, resume, keep, prune."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from holdfast.engine.operations.operation import Operation
 
 
 class Cancel(Operation[list[ChainRecord]], frozen=True):
-    """Cancel the current job of each chain; answers the chains as they stand afterwards.
+    """Cancel the current job of each chain. Returns the chains after the operation.
 
-    A job that had not started never will; a running one can write nothing more, or is left alone where `spare_running`
-    says so. Finished chains are left alone.
-    An unknown chain raises ChainNotFound and nothing is cancelled.
+    A cancelled job is not run. If it was running, its claim is lost. With `spare_running`, running jobs are not
+    cancelled. Finished chains do not change. An unknown chain raises ChainNotFound, and nothing is cancelled.
     """
 
     verb: ClassVar = "cancel"
@@ -24,11 +23,11 @@ class Cancel(Operation[list[ChainRecord]], frozen=True):
 
 
 class RetryJobs(Operation[list[Record]], frozen=True):
-    """Make failed or cancelled jobs pending again (blocked where blockers are still open), attempts granted anew.
+    """Return failed or cancelled jobs to pending, with `attempt` at zero, or to blocked if blockers are not completed.
 
-    All or none: raises JobNotFound, or NotPending for a job in another status or no longer the
-    last of its chain, or that still waits for a chain that was deleted. DependencyCycle for a job that would wait for
-    a chain which waits for the job's own.
+    All or none. Raises JobNotFound. Raises NotPending for a job with another status, a job that is not the last of its
+    chain, a job whose key has another unfinished chain, and a job that waits for a deleted chain. Raises
+    DependencyCycle for a job that would wait for a chain which waits for the job's own chain.
     """
 
     verb: ClassVar = "retry"
@@ -36,17 +35,17 @@ class RetryJobs(Operation[list[Record]], frozen=True):
 
 
 class RunNow(Operation[list[Record]], frozen=True):
-    """Make pending jobs due at once. All or none: raises JobNotFound or NotPending."""
+    """Make pending jobs due now. All or none. Raises JobNotFound or NotPending."""
 
     verb: ClassVar = "run_now"
     job_ids: tuple[str, ...]
 
 
 class Delete(Operation[list[str]], frozen=True):
-    """Delete chains whole, running ones too; answers the ids deleted. Unknown ids are passed over.
+    """Delete whole chains, also running ones. Returns the deleted ids. Unknown ids are ignored.
 
-    With `cascade` the blockers of every job of these chains go too, and theirs. All or nothing: where an unfinished
-    job outside the set waits for a chain inside it, StillReferenced is raised.
+    With `cascade`, the blockers of every job of these chains are deleted too, and the blockers of those. All or none:
+    StillReferenced is raised if an unfinished job of another chain waits for one of them.
     """
 
     verb: ClassVar = "delete"
@@ -55,23 +54,24 @@ class Delete(Operation[list[str]], frozen=True):
 
 
 class Pause(Operation[None], frozen=True):
-    """Hand out no jobs of these types until they are resumed. Running ones go on."""
+    """Stop claims of jobs of these types until `Resume`. Running jobs continue."""
 
     verb: ClassVar = "pause"
     types: tuple[str, ...]
 
 
 class Resume(Operation[None], frozen=True):
-    """Hand out jobs of these types again."""
+    """Allow claims of jobs of these types again."""
 
     verb: ClassVar = "resume"
     types: tuple[str, ...]
 
 
 class Keep(Operation["list[bool | None]"], frozen=True):
-    """Keep finished chains for this long from now on; None is for ever. Answers, in order, whether it was done.
+    """Keep finished chains for this long, counted from now. None means without end.
 
-    False for a chain that is not finished, None where there is no such chain, or it is past its keep time.
+    Returns one value per chain: True if it was done, False for an unfinished chain, None for a chain that does not
+    exist or whose keep time is over.
     """
 
     verb: ClassVar = "keep"
@@ -80,9 +80,9 @@ class Keep(Operation["list[bool | None]"], frozen=True):
 
 
 class Prune(Operation[list[str]], frozen=True):
-    """Delete up to `limit` finished chains past their keep time, oldest first; answers their ids.
+    """Delete up to `limit` finished chains whose keep time is over, oldest first. Returns their ids.
 
-    A chain that an unfinished job refers to stays.
+    A chain that an unfinished job names as a blocker is not deleted.
     """
 
     verb: ClassVar = "prune"

@@ -1,4 +1,4 @@
-"""What a verb is: a value that a store performs."""
+"""The base class of operations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ R = TypeVar("R")
 
 
 class Operation(msgspec.Struct, Generic[R], frozen=True):
-    """Something a store can be asked to perform, with an answer of type R."""
+    """A request that a store performs. Its result has the type R."""
 
     verb: ClassVar[str]
     writes: ClassVar[bool] = True

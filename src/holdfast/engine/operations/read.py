@@ -1,4 +1,4 @@
-"""Verbs that only look."""
+"""Operations that only read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from holdfast.engine.operations.operation import Operation
 
 
 class GetChains(Operation[list[ChainRecord | None]], frozen=True):
-    """The chains with these ids, in order; None where there is none.
+    """The chains with these ids, in order; None for an id without a chain.
 
-    `fresh`: they were changed a moment ago, so a store that keeps a file need not expect to wait for the disk.
+    `fresh`: the chains were changed a moment ago. SQLite then reads without a thread, since the pages are in memory.
     """
 
     verb: ClassVar = "get_chains"
@@ -24,7 +24,7 @@ class GetChains(Operation[list[ChainRecord | None]], frozen=True):
 
 
 class GetJobs(Operation[list[Record | None]], frozen=True):
-    """The jobs with these ids, in order; None where there is none."""
+    """The jobs with these ids, in order; None for an id without a job."""
 
     verb: ClassVar = "get_jobs"
     writes: ClassVar = False
@@ -32,7 +32,7 @@ class GetJobs(Operation[list[Record | None]], frozen=True):
 
 
 class GetBlockers(Operation[list[ChainRecord]], frozen=True):
-    """The chains a job waits or waited for, in the order given when it was created."""
+    """The blockers of a job, in the order in which they were given."""
 
     verb: ClassVar = "get_blockers"
     writes: ClassVar = False
@@ -40,14 +40,14 @@ class GetBlockers(Operation[list[ChainRecord]], frozen=True):
 
 
 class Waiting(NamedTuple):
-    """A chain whose current job is blocked, and the chains that this job names as blockers, completed ones too."""
+    """A chain whose current job is blocked, and the blockers of this job, completed ones included."""
 
     chain_id: str
     after: tuple[str, ...]
 
 
 class GetWaiting(Operation[list[Waiting]], frozen=True):
-    """The chains whose current job is blocked, up to `limit` of them, the oldest job first."""
+    """Up to `limit` chains whose current job is blocked, the oldest job first."""
 
     verb: ClassVar = "get_waiting"
     writes: ClassVar = False
@@ -55,7 +55,7 @@ class GetWaiting(Operation[list[Waiting]], frozen=True):
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Which rows a listing shows. Empty tuples and None mean any."""
+    """Which chains or jobs a list contains. Empty tuples and None mean any."""
 
     statuses: tuple[Status, ...] = ()
     scheduled: bool | None = None
@@ -67,16 +67,16 @@ class Filter(msgspec.Struct, frozen=True):
     until: Micros | None = None
     """Created at or after `since`, before `until`."""
     kept: bool = False
-    """True, for chains only: none that is past its keep time, pruned or not."""
+    """True, for chains only: without chains whose keep time is over, whether they are pruned or not."""
     failing: bool | None = None
     """True: only pending jobs that wait for another attempt after one that failed or was lost. False: only others."""
 
 
 class ListChains(Operation[list[ChainRecord]], frozen=True):
-    """Chains, newest first, after the row whose `seq` is `before`. The status is that of the last job; type, key and
-    creation time are those of the first.
+    """Chains, newest first, older than the row with the `seq` `before`.
 
-    `may_lag`, here and below: it is only to be looked at, so a store may ask a replica, which lags a little behind.
+    The status is that of the last job. Type, key and creation time are those of the first job. `may_lag`, here and
+    below: the store may read from a replica, which may be slightly behind.
     """
 
     verb: ClassVar = "list_chains"
@@ -88,7 +88,7 @@ class ListChains(Operation[list[ChainRecord]], frozen=True):
 
 
 class ListJobs(Operation[list[Record]], frozen=True):
-    """Jobs, newest first, after the row whose `seq` is `before`."""
+    """Jobs, newest first, older than the row with the `seq` `before`."""
 
     verb: ClassVar = "list_jobs"
     writes: ClassVar = False
@@ -99,7 +99,7 @@ class ListJobs(Operation[list[Record]], frozen=True):
 
 
 class PastAttempt(NamedTuple):
-    """An attempt that did not end its job well: the only kind that needs a row of its own."""
+    """An attempt that did not complete its job. Only such attempts have their own row."""
 
     number: int
     worker: str | None
@@ -120,7 +120,7 @@ class GetHistory(Operation["tuple[Record, list[PastAttempt]] | None"], frozen=Tr
 
 
 class TypeStats(NamedTuple):
-    """How many jobs of a type stand where. `due` are those that may run now, the first since `oldest_due`."""
+    """The number of jobs of a type per status. `due` jobs can be claimed now; the first is due since `oldest_due`."""
 
     type: str
     counts: dict[Status, int]
@@ -139,9 +139,9 @@ class GetStats(Operation[list[TypeStats]], frozen=True):
 
 
 class NextDue(Operation["Micros | None"], frozen=True):
-    """How long until a pending job of these (unpaused) types is due, or a lease of theirs runs out.
+    """The time until a pending job of these types is due, or until the lease of a running one expires.
 
-    Never negative; None if there is neither.
+    Never negative. Paused types are left out. None if there is no such job.
     """
 
     verb: ClassVar = "next_due"

@@ -1,4 +1,4 @@
-"""Verbs that create chains."""
+"""Operations that create chains."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from holdfast.engine.operations.operation import Operation
 
 
 class Started(NamedTuple):
-    """A chain after `start`: made now, or found by its key or id."""
+    """A chain after `start`: created now, or found by its key or id."""
 
     chain: ChainRecord
     deduplicated: bool
 
 
 class Start(Operation[list[Started]], frozen=True):
-    """Create chains, in order, all or none; answers are in the same order.
+    """Create chains, in order, all or none. Results are in the same order.
 
-    A job with a key is matched against the chains of its type with that key: of those in its dedup scope, created
-    within its window and not excluded, the newest is the answer and nothing is written for that item. Of any number
-    of callers with one key, exactly one creates. A job whose id exists already is answered with that chain, so
-    sending the same start again is safe. Blockers that are not completed make the job blocked.
-    An unknown blocker raises ChainNotFound.
+    A job with a key is compared with the chains of its type that have this key. Candidates are in its dedup scope, were
+    created within its window and are not excluded. The newest candidate is returned, and nothing is written for that
+    job. Of several callers with the same key, exactly one creates a chain. If a job with the same id exists, its chain
+    is returned, so a start may be sent again. A job with a blocker that is not completed becomes blocked. Raises
+    ChainNotFound for an unknown blocker.
     """
 
     verb: ClassVar = "start"
@@ -31,7 +31,7 @@ class Start(Operation[list[Started]], frozen=True):
 
 
 class Preview(Operation[list[ChainRecord | None]], frozen=True):
-    """The chains that `Start` would find rather than make, in order; None where it would make one. Writes nothing.
+    """The existing chains that `Start` would return, in order; None where it would create one. Writes nothing.
 
     Only stores whose transactions are buffered need it.
     """
