@@ -1,1 +1,1 @@
-"""Values as JSON text and back, checked against annotations."""
+"""Encodes values as JSON and decodes them, checked against annotations."""

@@ -1,4 +1,4 @@
-"""Annotations as people write them: their names, their union members, and what they promise about a value."""
+"""Reads type annotations: their names, their union members, and the constraints in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 _UNIONS = (Union, types.UnionType)
-# What msgspec reads as a list or a set, whatever container was written.
+# msgspec decodes these as a list or a set, whichever container was encoded.
 _ABSTRACT = (
     collections.abc.Sequence,
     collections.abc.MutableSequence,
@@ -18,7 +18,7 @@ _ABSTRACT = (
 
 
 def resolve(function: Callable[..., Any]) -> dict[str, Any]:
-    """A function's annotations with every string evaluated. TypeError names the parameter whose is unknown."""
+    """The annotations of a function, with strings evaluated. The TypeError names the parameter that failed."""
     try:
         return typing.get_type_hints(function, include_extras=True)
     except Exception as error:
@@ -36,8 +36,8 @@ def resolve(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def members(annotation: Any) -> tuple[Any, ...]:
-    """The members of a union, in order; the annotation itself if it is none."""
-    # What a `type X = ...` statement names; such statements are newer than the oldest Python we run on.
+    """The members of a union, in order; the annotation itself if it is no union."""
+    # `__value__` belongs to `type X = ...` statements, which the oldest supported Python does not have.
     annotation = getattr(annotation, "__value__", annotation)
     if get_origin(annotation) is Annotated:
         inner = members(get_args(annotation)[0])
@@ -51,7 +51,7 @@ def union(of: tuple[Any, ...]) -> Any:
 
 
 def name_of(annotation: Any) -> str:
-    """An annotation as one would write it, without module names."""
+    """An annotation as source text, without module names."""
     origin, args = get_origin(annotation), get_args(annotation)
     if annotation is None or annotation is types.NoneType:
         return "None"
@@ -69,12 +69,12 @@ def name_of(annotation: Any) -> str:
 
 
 def has_abstract_sequence(annotation: Any) -> bool:
-    """Whether some part of it, fields of records included, asks for a sequence without saying list or tuple."""
+    """Whether a part of the annotation, fields of records included, is a sequence that is neither list nor tuple."""
     return any(get_origin(part) in _ABSTRACT or part in _ABSTRACT for part in _parts(annotation, set()))
 
 
 def unenforced(annotation: Any) -> Any:
-    """The first constraint of pydantic or annotated_types outside a pydantic model, else None: no codec checks it."""
+    """The first constraint of pydantic or annotated_types outside a pydantic model: no codec checks it. Else None."""
     return next(
         (
             constraint
@@ -91,7 +91,7 @@ def _is_foreign_constraint(constraint: Any) -> bool:
     package = type(constraint).__module__.partition(".")[0]
     if package not in ("pydantic", "annotated_types"):
         return False
-    # pydantic's Field may only describe: its metadata are the constraints.
+    # A pydantic Field without metadata is only a description, not a constraint.
     return bool(getattr(constraint, "metadata", True))
 
 
@@ -118,5 +118,5 @@ def _hints(owner: type[Any], *, extras: bool) -> list[Any]:
         return []
     try:
         return list(typing.get_type_hints(owner, include_extras=extras).values())
-    except Exception:  # a class of someone else's with names we cannot see: nothing is known about its fields
+    except Exception:  # the class uses names that cannot be resolved here: its fields are unknown
         return []

@@ -1,6 +1,6 @@
-"""Whether a value of one annotation may stand where another is asked for, as type checkers see it.
+"""Whether one annotation is assignable to another, as for a type checker.
 
-Runs on what is known at run time, so it is lenient: only what is certainly wrong is refused.
+The check has only runtime information, so it is lenient: it refuses only what is certainly wrong.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _WIDENED: dict[type[Any], tuple[type[Any], ...]] = {
     complex: (int, float),
     bytes: (bytearray, memoryview),
 }
-"""What type checkers take for another class though it is none of it."""
+"""Classes that type checkers accept for another class although they are not subclasses of it."""
 
 
 def assignable(given: Any, wanted: Any) -> bool:
-    """Whether `given` fits `wanted`: equal, a subclass, Any on either side, or a union of such. In doubt, yes."""
+    """Whether `given` fits `wanted`: equal, a subclass, Any on either side, or a union of these. If unknown, True."""
     given, wanted = _plain(given), _plain(wanted)
     if given is wanted or Any in (given, wanted) or wanted is object:
         return True
@@ -37,7 +37,7 @@ def assignable(given: Any, wanted: Any) -> bool:
 
 
 def _plain(annotation: Any) -> Any:
-    """An annotation without its metadata and other names."""
+    """An annotation without metadata and aliases."""
     if annotation is None:
         return NoneType
     while True:
@@ -58,7 +58,7 @@ def _class_fits(given: Any, wanted: Any) -> bool:
     if not (isinstance(ours, type) and isinstance(theirs, type)):
         return True
     if is_typeddict(theirs):
-        # Checked by its keys, not by its class.
+        # A TypedDict is checked by its keys, not by its class.
         return issubclass(cast("type[Any]", ours), dict)
     if issubclass(cast("type[Any]", ours), _WIDENED.get(cast("type[Any]", theirs), ())):
         return True
@@ -66,13 +66,13 @@ def _class_fits(given: Any, wanted: Any) -> bool:
         return True
     try:
         fits = issubclass(cast("type[Any]", ours), cast("type[Any]", theirs))
-    except TypeError:  # a protocol that cannot tell
+    except TypeError:  # a protocol that does not support issubclass
         return True
     return fits and (ours is not theirs or _parts_fit(get_args(given), get_args(wanted)))
 
 
 def _generic(model: Any) -> Any:
-    """The pydantic model that another is made from by naming its types, or that it is itself."""
+    """The generic pydantic model of a parametrized one, or the model itself."""
     made_of = getattr(model, "__pydantic_generic_metadata__", None)
     return None if made_of is None else made_of["origin"] or model
 

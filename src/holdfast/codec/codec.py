@@ -1,8 +1,7 @@
-"""Values as JSON text and back, exactly, or not at all.
+"""Encodes values as JSON and decodes them, without any change of the value.
 
-A codec is made once per annotation. It writes a value, reads it back as the annotation says, and lets it pass only
-if what came back is what was given. So an ill-typed value is refused where it is handed over, not where it is used,
-and whatever is stored can be read.
+There is one codec per annotation. It encodes a value, decodes the result by the annotation, and compares both. A value
+that differs is refused. So a value of the wrong type is refused where it is given, and every payload can be read.
 """
 
 from __future__ import annotations
@@ -21,28 +20,28 @@ from holdfast.codec.payload import (
     DEFAULT_LIMIT,
     MAX_DEPTH,
     difference,
-    flaw,
+    exceeds_limits,
+    may_be_unstorable,
     maybe_naive,
-    outsized,
-    suspect,
     too_deep,
+    unstorable,
 )
 from holdfast.errors import PayloadRefused
 
 _INPUT = re.compile(r",? ?input_value=.*, input_type=\w+", re.DOTALL)
-"""The value in an error of pydantic's."""
+"""The value in an error message of pydantic."""
 _ENUM = re.compile(r"(Invalid enum value) .*?(?= - at `|$)", re.DOTALL)
-"""The value in an error of msgspec's."""
+"""The value in an error message of msgspec."""
 
 _RECORDS = "use a dataclass, a TypedDict, a msgspec Struct or a pydantic model"
 
 
-class Misfit(PayloadRefused):
+class WrongType(PayloadRefused):
     """A value that is not of the annotated type."""
 
 
 class _Unwritable(TypeError):
-    """A value, alone or inside another, that is of no kind that JSON has or that can be told from it."""
+    """A value, or a part of it, has a type that cannot be written as JSON."""
 
     def __init__(self, value: object) -> None:
         self.value = value
@@ -51,28 +50,28 @@ class _Unwritable(TypeError):
 
 
 class Codec(Protocol):
-    """Writes values of one type as bytes, and reads them back."""
+    """Encodes values of one type as bytes, and decodes them."""
 
     def encode(self, value: Any, /) -> bytes:
-        """The value as a payload. PayloadRefused if it would not come back the same."""
+        """The value as a payload. Raises PayloadRefused if decoding would not return the same value."""
         ...
 
     def decode(self, payload: bytes, /) -> Any:
-        """The value of a payload. PayloadRefused if it is not of the annotated type."""
+        """The value of a payload. Raises PayloadRefused if it does not have the annotated type."""
         ...
 
 
 def codec_for(annotation: Any, *, limit: int = DEFAULT_LIMIT) -> Codec:
-    """The codec of an annotation. TypeError if values of that type cannot be kept."""
+    """The codec of an annotation. Raises TypeError if values of that type cannot be stored."""
     try:
         return TypeCodec(annotation, limit=limit)
     except TypeError:
-        # Importing here: a choice is made of codecs.
-        from holdfast.codec.unions import ChoiceCodec
+        # Imported here to avoid a circular import.
+        from holdfast.codec.unions import UnionCodec
 
         if len(members(annotation)) < 2:
             raise
-        return ChoiceCodec(annotation, limit=limit)
+        return UnionCodec(annotation, limit=limit)
 
 
 def plain(payload: bytes) -> Any:
@@ -84,35 +83,35 @@ def plain(payload: bytes) -> Any:
 
 
 class TypeCodec:
-    """The codec of a type that msgspec understands, pydantic models included."""
+    """The codec of a type that msgspec supports, or of a pydantic model."""
 
     def __init__(self, annotation: Any, *, limit: int = DEFAULT_LIMIT) -> None:
         self.annotation = annotation
         self.limit = limit
-        self._traits = survey(annotation)
-        self._simple = self._traits == Traits()
+        self._properties = properties_of(annotation)
+        self._simple = self._properties == TypeProperties()
         self._sequences = has_abstract_sequence(annotation)
-        self.decoder = msgspec.json.Decoder[Any](annotation, dec_hook=_read_foreign)
+        self.decoder = msgspec.json.Decoder[Any](annotation, dec_hook=_read_custom)
 
     def encode(self, value: Any, /) -> bytes:
         try:
             payload = ENCODER.encode(value)
-            if self.decoder.decode(payload) == value and self.sound(payload, value):
+            if self.decoder.decode(payload) == value and self.is_safe(payload, value):
                 return payload
-        except Exception:  # noqa: S110 - told apart, and named, by the slow way
+        except Exception:  # noqa: S110 - the slow path reports the reason
             pass
         return self._encode_slowly(value)
 
-    def sound(self, payload: bytes, value: Any) -> bool:
-        """Whether nothing about a payload needs a closer look."""
-        if len(payload) > self.limit or suspect(payload):
+    def is_safe(self, payload: bytes, value: Any) -> bool:
+        """Whether the payload is certainly storable. False: the slow path decides."""
+        if len(payload) > self.limit or may_be_unstorable(payload):
             return False
-        traits = self._traits
+        properties = self._properties
         return self._simple or (
-            traits.comparable
-            and (traits.bounded or not too_deep(payload))
-            and not (traits.dated and maybe_naive(payload))
-            and not ((traits.foreign or traits.timed) and flaw(value) is not None)
+            properties.comparable
+            and (properties.bounded or not too_deep(payload))
+            and not (properties.dated and maybe_naive(payload))
+            and not ((properties.custom or properties.timed) and unstorable(value) is not None)
         )
 
     def decode(self, payload: bytes, /) -> Any:
@@ -120,7 +119,7 @@ class TypeCodec:
             return self.decoder.decode(payload)
         except (ValueError, RecursionError) as error:
             # Without a cause: its text may contain a value of the payload.
-            raise Misfit(f"does not fit {name_of(self.annotation)}: {_tidy(error)}") from None
+            raise WrongType(f"does not fit {name_of(self.annotation)}: {_tidy(error)}") from None
 
     def _encode_slowly(self, value: Any) -> bytes:
         try:
@@ -129,7 +128,7 @@ class TypeCodec:
             raise PayloadRefused(f"nested deeper than {MAX_DEPTH} levels") from error
         except Exception as error:
             raise self._refusal(value, error) from error
-        if reason := outsized(payload, self.limit) or flaw(value) or flaw(plain(payload)):
+        if reason := exceeds_limits(payload, self.limit) or unstorable(value) or unstorable(plain(payload)):
             raise PayloadRefused(reason)
         try:
             back = self.decoder.decode(payload)
@@ -139,51 +138,55 @@ class TypeCodec:
         if found is None:
             return payload
         if not found.path:
-            raise self._misfit(value)
-        raise Misfit(
+            raise self._wrong_type(value)
+        raise WrongType(
             f"expected {name_of(self.annotation)}; at {found.path.strip()},"
             f" {_kind(found.sent)} would come back as {_kind(found.back)}"
         )
 
     def _refusal(self, value: Any, error: Exception) -> PayloadRefused:
-        if reason := flaw(value):
+        if reason := unstorable(value):
             return PayloadRefused(reason)
         if isinstance(error, _Unwritable):
             if self.annotation in (Any, object):
-                return Misfit(str(error))
+                return WrongType(str(error))
             return (
-                self._misfit(value) if error.value is value else Misfit(f"expected {name_of(self.annotation)}: {error}")
+                self._wrong_type(value)
+                if error.value is value
+                else WrongType(f"expected {name_of(self.annotation)}: {error}")
             )
         whole = isinstance(error, msgspec.ValidationError) and " - at `" not in str(error)
-        alien = isinstance(self.annotation, type) and type(value) is not self.annotation
-        if whole and (alien or ", got `" in str(error)):
-            return self._misfit(value)
-        return Misfit(f"expected {name_of(self.annotation)}: {_tidy(error)}")
+        other_class = isinstance(self.annotation, type) and type(value) is not self.annotation
+        if whole and (other_class or ", got `" in str(error)):
+            return self._wrong_type(value)
+        return WrongType(f"expected {name_of(self.annotation)}: {_tidy(error)}")
 
-    def _misfit(self, value: Any) -> Misfit:
+    def _wrong_type(self, value: Any) -> WrongType:
         if self.annotation in (Any, object):
-            return Misfit(f"{_kind(value)} is no plain JSON value; annotate it with its type to have it kept as such")
-        return Misfit(f"expected {name_of(self.annotation)}, got {_kind(value)}")
+            return WrongType(
+                f"{_kind(value)} is no plain JSON value; annotate it with its type to have it kept as such"
+            )
+        return WrongType(f"expected {name_of(self.annotation)}, got {_kind(value)}")
 
 
 @dataclass(slots=True)
-class Traits:
-    """What is known of all values of a type."""
+class TypeProperties:
+    """What holds for all values of a type."""
 
     dated: bool = False
-    """Some datetime may be inside."""
+    """Values may contain a datetime."""
     timed: bool = False
-    """Some time of day may be inside. One in a zone without a fixed offset equals the same time without the zone."""
-    foreign: bool = False
-    """Some class that writes itself may be inside, so the text tells nothing about its values."""
+    """Values may contain a time. A time in a zone without a fixed offset equals the same time without the zone."""
+    custom: bool = False
+    """Values may contain a class with its own JSON form, so the JSON text does not show all problems."""
     bounded: bool = True
-    """Values nest only as deep as the type does."""
+    """The depth of values is limited by the type."""
     comparable: bool = True
-    """`==` looks at every field."""
+    """`==` compares every field."""
 
 
-def survey(annotation: Any) -> Traits:
-    """Look through a type once. TypeError if some part of it cannot be kept."""
+def properties_of(annotation: Any) -> TypeProperties:
+    """The properties of a type. Raises TypeError if a part of it cannot be stored."""
     try:
         root = inspect.type_info(annotation)
     except Exception as error:
@@ -196,36 +199,36 @@ def survey(annotation: Any) -> Traits:
             f"{name_of(annotation)} has the constraint {constraint!r}, which is enforced in pydantic models only; "
             "use msgspec.Meta in its place, or a pydantic model"
         )
-    traits = Traits()
-    _survey(root, traits, ())
-    return traits
+    properties = TypeProperties()
+    _inspect(root, properties, ())
+    return properties
 
 
-def _survey(part: Any, traits: Traits, above: tuple[int, ...]) -> None:
+def _inspect(part: Any, properties: TypeProperties, above: tuple[int, ...]) -> None:
     if id(part) in above:
-        traits.bounded = False
+        properties.bounded = False
         return
     match part:
         case inspect.AnyType():
-            traits.bounded = False
+            properties.bounded = False
         case inspect.DateTimeType():
-            traits.dated = True
+            properties.dated = True
         case inspect.TimeType():
-            traits.timed = True
+            properties.timed = True
         case inspect.DataclassType(cls=cls) if dataclasses.is_dataclass(cls):
-            traits.comparable = traits.comparable and all(each.compare for each in dataclasses.fields(cls))
+            properties.comparable = properties.comparable and all(each.compare for each in dataclasses.fields(cls))
         case inspect.CustomType(cls=cls):
             if cls is not object and not _is_model(cls):
                 raise TypeError(f"{name_of(cls)} cannot be kept as JSON; {_RECORDS}")
-            traits.foreign = traits.foreign or cls is not object
-            traits.bounded = False
+            properties.custom = properties.custom or cls is not object
+            properties.bounded = False
         case _:
             pass
     if len(above) > MAX_DEPTH // 2:
-        traits.bounded = False
+        properties.bounded = False
         return
     for inner in _inner_types(part):
-        _survey(inner, traits, (*above, id(part)))
+        _inspect(inner, properties, (*above, id(part)))
 
 
 def _inner_types(part: Any) -> list[Any]:
@@ -238,12 +241,12 @@ def _inner_types(part: Any) -> list[Any]:
 
 
 def _is_model(cls: Any) -> bool:
-    # Whoever passes a model has imported pydantic; nobody else should have to.
+    # An application that uses a model has imported pydantic. Others do not need it.
     pydantic = sys.modules.get("pydantic")
     return pydantic is not None and isinstance(cls, type) and issubclass(cls, pydantic.BaseModel)
 
 
-def _write_foreign(value: Any) -> Any:
+def _write_custom(value: Any) -> Any:
     if _is_model(type(value)):
         try:
             return msgspec.Raw(value.model_dump_json(by_alias=True, warnings="error").encode())
@@ -252,10 +255,10 @@ def _write_foreign(value: Any) -> Any:
     raise _Unwritable(value)
 
 
-def _read_foreign(cls: type[Any], value: Any) -> Any:
+def _read_custom(cls: type[Any], value: Any) -> Any:
     if cls is object:
         return value
-    # As JSON and not as objects: a strict model takes the text of a datetime only from JSON.
+    # As JSON instead of objects: a strict model accepts the text of a datetime only from JSON.
     try:
         return cls.model_validate_json(msgspec.json.encode(value))
     except ValueError as error:
@@ -263,7 +266,7 @@ def _read_foreign(cls: type[Any], value: Any) -> Any:
 
 
 def _without_input(error: Any) -> str:
-    """The text of an error of pydantic's without the values, which are parts of the payload."""
+    """The text of a pydantic error without the values: they are parts of the payload."""
     if not hasattr(error, "errors"):
         return str(error)
     found = error.errors(include_input=False, include_url=False, include_context=False)
@@ -283,4 +286,4 @@ def _tidy(error: BaseException) -> str:
     return text if text[:2].isupper() else text[:1].lower() + text[1:]
 
 
-ENCODER = msgspec.json.Encoder(enc_hook=_write_foreign)
+ENCODER = msgspec.json.Encoder(enc_hook=_write_custom)

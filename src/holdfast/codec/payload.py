@@ -1,9 +1,9 @@
-"""What a payload may hold: values that every store keeps exactly and every reader understands.
+"""What a payload may contain: values that every store keeps unchanged.
 
-A payload is JSON text. Refused are a datetime without a zone, a UTC offset with seconds, a time whose zone has no
-fixed offset, NaN and infinity, NUL and lone surrogates in text,
-integers beyond signed 64 bits, nesting deeper than 64 levels, and more bytes than the limit. Each of them is
-stored by some database and lost, changed or refused by another, so none of them may reach a store.
+A payload is JSON text. Refused are: a datetime without a time zone, a UTC offset with seconds, a time whose zone has no
+fixed offset, NaN and infinity, NUL and lone surrogates in text, integers beyond signed 64 bits, nesting deeper than 64
+levels, and more bytes than the limit. Some databases keep these values, others change or refuse them. So none of them
+may reach a store.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ DEFAULT_LIMIT = 1 << 20
 HARD_LIMIT = 16 << 20
 MAX_DEPTH = 64
 
-# Tables and literal prefixes are several times faster here than one regular expression for everything.
+# Translation tables and literal prefixes are several times faster than one regular expression.
 _DIGITS_TO_ZERO = bytes(ord("0") if chr(byte) in "123456789" else byte for byte in range(256))
 _LONG_RUN = b"0" * 19
 _NAIVE = re.compile(rb'T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"')
 _TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_DEPTH_CHANGE = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
-def suspect(payload: bytes) -> bool:
-    """Whether the text may hold a NUL or a too large integer. Cheap, and wrong only by suspecting too much."""
+def may_be_unstorable(payload: bytes) -> bool:
+    """Whether the text may contain a NUL or a too large integer. Cheap; True may be a false alarm, False never is."""
     if b"\\u0000" in payload:
         return True
     return len(payload) >= len(_LONG_RUN) and _LONG_RUN in payload.translate(_DIGITS_TO_ZERO)
 
 
 def maybe_naive(payload: bytes) -> bool:
-    """Whether the text may hold a datetime without a zone."""
+    """Whether the text may contain a datetime without a time zone."""
     return _NAIVE.search(payload) is not None
 
 
@@ -50,11 +50,11 @@ def too_deep(payload: bytes) -> bool:
     if len(payload) <= 2 * MAX_DEPTH or payload.count(b"[") + payload.count(b"{") <= MAX_DEPTH:
         return False
     brackets = _TEXT.sub(b"", payload).translate(None, _NOT_BRACKETS)
-    return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MAX_DEPTH
+    return max(accumulate(map(_DEPTH_CHANGE.__getitem__, brackets)), default=0) > MAX_DEPTH
 
 
-def outsized(payload: bytes, limit: int) -> str | None:
-    """Why the text as a whole is refused, if it is."""
+def exceeds_limits(payload: bytes, limit: int) -> str | None:
+    """Why the size or depth of the text is refused; None if it is accepted."""
     if len(payload) > limit:
         return f"{len(payload):,} bytes of JSON, over the limit of {limit:,}"
     if too_deep(payload):
@@ -62,9 +62,9 @@ def outsized(payload: bytes, limit: int) -> str | None:
     return None
 
 
-def flaw(value: object, *, path: str = "", depth: int = 0) -> str | None:
-    """What in a value no store could keep, and where; None if there is nothing of the kind."""
-    reason = _own_flaw(value)
+def unstorable(value: object, *, path: str = "", depth: int = 0) -> str | None:
+    """Which part of a value cannot be stored, and why; None if all can."""
+    reason = _unstorable_itself(value)
     if reason is None and depth > 2 * MAX_DEPTH:
         reason = f"nested deeper than {MAX_DEPTH} levels"
     if reason is not None:
@@ -72,14 +72,14 @@ def flaw(value: object, *, path: str = "", depth: int = 0) -> str | None:
     return next(
         (
             found
-            for step, inner in _inside(value)
-            if (found := flaw(inner, path=path + step, depth=depth + 1)) is not None
+            for segment, inner in _inside(value)
+            if (found := unstorable(inner, path=path + segment, depth=depth + 1)) is not None
         ),
         None,
     )
 
 
-def _own_flaw(value: object) -> str | None:
+def _unstorable_itself(value: object) -> str | None:
     match value:
         case int() if not -(2**63) <= value < 2**63:
             return "an integer beyond 64 bits"
@@ -104,7 +104,7 @@ def _own_flaw(value: object) -> str | None:
 
 
 def _has_seconds(value: datetime | time) -> bool:
-    """Whether the UTC offset is not a number of whole minutes, as before a country adopted a standard time."""
+    """Whether the UTC offset is not a number of whole minutes. Local mean times before about 1900 are such offsets."""
     offset = value.utcoffset()
     return offset is not None and bool(offset.seconds % 60 or offset.microseconds)
 
@@ -146,14 +146,14 @@ def fields_of(value: object) -> dict[str, object] | None:
         return {field.name: getattr(value, field.name, None) for field in cast(Any, kind).__attrs_attrs__}
     if hasattr(kind, "__pydantic_fields__"):
         extra = cast("dict[str, object] | None", getattr(value, "__pydantic_extra__", None))
-        # Private attributes are not part of the JSON, and come back as their defaults.
+        # Private attributes are not part of the JSON: decoding sets them to their defaults.
         private = cast("dict[str, object] | None", getattr(value, "__pydantic_private__", None))
         return {**vars(value), **(extra or {}), **(private or {})}
     return None
 
 
 class Difference(NamedTuple):
-    """Where a value that was read back is not the one that was written."""
+    """The first difference between a value and its decoded copy."""
 
     path: str
     sent: object
@@ -161,11 +161,11 @@ class Difference(NamedTuple):
 
 
 def difference(sent: object, back: object, *, sequences: bool, path: str = "") -> Difference | None:
-    """The first place where two values differ; None if one can stand for the other.
+    """The first difference between two values; None if they are equivalent.
 
-    Looks where `==` cannot tell: into records that define no equality, and at moments in a repeated hour, which
-    Python holds to differ from the same moment in another zone. With `sequences`, a list stands for a tuple, as
-    an annotation such as Sequence lets it.
+    It also compares where `==` is not enough: records without `__eq__`, and datetimes in a repeated hour, which Python
+    considers different from the same time in another zone. With `sequences`, a list is equivalent to a tuple, as for
+    the annotation Sequence.
     """
     if isinstance(sent, datetime) and isinstance(back, datetime):
         same = sent.utcoffset() is not None is not back.utcoffset() and sent.astimezone(UTC) == back.astimezone(UTC)
@@ -176,15 +176,15 @@ def difference(sent: object, back: object, *, sequences: bool, path: str = "") -
     return next(
         (
             found
-            for step, one, other in pairs
-            if (found := difference(one, other, sequences=sequences, path=path + step)) is not None
+            for segment, one, other in pairs
+            if (found := difference(one, other, sequences=sequences, path=path + segment)) is not None
         ),
         None,
     )
 
 
 def _pairs(sent: Any, back: Any, sequences: bool) -> list[tuple[str, object, object]] | None:
-    """The parts of two values to compare one by one; None if they must be compared whole."""
+    """The parts of two values to compare one by one; None if the values must be compared as a whole."""
     fields = fields_of(sent) if type(sent) is type(back) else None
     if fields is not None:
         others = fields_of(back) or {}
@@ -198,13 +198,13 @@ def _pairs(sent: Any, back: Any, sequences: bool) -> list[tuple[str, object, obj
         written, read = cast("dict[object, object]", sent), cast("dict[object, object]", back)
         if written.keys() == read.keys():
             return [(f"[{key!r:.40}]", inner, read[key]) for key, inner in written.items()]
-        strays = zip(written.keys() - read.keys(), read.keys() - written.keys(), strict=False)
-        return [(f" key {key!r:.40}", key, other) for key, other in strays] or None
+        unmatched = zip(written.keys() - read.keys(), read.keys() - written.keys(), strict=False)
+        return [(f" key {key!r:.40}", key, other) for key, other in unmatched] or None
     return None
 
 
 def _equal(sent: object, back: object) -> bool:
     try:
         return bool(sent == back)
-    except Exception:  # a foreign __eq__ may raise anything; what cannot be compared is not proven the same
+    except Exception:  # a user-defined __eq__ may raise any exception; the values then count as different
         return False

@@ -1,4 +1,4 @@
-"""Unions whose members look alike in JSON, such as `str | UUID` or two dataclasses."""
+"""Unions whose members have the same JSON form, such as `str | UUID` or two dataclasses."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any, cast
 import msgspec
 
 from holdfast.codec.annotations import members, name_of
-from holdfast.codec.codec import ENCODER, Misfit, TypeCodec, plain
+from holdfast.codec.codec import ENCODER, TypeCodec, WrongType, plain
 from holdfast.codec.payload import DEFAULT_LIMIT, difference
 from holdfast.errors import PayloadRefused
 
 
-class ChoiceCodec:
-    """The codec of a union that the text alone does not always tell apart.
+class UnionCodec:
+    """The codec of a union whose members cannot always be distinguished by the JSON text.
 
-    A value is written as it is where reading it, by the first member that loses nothing of it, gives it back.
-    Otherwise it is written under the name of its member, as `{"$UUID": "..."}`. So every value comes back exactly,
-    and the usual ones look as one would write them by hand.
+    A value is written without a tag if decoding by the first matching member returns the same value. Otherwise it is
+    written with the name of its member, as `{"$UUID": "..."}`. So every value is decoded unchanged, and common values
+    have their usual JSON form.
     """
 
     def __init__(self, annotation: Any, *, limit: int = DEFAULT_LIMIT) -> None:
@@ -34,15 +34,15 @@ class ChoiceCodec:
             except PayloadRefused as refusal:
                 refusals.append(refusal)
                 continue
-            if self._gives_back(payload, value):
+            if self._reads_back(payload, value):
                 return payload
             tagged = ENCODER.encode({tag: msgspec.Raw(payload)})
-            if self._gives_back(tagged, value):
+            if self._reads_back(tagged, value):
                 return tagged
         for reason in refusals:
-            if not isinstance(reason, Misfit):
+            if not isinstance(reason, WrongType):
                 raise reason
-        raise Misfit(f"expected {name_of(self.annotation)}, got {type(value).__name__}")
+        raise WrongType(f"expected {name_of(self.annotation)}, got {type(value).__name__}")
 
     def decode(self, payload: bytes, /) -> Any:
         found = plain(payload)
@@ -53,13 +53,13 @@ class ChoiceCodec:
         for codec in self._members.values():
             try:
                 value = codec.decode(payload)
-            except Misfit:
+            except WrongType:
                 continue
             if plain(ENCODER.encode(value)) == found:
                 return value
-        raise Misfit(f"does not fit {name_of(self.annotation)}")
+        raise WrongType(f"does not fit {name_of(self.annotation)}")
 
-    def _gives_back(self, payload: bytes, value: Any) -> bool:
+    def _reads_back(self, payload: bytes, value: Any) -> bool:
         try:
             back = self.decode(payload)
         except PayloadRefused:

@@ -1,4 +1,4 @@
-"""Job types, and calls of them described without being made."""
+"""Job types, and bound calls of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holdfast.registry.options import After, Dedup, Exclude, OnBlockerFailure, S
 from holdfast.registry.signature import Signature
 
 if TYPE_CHECKING:
-    # The core does not know the worker; only its type checkers do.
+    # Imported for type checkers only: the registry must not depend on the worker.
     from holdfast.worker.attempt import Attempt
     from holdfast.worker.sync_attempt import SyncAttempt
 
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     Plain = Callable[P, "R | Bound[R]"]
 
 Conclude = Callable[[Record, Outcome, Settlement], Awaitable[Settlement]]
-"""From a claimed job, what its last attempt came to, and what will be written of it, to what shall be written."""
+"""Receives a claimed job, the outcome of its attempt and the settlement. Returns the settlement to write."""
 
 _AS_DECLARED = StartOptions()
 
 
 class Bound(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False, repr_omit_defaults=True):
-    """A call of a job type, described and checked but not made: what is started, continued to, or waited on.
+    """A call of a job type with checked arguments. It can be started, or returned as a continuation.
 
-    R is the output of the chain that begins with it. A value: safe to share, and to start more than once.
+    R is the output of the chain that begins with it. It is immutable, and may be started more than once.
     """
 
     __holdfast_bound__: ClassVar = True
@@ -68,7 +68,7 @@ class Bound(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False, repr
         id: str | None = None,
         on_blocker_failure: OnBlockerFailure | None = None,
     ) -> Bound[R_co]:
-        """The same call with these start options. What is left out stays as it was."""
+        """The same call with these start options. Options that are not given do not change."""
         old = self.start_options
         new = StartOptions(
             key=old.key if key is None else key,
@@ -87,15 +87,15 @@ class Bound(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False, repr
         return Bound(self.type, self.input, new)
 
     def __repr__(self) -> str:
-        # Never the payload: it may hold secrets, and reprs end up in logs.
+        # Without the payload: it may contain secrets, and a repr may appear in logs.
         return f"<Bound {self.type.name}>"
 
 
 class JobType(Generic[P, Q, T_co]):
-    """A name with a typed input and a typed output, and the function that handles it where there is one.
+    """A name with a typed input and a typed output, and its function if one is attached.
 
-    P are the parameters of `bind`, Q those of the function, an attempt included, T what the function returns.
-    Calling it calls the function, so that a handler can be tested like any other function.
+    P are the parameters of `bind`. Q are the parameters of the function, including an attempt. T is the return type of
+    the function. Calling a job type calls the function, so a handler can be tested like any other function.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class JobType(Generic[P, Q, T_co]):
         self.function: Callable[..., Any] | None = None
         self._continues: Any = Any
         self.conclude: Conclude | None = None
-        """Has the last word on how a job ends: it may change what is written, not whether the job completed."""
+        """May change the settlement before it is written, but not whether the job completed."""
         self.takes_attempt = False
         self.is_async = False
         functools.update_wrapper(self, function)
@@ -138,32 +138,32 @@ class JobType(Generic[P, Q, T_co]):
     def bind(self: JobType[P, Q, R | Bound[R]], /, *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
 
     def bind(self, /, *args: Any, **kwargs: Any) -> Bound[Any]:
-        """Describe a call. The arguments are checked against the signature, and written down, here and now.
+        """Bind arguments to a call. They are checked against the signature and encoded now.
 
-        Raises WrongArguments for unknown, missing or ill-typed ones, PayloadRefused for values that no store could
-        give back exactly. Both name the argument.
+        Raises WrongArguments for unknown or missing arguments and for arguments of the wrong type. Raises
+        PayloadRefused for values that cannot be stored unchanged. Both errors name the argument.
         """
         return Bound(self, self.signature.bind(args, kwargs))
 
     def parse(self, text: bytes | str) -> Bound[Any]:
-        """The same from JSON text, as a person would write it: an object of arguments by name."""
+        """The same from JSON text: an object with the arguments by name."""
         return Bound(self, self.signature.parse(text.encode() if isinstance(text, str) else text))
 
     def __call__(self, /, *args: Q.args, **kwargs: Q.kwargs) -> T_co:
-        """Call the function itself. No job is made."""
+        """Call the function directly. No job is created."""
         if self.function is None:
             raise TypeError(f"{self.name} is only declared here; attach its function with @{self.__name__}.handler")
         result: T_co = self.function(*args, **kwargs)
         return result
 
     def call(self, attempt: Any, arguments: tuple[tuple[Any, ...], dict[str, Any]]) -> Any:
-        """Run the function on `arguments`, with the attempt if it takes one."""
+        """Call the function with `arguments`, and with the attempt if the function has a parameter for it."""
         assert self.function is not None, f"{self.name} has no function here"
         args, kwargs = arguments
         return self.function(attempt, *args, **kwargs) if self.takes_attempt else self.function(*args, **kwargs)
 
     def arguments(self, stored: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What a stored input calls the function with. PayloadRefused if it does not fit the parameters."""
+        """The arguments of a stored input. Raises PayloadRefused if they do not match the parameters."""
         return self.signature.arguments(stored)
 
     def decode_input(self, stored: bytes) -> dict[str, Any]:
@@ -171,21 +171,21 @@ class JobType(Generic[P, Q, T_co]):
         return self.signature.values(stored)
 
     def encode_output(self, value: Any) -> bytes:
-        """An output to store. PayloadRefused if it is not of the return type, or could not be given back exactly."""
+        """Encode an output. Raises PayloadRefused if it has the wrong type or cannot be stored unchanged."""
         try:
             return self.signature.output.encode(value)
         except PayloadRefused as refusal:
             raise PayloadRefused(f"{self.name}: its output: {refusal}") from refusal
 
     def decode_output(self, stored: bytes) -> Any:
-        """A stored output. PayloadRefused if it is not of the return type."""
+        """Decode a stored output. Raises PayloadRefused if it does not have the return type."""
         try:
             return self.signature.output.decode(stored)
         except PayloadRefused as refusal:
             raise PayloadRefused(f"{self.name}: its output {refusal}") from refusal
 
     def check_continuation(self, bound: Bound[Any]) -> None:
-        """TypeError if what the function is annotated to return does not let a job of this type continue there."""
+        """Raise TypeError if the return annotation of the function does not allow this continuation."""
         if self._continues is None:
             wanted = name_of(self.signature.returns)
             raise TypeError(
@@ -195,9 +195,9 @@ class JobType(Generic[P, Q, T_co]):
         self._check_output(bound, self._continues)
 
     def check_next(self, bound: Bound[Any]) -> None:
-        """TypeError if a chain whose current job has this type would end with an output of another type.
+        """Raise TypeError if the chain would end with an output of another type.
 
-        Unlike a handler, a caller from outside may continue the chain of a function that only returns a value.
+        Unlike a handler, an external caller may continue the chain of a function that is annotated to return a value.
         """
         self._check_output(bound, self.signature.returns)
 
@@ -216,7 +216,7 @@ class JobType(Generic[P, Q, T_co]):
     @overload
     def handler(self: JobType[P, Q, Coroutine[Any, Any, R]], function: Asynchronous[P, R], /) -> Asynchronous[P, R]: ...
 
-    # A coroutine could be an output too, as far as the checker knows; the order of the overloads settles it.
+    # For a type checker a coroutine could also be an output; the order of the overloads decides.
     @overload
     def handler(  # type: ignore[overload-overlap]
         self: JobType[P, Q, Coroutine[Any, Any, R]], function: Plain[Concatenate[SyncAttempt, P], R], /
@@ -244,10 +244,10 @@ class JobType(Generic[P, Q, T_co]):
     def handler(self: JobType[P, Q, R], function: Plain[P, R], /) -> Plain[P, R]: ...
 
     def handler(self, function: Callable[..., Any], /) -> Callable[..., Any]:
-        """Attach the function of a type that was only declared. Its signature must be the declared one.
+        """Attach the function of a declared type. Its signature must be the declared one.
 
-        It may be plain or async, whatever the declaration is, and may take an attempt first. TypeError says what
-        differs, or that there is a function already.
+        It may be plain or async, independent of the declaration, and may take an attempt as its first parameter.
+        Raises TypeError with the differences, or if a function is attached already.
         """
         if self.function is not None:
             raise TypeError(f"{self.name} has a function already: {self.function.__qualname__}")
@@ -274,7 +274,7 @@ class JobType(Generic[P, Q, T_co]):
     __qualname__: str
 
     def __reduce__(self) -> str:
-        # Pickled by reference, like the function it stands for: another process finds it where it was declared.
+        # Pickled by reference, like a function: another process imports it from its module.
         return self.__qualname__
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The registry of job types, and the decorators that fill it."""
+"""The registry of job types, and the decorators that declare them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.registry.job_type import AnyJobType, Bound, JobType
 from holdfast.registry.options import Executor, OnBlockerFailure, TypeOptions, refuse_unknown
 
 if TYPE_CHECKING:
-    # The core does not know the worker; only its type checkers do.
+    # Imported for type checkers only: the registry must not depend on the worker.
     from holdfast.worker.attempt import Attempt
     from holdfast.worker.sync_attempt import SyncAttempt
 
@@ -29,10 +29,10 @@ MAX_NAME = 200
 
 
 class Jobs:
-    """The job types an application knows, each under a name of its own.
+    """The job types of an application, each with a unique name.
 
-    Filled while modules are imported, then only read: from any number of threads. `payload_limit` is how many bytes of
-    JSON an input or an output of the types declared here may have: 1 MiB, and 16 at most.
+    Job types are added while modules are imported. Afterwards any thread may read the registry. `payload_limit` is the
+    maximum number of JSON bytes of an input or output: 1 MiB by default, 16 MiB at most.
     """
 
     def __init__(self, *, payload_limit: int = DEFAULT_LIMIT) -> None:
@@ -42,24 +42,24 @@ class Jobs:
         self.job = Declaration(self, handled=True)
         """Declares a job type and its function: `@jobs.job`, or with options, `@jobs.job(lease=60)`."""
         self.declare = Declaration(self, handled=False)
-        """Declares a contract without a body: `@jobs.declare`. The function comes with `@TYPE.handler`."""
+        """Declares a job type without a function: `@jobs.declare`. `@TYPE.handler` attaches the function."""
         self._types: dict[str, AnyJobType] = {}
         self._untyped = codec_for(Any, limit=payload_limit)
 
     def add(self, job_type: AnyJobType) -> None:
-        """Register a job type. DuplicateJobType if another one has its name."""
+        """Add a job type. Raises DuplicateJobType if another one has its name."""
         if self._types.setdefault(job_type.name, job_type) is not job_type:
             raise DuplicateJobType(job_type.name)
 
     def include(self, other: Jobs) -> None:
-        """Register every type that `other` has by now. One that is here already, itself, is no duplicate."""
+        """Add every job type that `other` has now. The same job type may be added twice."""
         for job_type in other:
             if self._types.get(job_type.name, job_type) is not job_type:
                 raise DuplicateJobType(job_type.name)
         self._types.update(other._types)
 
     def get(self, name: str) -> AnyJobType | None:
-        """The type of this name; None where there is none."""
+        """The type with this name, or None."""
         return self._types.get(name)
 
     def __getitem__(self, name: str) -> AnyJobType:
@@ -82,17 +82,17 @@ class Jobs:
         return True
 
     def input(self, type: str, stored: bytes) -> Any:
-        """A stored input by parameter name; as plain JSON values where the type is not known here."""
+        """A stored input by parameter name. For an unknown type it returns plain JSON values."""
         known = self._types.get(type)
         return plain(stored) if known is None else known.decode_input(stored)
 
     def output(self, type: str, stored: bytes) -> Any:
-        """A stored output; as plain JSON values where the type is not known here."""
+        """A stored output. For an unknown type it returns plain JSON values."""
         known = self._types.get(type)
         return plain(stored) if known is None else known.decode_output(stored)
 
     def plain(self, value: Any) -> bytes:
-        """An output to store for a type that is not known here: plain JSON values only."""
+        """Encode the output of an unknown type: plain JSON values only."""
         return self._untyped.encode(value)
 
     def __repr__(self) -> str:
@@ -101,7 +101,7 @@ class Jobs:
 
 @final
 class _Anything:
-    """Stands for an argument of any type: only a parameter that takes everything takes it."""
+    """Matches only a first parameter of type Any or object."""
 
 
 class Declaration:
@@ -115,8 +115,8 @@ class Declaration:
         self._name = name
         self._options = options or TypeOptions()
 
-    # A parameter of type Any or object would take an attempt, but is not one. It cannot be told apart from its name,
-    # so `bind` goes unchecked there.
+    # A first parameter of type Any or object accepts an attempt, but may be an ordinary parameter. Type checkers cannot
+    # distinguish the two, so `bind` is unchecked for such functions.
     @overload
     def __call__(self, function: Callable[Concatenate[_Anything, P], T], /) -> JobType[..., ..., T]: ...
 
@@ -163,12 +163,12 @@ class Declaration:
         executor: Executor = "thread",
         **unknown: object,
     ) -> Any:
-        """Declare a function as a job type, or, given options, make a decorator that does.
+        """Declare a function as a job type. With options, return a decorator that does so.
 
-        The type's name is the function's unless `name` says otherwise. `lease` and `timeout` are per attempt,
-        `renew_interval` is how often the lease is renewed (by default three times while it lasts),
-        `keep` is how long a finished chain stays (None: for ever), `on_blocker_failure` what becomes of a job whose
-        blocker failed, `executor` where a plain function runs. What is None is the worker's to say.
+        `name`: the default is the name of the function. `lease` and `timeout` apply to one attempt. `renew_interval`:
+        the time between two renewals of the lease, by default a third of it. `keep`: how long a finished chain is kept
+        (None: without end). `on_blocker_failure`: what happens to a job whose blocker failed. `executor`: where a plain
+        function runs. For options that are None, the worker decides.
         """
         if unknown:
             known = ("name", *(field.name for field in dataclasses.fields(TypeOptions)))

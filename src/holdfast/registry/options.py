@@ -1,4 +1,4 @@
-"""How a type's jobs run, and how one chain is started."""
+"""The options of job types and of starts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, NoReturn, Protocol, TypedDict, get_args
 
 import msgspec
 
-from holdfast.codec.payload import flaw
+from holdfast.codec.payload import unstorable
 from holdfast.core.defaults import KEEP
 from holdfast.core.retry import Retry, Seconds, seconds
 
@@ -22,12 +22,12 @@ _ON_BLOCKER_FAILURE: tuple[str, ...] = get_args(OnBlockerFailure)
 _EXECUTOR: tuple[str, ...] = get_args(Executor)
 
 MAX_TEXT = 512
-# Far enough, and far from where microseconds and dates overflow.
+# Far below the values where microseconds and dates overflow.
 _A_CENTURY = 100 * 365.25 * 86400
 
 
 class Identified(Protocol):
-    """Something with an id: a chain, or a job."""
+    """An object with an id: a chain or a job."""
 
     @property
     def id(self) -> str: ...
@@ -39,7 +39,7 @@ Exclude = Chains
 
 
 class ContinueKeywords(TypedDict, total=False):
-    """What `continue_with` takes besides the call."""
+    """The options of `continue_with`."""
 
     delay: Seconds | None
     at: datetime | None
@@ -48,7 +48,7 @@ class ContinueKeywords(TypedDict, total=False):
 
 
 class StartKeywords(ContinueKeywords, total=False):
-    """What `start` takes besides the call."""
+    """The options of `start`."""
 
     key: str | None
     dedup: Dedup | None
@@ -65,7 +65,7 @@ START_KEYWORDS: tuple[str, ...] = tuple(sorted(StartKeywords.__optional_keys__))
 
 @dataclass(frozen=True, slots=True)
 class TypeOptions:
-    """What a job type says about all its jobs. None leaves it to the worker, except for `keep`: for ever."""
+    """The options of a job type. None means the default of the worker; for `keep` it means without end."""
 
     retry: Retry | None = None
     lease: Seconds | None = None
@@ -83,12 +83,12 @@ class TypeOptions:
         check_duration("timeout", self.timeout)
         check_duration("keep", self.keep, zero=True)
         _check_priority(self.priority)
-        _check_word("on_blocker_failure", self.on_blocker_failure, _ON_BLOCKER_FAILURE)
-        _check_word("executor", self.executor, _EXECUTOR)
+        _check_choice("on_blocker_failure", self.on_blocker_failure, _ON_BLOCKER_FAILURE)
+        _check_choice("executor", self.executor, _EXECUTOR)
 
 
 class StartOptions(msgspec.Struct, frozen=True):
-    """What one start says about its chain. None leaves it to the type."""
+    """The options of one start. None means the option of the job type."""
 
     key: str | None = None
     dedup: Dedup = "incomplete"
@@ -113,10 +113,10 @@ class StartOptions(msgspec.Struct, frozen=True):
         check_duration("timeout", self.timeout)
         _check_attempts(self.max_attempts)
         if self.on_blocker_failure is not None:
-            _check_word("on_blocker_failure", self.on_blocker_failure, _ON_BLOCKER_FAILURE)
+            _check_choice("on_blocker_failure", self.on_blocker_failure, _ON_BLOCKER_FAILURE)
 
     def _check_dedup(self) -> None:
-        _check_word("dedup", self.dedup, _DEDUP)
+        _check_choice("dedup", self.dedup, _DEDUP)
         check_duration("window", self.window)
         if self.key is None and (self.window is not None or self.exclude or self.dedup != "incomplete"):
             raise ValueError("dedup, window and exclude say which chains with the same key count: give a key")
@@ -132,7 +132,7 @@ class StartOptions(msgspec.Struct, frozen=True):
 
 
 def ids_of(chains: Chains, *, option: str) -> tuple[str, ...]:
-    """The ids of chains, in order, each once."""
+    """The ids of chains, in order, without duplicates."""
     if chains == ():
         return ()
     if isinstance(chains, str):
@@ -149,32 +149,32 @@ def _id_of(chain: Identified | str, option: str) -> str:
 
 
 def check_text(option: str, value: str | None) -> None:
-    """Refuse a name that some store could not keep: too long, empty, or with characters that are lost on the way."""
+    """Refuse a text that some store could not keep: empty, too long, or with characters that cannot be stored."""
     if value is None:
         return
     if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"{option} must be a str, not {type(value).__name__}")
     if not 1 <= len(value) <= MAX_TEXT:
         raise ValueError(f"{option} must have between 1 and {MAX_TEXT} characters, not {len(value)}")
-    if not (value.isascii() and "\0" not in value) and (reason := flaw(value)) is not None:
+    if not (value.isascii() and "\0" not in value) and (reason := unstorable(value)) is not None:
         raise ValueError(f"{option}: {reason}")
 
 
 def check_duration(option: str, value: Seconds | None, *, zero: bool = False) -> None:
-    """Refuse what is no sensible span of time. None always passes."""
+    """Refuse a value that is not a valid duration. None is accepted."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float | timedelta):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"{option} must be seconds or a timedelta, not {type(value).__name__}")
     length = seconds(value)
-    # NaN fails every comparison, so it is refused too.
+    # The comparison is also False for NaN.
     if not 0 <= length <= _A_CENTURY or (length == 0 and not zero):
         least = "at least 0" if zero else "more than 0"
         raise ValueError(f"{option} must be {least} seconds, and at most a hundred years, not {value}")
 
 
 def check_renewal(lease: Seconds | None, renew_interval: Seconds | None, *, names: str = "") -> None:
-    """Refuse what is no sensible span of time, and a renewal interval that is not shorter than the lease."""
+    """Refuse invalid durations, and a renewal interval that is not shorter than the lease."""
     check_duration("lease", lease)
     check_duration("renew_interval", renew_interval)
     if lease is not None and renew_interval is not None and seconds(renew_interval) >= seconds(lease):
@@ -185,7 +185,7 @@ def check_renewal(lease: Seconds | None, renew_interval: Seconds | None, *, name
 
 
 def refuse_unknown(call: str, given: Iterable[str], *, known: Iterable[str]) -> NoReturn:
-    """TypeError for keywords that a call does not take, with those that it does."""
+    """Raise TypeError for unknown keywords, and list the known ones."""
     names = ", ".join(map(repr, given))
     raise TypeError(f"{call} takes no {names}; it takes {', '.join(known)}")
 
@@ -206,6 +206,6 @@ def _check_attempts(value: int | None) -> None:
         raise ValueError(f"max_attempts must be at least 1 and fit 32 bits, not {value}")
 
 
-def _check_word(option: str, value: str, words: tuple[str, ...]) -> None:
-    if value not in words:
-        raise ValueError(f"{option} must be one of {', '.join(map(repr, words))}, not {value!r}")
+def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{option} must be one of {', '.join(map(repr, choices))}, not {value!r}")

@@ -1,4 +1,4 @@
-"""A function's signature as the contract of a job type: its input by parameter, its output by return type."""
+"""The signature of a function as the contract of a job type: parameters are the input, the return type the output."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import msgspec
 from msgspec.structs import astuple
 
 from holdfast.codec.annotations import members, name_of, resolve, union
-from holdfast.codec.codec import ENCODER, Codec, Misfit, TypeCodec, codec_for
-from holdfast.codec.payload import outsized
-from holdfast.codec.unions import ChoiceCodec
+from holdfast.codec.codec import ENCODER, Codec, TypeCodec, WrongType, codec_for
+from holdfast.codec.payload import exceeds_limits
+from holdfast.codec.unions import UnionCodec
 from holdfast.errors import PayloadRefused, WrongArguments
 
 _VARIADIC: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
-# Defaults that need no factory: nobody can change them.
+# Immutable defaults need no factory.
 _IMMUTABLE = (int, str, float, bool, bytes, type(None))
 
 
 class Signature:
-    """What a function takes and gives, without its attempt.
+    """The parameters and the return type of a function, without its attempt.
 
-    `bind` proves that the arguments fit before anything is written; `arguments` reads them for the call.
+    `bind` checks and encodes arguments; `arguments` decodes them for the call.
     """
 
     def __init__(self, function: Callable[..., Any], *, name: str, limit: int) -> None:
@@ -41,7 +41,7 @@ class Signature:
         self.annotations = {each: hints.get(each, Any) for each in self.parameters}
         self.returns = output_type(hints.get("return", Any))
         self.continues = continued_type(hints.get("return", Any))
-        """What a chain may give that it continues to; None where it may not continue. Any where nothing is said."""
+        """The output type of allowed continuations. None: it may not continue. Any: there is no annotation."""
         self.codecs = {each: self._codec(each) for each in self.parameters}
         self.output = self._output_codec()
         self._bound = inspect.Signature(list(self.parameters.values()))
@@ -50,48 +50,48 @@ class Signature:
         self._positional_only = frozenset(
             each.name for each in self.parameters.values() if each.kind is Parameter.POSITIONAL_ONLY
         )
-        self._choices = tuple(each for each, codec in self.codecs.items() if isinstance(codec, ChoiceCodec))
-        self._by_place = not self._keyword_only and not self._choices
+        self._unions = tuple(each for each, codec in self.codecs.items() if isinstance(codec, UnionCodec))
+        self._all_positional = not self._keyword_only and not self._unions
         self._values = self._struct()
         self._input = TypeCodec(self._values, limit=limit)
         self._read = self._input.decoder.decode
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
-        """The arguments, defaults filled in, as a payload. WrongArguments and PayloadRefused name the argument."""
-        if not self._choices and self._positional_only.isdisjoint(kwargs):
+        """The arguments with defaults, as a payload. WrongArguments and PayloadRefused name the argument."""
+        if not self._unions and self._positional_only.isdisjoint(kwargs):
             try:
                 values = self._values(*args, **kwargs)
                 payload = ENCODER.encode(values)
-                if self._read(payload) == values and self._input.sound(payload, values):
+                if self._read(payload) == values and self._input.is_safe(payload, values):
                     return payload
-            except Exception:  # noqa: S110 - told apart, and named, by the slow way
+            except Exception:  # noqa: S110 - the slow path reports the reason
                 pass
         return self._bind_slowly(args, kwargs)
 
     def parse(self, text: bytes) -> bytes:
-        """An input written by hand, as JSON, checked and filled in like the arguments of `bind`."""
-        if reason := outsized(text, self.limit):
+        """Check an input in JSON and add defaults, as `bind` does for arguments."""
+        if reason := exceeds_limits(text, self.limit):
             raise PayloadRefused(f"{self.name}: {reason}")
         args, kwargs = self.arguments(text)
         return self.bind(args, kwargs)
 
     def arguments(self, payload: bytes) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What to call the function with. PayloadRefused if the payload does not fit its parameters."""
-        if self._by_place:
+        """The arguments for the call. Raises PayloadRefused if the payload does not match the parameters."""
+        if self._all_positional:
             try:
                 return astuple(self._read(payload)), {}
             except (ValueError, RecursionError):
-                pass  # named by the slow way
+                pass  # the slow path reports the reason
         values = self._in_order(payload)
         by_name = dict(zip(self._keyword_only, values[self._positional :], strict=True))
         return values[: self._positional], by_name
 
     def values(self, payload: bytes) -> dict[str, Any]:
-        """A payload by parameter name."""
+        """The values of a payload by parameter name."""
         return dict(zip(self.parameters, self._in_order(payload), strict=True))
 
     def differences(self, other: Signature, annotated: Mapping[str, Any]) -> list[str]:
-        """In what `other`, whose written annotations are given, is not this signature. One without any agrees."""
+        """The differences between `other` and this signature. Parameters without a written annotation match."""
         ours, theirs = list(self.parameters), list(other.parameters)
         if ours != theirs:
             return [f"its parameters are ({', '.join(theirs)}), declared are ({', '.join(ours)})"]
@@ -111,18 +111,18 @@ class Signature:
         return found
 
     def _in_order(self, payload: bytes) -> tuple[Any, ...]:
-        """The values of a payload, as the parameters are ordered."""
+        """The values of a payload, in the order of the parameters."""
         try:
             values = astuple(self._input.decode(payload))
-            if not self._choices:
+            if not self._unions:
                 return values
-            return tuple(map(self._chosen, self.parameters, values))
+            return tuple(map(self._union_value, self.parameters, values))
         except PayloadRefused as refusal:
             raise type(refusal)(f"{self.name}: the input {refusal}") from refusal
 
-    def _chosen(self, parameter: str, value: Any) -> Any:
-        # A default comes as it is.
-        raw = parameter in self._choices and isinstance(value, msgspec.Raw)
+    def _union_value(self, parameter: str, value: Any) -> Any:
+        # A default is already a value.
+        raw = parameter in self._unions and isinstance(value, msgspec.Raw)
         return self.codecs[parameter].decode(bytes(value)) if raw else value
 
     def _bind_slowly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
@@ -133,7 +133,7 @@ class Signature:
         bound.apply_defaults()
         parts = [self._part(each, value) for each, value in bound.arguments.items()]
         payload = b"{" + b",".join(parts) + b"}"
-        if reason := outsized(payload, self.limit):
+        if reason := exceeds_limits(payload, self.limit):
             raise PayloadRefused(f"{self.name}: {reason}")
         return payload
 
@@ -141,8 +141,8 @@ class Signature:
         try:
             return ENCODER.encode(parameter) + b":" + self.codecs[parameter].encode(value)
         except PayloadRefused as refusal:
-            # An argument of the wrong type is the caller's mistake; a right one may still be impossible to keep.
-            kind = WrongArguments if isinstance(refusal, Misfit) else PayloadRefused
+            # A wrong type is WrongArguments. A value of the right type that cannot be stored is PayloadRefused.
+            kind = WrongArguments if isinstance(refusal, WrongType) else PayloadRefused
             raise kind(f"{self.name}: argument {parameter!r}: {refusal}") from None
 
     def _check_attempt(self) -> None:
@@ -174,7 +174,7 @@ class Signature:
             raise TypeError(f"{self.name}: its return type: {error}") from error
 
     def _struct(self) -> type[msgspec.Struct]:
-        """One struct of all parameters: made, compared and read back by msgspec at its speed."""
+        """One Struct with all parameters. msgspec creates, compares and decodes it faster than Python code."""
         struct = self._fields(tuple(self.parameters)[: self._positional], bases=())
         return self._fields(self._keyword_only, bases=(struct,)) if self._keyword_only else struct
 
@@ -188,7 +188,7 @@ class Signature:
         )
 
     def _field(self, parameter: str) -> tuple[Any, ...]:
-        annotation = msgspec.Raw if parameter in self._choices else self.annotations[parameter]
+        annotation = msgspec.Raw if parameter in self._unions else self.annotations[parameter]
         default = self.parameters[parameter].default
         if default is Parameter.empty:
             return (annotation,)
@@ -198,9 +198,9 @@ class Signature:
 
 
 def attempt_of(annotation: Any) -> type[Any] | None:
-    """The class of attempt that an annotation names; None if it names none.
+    """The class of an attempt annotation; None for another annotation.
 
-    Recognised by its mark, "async" or "sync": attempts belong to the worker, which the core does not know.
+    The attribute `__holdfast_attempt__` ("async" or "sync") marks it: this layer must not import the worker.
     """
     cls = get_origin(annotation) or annotation
     marked = isinstance(cls, type) and getattr(cast("type[Any]", cls), "__holdfast_attempt__", False)
@@ -208,7 +208,7 @@ def attempt_of(annotation: Any) -> type[Any] | None:
 
 
 def output_type(annotation: Any) -> Any:
-    """What a chain that ends here gives: T for a handler that returns `T`, `Bound[T]` or `T | Bound[T]`."""
+    """The output type of a chain: T for a handler that returns `T`, `Bound[T]` or `T | Bound[T]`."""
     written = members(annotation)
     outputs = tuple(_unbound(member) for member in written)
     found = annotation if outputs == written else union(outputs)
@@ -216,7 +216,7 @@ def output_type(annotation: Any) -> Any:
 
 
 def continued_type(annotation: Any) -> Any:
-    """T for a handler that returns `Bound[T]`, alone or among others; None for one that never does."""
+    """T for a handler that returns `Bound[T]`, alone or in a union; None for a handler that never continues."""
     written = members(annotation)
     bound = tuple(_unbound(member) for member in written if _is_bound(member))
     if bound:

@@ -20,7 +20,7 @@ import msgspec
 import pydantic
 import pytest
 
-from holdfast.codec.codec import Misfit, codec_for, plain
+from holdfast.codec.codec import WrongType, codec_for, plain
 from holdfast.codec.payload import MAX_DEPTH
 from holdfast.errors import PayloadRefused
 
@@ -267,7 +267,7 @@ def test_a_tuple_may_be_given_where_any_sequence_will_do() -> None:
     ],
 )
 def test_a_value_of_another_type_is_refused(annotation: Any, value: Any, reason: str) -> None:
-    with pytest.raises(Misfit) as caught:
+    with pytest.raises(WrongType) as caught:
         codec_for(annotation).encode(value)
 
     assert reason in str(caught.value)
@@ -457,7 +457,7 @@ def test_constraints_that_are_enforced_are_accepted() -> None:
     ],
 )
 def test_an_error_shows_no_value_of_a_payload(annotation: Any, payload: bytes) -> None:
-    with pytest.raises(Misfit) as caught:
+    with pytest.raises(WrongType) as caught:
         codec_for(annotation).decode(payload)
 
     assert "marked-value" not in "".join(traceback.format_exception(caught.value)).replace(repr(payload), "")
@@ -467,7 +467,7 @@ def test_an_error_shows_no_value_of_an_output() -> None:
     value = Order(no=7, total=Decimal(1))
     value.number = "marked-value"  # type: ignore[assignment]
 
-    with pytest.raises(Misfit) as caught:
+    with pytest.raises(WrongType) as caught:
         codec_for(Order).encode(value)
 
     assert "marked-value" not in "".join(traceback.format_exception(caught.value))

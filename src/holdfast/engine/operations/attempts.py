@@ -70,8 +70,8 @@ class Settle(Operation[list[Settled]], frozen=True):
     settlement. So a settlement may be sent again: if it was written before, the result is the same as the first time.
 
     Completing the last job of a chain unblocks the jobs that wait only for this chain. If two blockers of a job
-    complete at the same time, exactly one of the two settlements unblocks the job. A failed or cancelled chain fails the
-    dependents that were created with `on_blocker_failure="fail"`.
+    complete at the same time, exactly one of the two settlements unblocks the job. A failed or cancelled chain
+    fails the dependents that were created with `on_blocker_failure="fail"`.
 
     A continuation that names a chain which waits for the continuation's own chain is refused with DependencyCycle. Of
     several settlements that together would close a cycle, also concurrent ones, at least one is refused.
