@@ -22,7 +22,7 @@ EVERY_POINT: Final = "HOLDFAST_EVERY_POINT" in os.environ
 
 
 class Interrupted(BaseException):
-    """What the signal handler raises."""
+    """The exception of the signal handler."""
 
 
 def interrupt_often(call: Callable[[], object], then: Callable[[], object], *, stride: int) -> None:

@@ -1,4 +1,4 @@
-"""A program that a timer interrupts at random points: `producer.py ADDRESS TIMES`. Prints `done` when all is well."""
+"""A program that a timer interrupts at random points: `producer.py ADDRESS TIMES`. Prints `done` on success."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def noted(number: int) -> int:
 
 
 class SoftTimeLimit(Exception):
-    """What the signal handler raises."""
+    """The exception of the signal handler."""
 
 
 armed = False

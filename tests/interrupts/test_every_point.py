@@ -17,7 +17,7 @@ from tests.conformance.conftest import STORES
 from tests.interrupts.interrupting import interrupt_often
 from tests.queue.addresses import ADDRESSES
 
-# An exception in a finalizer, or a connection that an exception left to the garbage collector, is not an error here.
+# Exceptions in finalizers, and connections that the garbage collector closes, are expected here.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),

@@ -16,7 +16,7 @@ PROGRAM = Path(__file__).with_name("producer.py")
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
-def test_a_program_goes_on_after_each_of_many_interruptions(name: str, tmp_path: Path) -> None:
+def test_a_program_continues_after_each_of_many_interruptions(name: str, tmp_path: Path) -> None:
     address = ADDRESSES[name](tmp_path)
 
     ended = subprocess.run(

@@ -1,4 +1,4 @@
-"""A store that processes can share, and a fleet on it."""
+"""A store that processes can share, and worker processes on it."""
 
 from __future__ import annotations
 

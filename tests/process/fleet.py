@@ -1,4 +1,4 @@
-"""Starts worker processes, listens to them, and does them harm."""
+"""Starts worker processes, reads their events, and kills or suspends them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIMEOUT = 30.0
 
 
 class WorkerProcess:
-    """A worker in a process of its own, whose events can be waited for."""
+    """A worker process. A test can wait for its events."""
 
     def __init__(self, url: str, **options: Any) -> None:
         self.process = subprocess.Popen(
@@ -45,7 +45,7 @@ class WorkerProcess:
                 return event
 
     def kill(self) -> None:
-        """End it as the kernel would: no farewell."""
+        """Send SIGKILL."""
         self.process.kill()
         self.process.wait(TIMEOUT)
 
@@ -56,7 +56,7 @@ class WorkerProcess:
         self.process.send_signal(signal.SIGCONT)
 
     def terminate(self) -> int:
-        """Ask it to stop; answers its exit code."""
+        """Send SIGTERM and return the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(TIMEOUT)
 
@@ -85,7 +85,7 @@ class Fleet:
         self._workers: list[WorkerProcess] = []
 
     def start(self, **options: Any) -> WorkerProcess:
-        """A worker that is ready."""
+        """Start a worker and wait until it runs."""
         worker = WorkerProcess(self.url, **{"lease": 1.0, "poll_interval": 0.5, "concurrency": 4} | options)
         self._workers.append(worker)
         worker.wait_for("worker_started")

@@ -18,7 +18,7 @@ AT_ONCE = Retry(initial=0, jitter=0, max_attempts=5)
 
 @jobs.job(retry=AT_ONCE)
 async def note(attempt: Attempt, number: int) -> str:
-    """Write a line into the ledger, together with the completion. Returns the token of the attempt that did it."""
+    """Insert a row into the ledger in the transaction of the completion. Returns the token of the attempt."""
     async with attempt.complete() as done:
         await _insert(done.tx, number, attempt.claim.token)
         return done.output(attempt.claim.token)
@@ -26,7 +26,7 @@ async def note(attempt: Attempt, number: int) -> str:
 
 @jobs.job(retry=AT_ONCE)
 async def hold(attempt: Attempt, number: int, latch: str) -> str:
-    """Note it when the latch is open. Only the first attempt waits there."""
+    """Write to the ledger after the latch is open. Only the first attempt waits."""
     if attempt.job.attempt == 1:
         await opened(latch)
     async with attempt.complete() as done:
@@ -42,7 +42,7 @@ async def poison() -> None:
 
 @jobs.job(retry=AT_ONCE)
 async def wait_for_abort(attempt: Attempt, reasons: str) -> str:
-    """Write down why an attempt is aborted. Only the first attempt waits for it."""
+    """Write the abort reason to a file. Only the first attempt waits for the abort."""
     if attempt.job.attempt == 1:
         try:
             await asyncio.to_thread(Path(f"{reasons}.begun").touch)
@@ -62,7 +62,7 @@ def wait_for_abort_in_thread(attempt: SyncAttempt, reasons: str) -> str:
 
 @jobs.job(retry=AT_ONCE, executor="process")
 def wait_for_abort_in_child(reasons: str) -> str:
-    """Only the first attempt waits: it leaves a file."""
+    """Whether this is the first attempt. It creates a file."""
     begun = Path(f"{reasons}.begun")
     if not begun.exists():
         begun.touch()
@@ -76,7 +76,7 @@ def wait_for_abort_in_child(reasons: str) -> str:
 
 
 def _write_down(path: str, reason: str | None) -> None:
-    """The file appears with the reason in it."""
+    """Create the file with the reason in it, atomically."""
     written = Path(f"{path}.written")
     written.write_text(str(reason))
     written.rename(path)

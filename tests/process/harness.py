@@ -1,4 +1,4 @@
-"""The stores that processes can share, each with a ledger for what handlers did."""
+"""The stores that processes can share, each with a ledger of the completions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Harness:
     ledger: Callable[[], Ledger]
     """Number and token of every completion, by number. A completion that committed twice would show twice."""
     is_locked: Callable[[], bool]
-    """Whether some process holds a lock that keeps all others from writing."""
+    """Whether a process holds a lock that blocks all other writers."""
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def redis_harness(folder: Path) -> Generator[Harness]:
     with SyncClient(url, jobs) as client:
 
         def ledger() -> Ledger:
-            """There is no transaction to write a ledger in: the completions themselves are all there is."""
+            """Redis has no transaction for a ledger, so this reads the completed chains."""
             completed = client.list_chains(status="completed", limit=1000).items
             return sorted((chain.first_job.input["number"], str(chain.output)) for chain in completed)
 

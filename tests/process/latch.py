@@ -1,4 +1,4 @@
-"""A latch that attempts in other processes wait at until a test opens it."""
+"""A latch: attempts in other processes wait until a test opens it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class Latch:
-    """A fifo. What is written into it stays there, so it may be opened before anybody comes."""
+    """A fifo. Written data stays in it, so the latch may be opened before an attempt waits."""
 
     def __init__(self, folder: Path) -> None:
         self.path = str(folder / "latch")
@@ -16,7 +16,7 @@ class Latch:
         self._end = os.open(self.path, os.O_RDWR)
 
     def open(self) -> None:
-        """Let everybody through, now and later."""
+        """Let all attempts continue, now and later."""
         os.write(self._end, b"open")
 
     def close(self) -> None:
@@ -24,7 +24,7 @@ class Latch:
 
 
 async def opened(path: str) -> None:
-    """Wait at a latch, on the loop: being cancelled ends the wait."""
+    """Wait for a latch on the event loop. A cancellation ends the wait."""
     loop = asyncio.get_running_loop()
     readable = asyncio.Event()
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)

@@ -1,4 +1,4 @@
-"""What holds when worker processes are killed, frozen, stopped or poisoned."""
+"""Worker processes that are killed, suspended or stopped, and jobs that kill their worker."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_killed_worker_s_jobs_run_again_and_take_effect_once(harness: Harness,
         assert [(attempt.number, attempt.outcome) for attempt in report.attempts] == [(1, "lost"), (2, "completed")]
 
 
-def test_a_frozen_worker_that_thaws_can_write_nothing(harness: Harness, fleet: Fleet, latch: Latch) -> None:
+def test_a_suspended_worker_can_write_nothing_after_it_resumes(harness: Harness, fleet: Fleet, latch: Latch) -> None:
     zombie = fleet.start()
     chain = harness.client.start(hold.bind(1, latch.path))
     zombie.wait_for("started")
@@ -50,14 +50,14 @@ def test_a_frozen_worker_that_thaws_can_write_nothing(harness: Harness, fleet: F
 
 
 def freeze_at_rest(worker: WorkerProcess, harness: Harness) -> None:
-    """Stop the process while it holds none of the store's locks: one that does stops everybody."""
+    """Suspend the process while it holds no lock of the store: a held lock would block all workers."""
     worker.pause()
     while harness.is_locked():
         worker.resume()
         worker.pause()
 
 
-def test_sigterm_finishes_what_runs_and_starts_nothing_more(harness: Harness, fleet: Fleet, latch: Latch) -> None:
+def test_sigterm_finishes_running_jobs_and_starts_no_others(harness: Harness, fleet: Fleet, latch: Latch) -> None:
     worker = fleet.start(concurrency=1, types=["hold"])
     first = harness.client.start(hold.bind(1, latch.path))
     second = harness.client.start(hold.bind(2, latch.path))
@@ -75,7 +75,7 @@ def test_sigterm_finishes_what_runs_and_starts_nothing_more(harness: Harness, fl
     assert (waiting.status, waiting.job.attempt) == (Status.PENDING, 0)
 
 
-def test_a_job_that_outlives_the_grace_period_is_released_and_its_attempt_does_not_count(
+def test_a_job_that_outlasts_the_grace_period_is_released_and_its_attempt_does_not_count(
     harness: Harness, fleet: Fleet, latch: Latch
 ) -> None:
     worker = fleet.start(grace=0.2)
@@ -110,7 +110,7 @@ def test_a_poison_job_fails_after_its_attempts_while_others_complete(harness: Ha
     assert report.job.status is Status.FAILED
 
 
-def test_two_workers_share_the_work_and_run_each_job_once(harness: Harness, fleet: Fleet) -> None:
+def test_two_workers_share_the_jobs_and_run_each_job_once(harness: Harness, fleet: Fleet) -> None:
     workers = [fleet.start(lease=30), fleet.start(lease=30)]
     chains = harness.client.start_many([note.bind(number) for number in range(300)])
 

@@ -1,4 +1,4 @@
-"""A worker process goes on whatever a handler raises. Only a real signal stops it."""
+"""A worker process continues after every exception of a handler. Only a real signal stops it."""
 
 from __future__ import annotations
 

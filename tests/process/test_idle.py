@@ -1,4 +1,4 @@
-"""An idle worker rests, and yet begins at once when another process starts a job."""
+"""An idle worker uses almost no CPU, and begins at once when another process starts a job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cpu_seconds(worker: WorkerProcess) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_an_idle_worker_uses_practically_no_processor(harness: Harness, fleet: Fleet) -> None:
+def test_an_idle_worker_uses_almost_no_cpu(harness: Harness, fleet: Fleet) -> None:
     worker = fleet.start(poll_interval=60, lease=60)
     harness.client.wait(harness.client.start(note.bind(1)), timeout=30)
     before = cpu_seconds(worker)

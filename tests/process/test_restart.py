@@ -1,4 +1,4 @@
-"""The server crashes and comes back under worker processes: nothing is lost, and nothing takes effect twice."""
+"""The server crashes and restarts while workers run: nothing is lost, and nothing takes effect twice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.servers.redis import run_redis
 
 
 class Producer:
-    """Starts jobs without a pause from a thread of its own. `accepted` are those whose start was acknowledged."""
+    """Starts jobs continuously in a thread. `accepted` are those whose start was acknowledged."""
 
     def __init__(self, client: SyncClient) -> None:
         self.accepted: dict[int, Chain[str]] = {}
@@ -37,7 +37,7 @@ class Producer:
             thread.join()
 
     def work_goes_on(self) -> None:
-        """Come back when jobs that are accepted from now on complete."""
+        """Wait until jobs that are accepted from now on complete."""
         with self._changed:
             known = len(self.accepted)
             assert self._changed.wait_for(lambda: len(self.accepted) >= known + 20, timeout=60)
@@ -59,7 +59,7 @@ class Producer:
 
 @pytest.fixture
 def fleet() -> Generator[Fleet]:
-    """Workers to be: where the server is, a test says."""
+    """A fleet without an address: the test sets it."""
     fleet = Fleet("")
     yield fleet
     fleet.close()
@@ -83,7 +83,7 @@ def test_a_crash_of_the_server_under_a_fleet_loses_nothing_and_commits_nothing_t
         with server.connect() as connection:
             ledger = connection.execute("select number, token from ledger").fetchall()
         assert set(Counter(number for number, _ in ledger).values()) == {1}
-        # Of every job the one attempt that counts is the one whose writes are there.
+        # For each job, the completed attempt is the one whose writes are committed.
         assert {number: token for number, token in ledger if number in producer.accepted} == tokens
         fleet.close()
 
@@ -114,7 +114,7 @@ def test_redis_and_workers_that_are_killed_lose_no_acknowledged_job_and_all_jobs
             for chain_id, token in tokens.items():
                 report = client.report(chain_id)
                 assert report is not None
-                # The token of the last attempt is the output: it completed once, and nothing came after.
+                # The output is the token of the last attempt: the job completed once, and no attempt followed.
                 assert [attempt.outcome for attempt in report.attempts].count("completed") == 1
                 assert (report.attempts[-1].outcome, report.job.output) == ("completed", token)
             fleet.close()

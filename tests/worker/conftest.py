@@ -1,4 +1,4 @@
-"""Every worker test runs three times: with wake-ups, and with none ever arriving, in memory and on PostgreSQL."""
+"""Every worker test runs three times: in memory with wake-ups, in memory without, and on PostgreSQL without."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.worker.harness import WorkerHarness
 
 
 @pytest.fixture(autouse=True)
-def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
-    """Look for lost jobs, for a blocked loop and for idle connections more often than otherwise."""
+def _short_intervals(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    """Check for expired leases, a blocked event loop and idle connections more often than usual."""
     monkeypatch.setattr("holdfast.worker.reaper.REAP_EVERY", 0.1)
     monkeypatch.setattr("holdfast.worker.watchdog.CHECK_INTERVAL", 0.05)
     monkeypatch.setattr("holdfast.stores.postgres.connection.deadlines.TICK", 0.02)
@@ -29,33 +29,33 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture(scope="session")
-def sweep() -> Iterator[Callable[[], str]]:
-    """Empties one store for all tests, and answers its address: making the tables takes longer than most tests."""
+def empty_postgres() -> Iterator[Callable[[], str]]:
+    """Empties one store for all tests and returns its address: creating the tables takes longer than most tests."""
     address = fresh_address(notify="off")
     schema = PostgresStore(address).schema
     with shared_postgres().connect() as connection:
         tables = connection.execute("select tablename from pg_tables where schemaname = %s", [schema]).fetchall()
-        # Of small tables, deleting is quicker than truncating.
+        # For small tables, delete is faster than truncate.
         deletions = [f'delete from "{schema}"."{name}"' for (name,) in tables if name != "migration"]
 
-        def sweep() -> str:
+        def empty_postgres() -> str:
             connection.execute("; ".join(deletions).encode())
             return address
 
-        yield sweep
+        yield empty_postgres
 
 
 @pytest.fixture(params=["woken", "polling", "postgres"])
 def store(request: pytest.FixtureRequest, clock: ManualClock) -> Iterator[Store]:
     if request.param == "woken":
         store = MemoryStore(clock=clock)
-        # The store's clock is not the machine's: whoever sleeps until a due time is told when it comes.
+        # A worker that sleeps until a due time must wake up when the test moves the store's clock.
         clock.subscribe(lambda: store.wakeups.send(ANYTHING))
         yield store
     elif request.param == "polling":
         yield MemoryStore(clock=clock, wakeups=NoWakeups())
     else:
-        silent = PostgresStore(request.getfixturevalue("sweep")(), clock=clock, wakeups=NoWakeups())
+        silent = PostgresStore(request.getfixturevalue("empty_postgres")(), clock=clock, wakeups=NoWakeups())
         yield silent
         silent.close_sync()
 

@@ -1,4 +1,4 @@
-"""A store that fails when a test wants it to: before it did what was asked, or after, so that nobody knows."""
+"""A store that fails on demand: before an operation, or after it, so that its answer is lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ When = Literal["before", "after"]
 
 
 class Fault:
-    """An error raised for some verbs, a number of times or (None) until it ends."""
+    """An error that is raised for some verbs, a number of times, or with None until `end` is called."""
 
     def __init__(self, verbs: tuple[str, ...], when: When, times: int | None, error: Exception) -> None:
         self.verbs = verbs
@@ -41,7 +41,7 @@ class Fault:
 
 
 class FaultyStore(Store):
-    """A store behind a bad connection. `performed` is what really happened on it."""
+    """A store behind an unreliable connection. `performed` lists the operations that took effect."""
 
     def __init__(self, inner: Store) -> None:
         self.inner = inner
@@ -49,20 +49,20 @@ class FaultyStore(Store):
         self.wakeups = inner.wakeups
         self.performed: list[Operation[Any]] = []
         self.hold = threading.Event()
-        """While it is clear, blocking calls hang."""
+        """Blocking calls wait until this is set."""
         self.hold.set()
         self.watch: Callable[[Operation[Any], Any], object] = lambda operation, answer: None
-        """Called with what was performed, and its answer."""
+        """Called with each performed operation and its answer."""
         self._faults: list[Fault] = []
 
     def fail(self, *verbs: str, when: When = "before", times: int | None = 1, error: Exception | None = None) -> Fault:
         """Fail these verbs (all, if none is named) from now on."""
-        fault = Fault(verbs, when, times, error or StoreUnavailable(self.name, "the cable is cut"))
+        fault = Fault(verbs, when, times, error or StoreUnavailable(self.name, "the connection is interrupted"))
         self._faults.append(fault)
         return fault
 
     def count(self, verb: str) -> int:
-        """How often a verb was really performed."""
+        """How often a verb took effect."""
         return sum(operation.verb == verb for operation in list(self.performed))
 
     def perform_sync(self, operation: Operation[R], /) -> R:

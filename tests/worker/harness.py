@@ -1,4 +1,4 @@
-"""What a worker test stands on: a store, a clock to move, a client, and an ear for everything that happens."""
+"""The harness of a worker test: a store, a manual clock, a client, and a recorder of all events."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from holdfast.testing.clock import ManualClock
 T = TypeVar("T")
 
 TIMEOUT = 10.0
-"""Seconds of real time before what has not happened counts as never happening."""
+"""Seconds of real time that a test waits for an event."""
 POLL = 0.02
 LEASE = 0.6
-"""Renewed every 0.2 s of real time. It runs out only when a test moves the clock."""
+"""Renewed every 0.2 s of real time. It expires only when a test moves the clock."""
 QUICK_RETRY = Retry(initial=0.01, maximum=0.02, jitter=0, max_attempts=None)
-"""For a main loop that has to recover within a test."""
+"""For a claim loop that has to recover within a test."""
 ENDS = {"completed", "continued", "retrying", "rescheduled", "released", "mismatched", "failed", "cancelled", "lost"}
 
 
 class Recorder:
-    """An observer that keeps every event, and lets a test wait until it has heard enough."""
+    """An observer that keeps every event, and lets a test wait for events."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -38,11 +38,11 @@ class Recorder:
         self._loop.call_soon_threadsafe(self._changed.set)
 
     def then(self, kind: str, react: Callable[[], object]) -> None:
-        """Do something at the next event of this kind, on the thread that tells it."""
+        """Call a function at the next event of this kind, in the thread that emits it."""
         self._reactions[kind] = react
 
     async def until(self, condition: Callable[[], T]) -> T:
-        """Wait until the condition, looked at after every event, is true; answers what it gave."""
+        """Wait until the condition is true and return its value. It is evaluated after every event."""
         async with asyncio.timeout(TIMEOUT):
             while not (answer := condition()):
                 self._changed.clear()
@@ -50,7 +50,7 @@ class Recorder:
         return answer
 
     async def receive(self, *kinds: str, times: int = 1, **about: Any) -> Event:
-        """Wait until such an event was heard so often, before or now; answers the last of them."""
+        """Wait until this number of matching events has arrived, earlier ones included. Returns the last of them."""
         found = await self.until(lambda: matching[times - 1 :] if (matching := self.find(*kinds, **about)) else [])
         return found[0]
 
@@ -63,12 +63,12 @@ class Recorder:
         ]
 
     def kinds(self, job_id: str) -> list[str]:
-        """What was heard of one job, in order."""
+        """The kinds of all events of one job, in order."""
         return [event.kind for event in list(self.events) if event.job_id == job_id]
 
 
 class WorkerHarness:
-    """A client on a store, with workers to put on it."""
+    """A client on a store, and a factory of workers."""
 
     def __init__(self, store: Store, clock: ManualClock) -> None:
         self.store = store
@@ -86,19 +86,19 @@ class WorkerHarness:
         return await self.client.start(bound, **options)
 
     async def ended(self, chain: Chain[Any], *, times: int = 1) -> Event:
-        """Wait until so many attempts at the chain's first job have ended; answers how the last did."""
+        """Wait until this number of attempts of the chain's first job has ended. Returns the last event."""
         return await self.recorder.receive(*ENDS, times=times, job_id=chain.id)
 
     def reaped(self, type: str) -> list[str]:
-        """Have somebody else take back what workers of this type hold; answers the jobs.
+        """Reap the running jobs of this type, as another worker would. Returns their ids.
 
-        It blocks the loop, so nothing that runs there comes between.
+        It blocks the event loop, so no task of the worker runs meanwhile.
         """
         while True:
             self.clock.advance(LEASE + 1)
             if reaped := self.store.perform_sync(Reap((type,), (), 10)):
                 return [each.record.id for each in reaped]
-            # Renewed in between, by a thread of the worker's.
+            # The renewer's thread renewed the lease in between.
 
     async def job(self, chain: Chain[Any] | str) -> Job:
         """The chain's first job, or the job with this id, as it is now."""
@@ -119,6 +119,6 @@ class WorkerHarness:
 
 
 async def in_time(awaitable: Any) -> Any:
-    """Await something that must happen."""
+    """Await with a timeout."""
     async with asyncio.timeout(TIMEOUT):
         return await awaitable

@@ -22,7 +22,7 @@ TWICE = Retry(initial=0, jitter=0, max_attempts=2)
 
 
 class Unpicklable(Exception):
-    """An error whose class does not take back what it was made of."""
+    """An error that cannot be unpickled: its class takes two arguments and stores one."""
 
     def __init__(self, first: int, second: int) -> None:
         super().__init__(f"{first} and {second}")
@@ -49,27 +49,27 @@ def hand_over(first: int) -> int | Bound[int]:
 
 
 @jobs.job(executor="process", retry=ONCE)
-def stumble() -> None:
-    raise ValueError("over a stone")
+def raise_error() -> None:
+    raise ValueError("something failed")
 
 
 @jobs.job(executor="process", retry=ONCE)
-def stumble_oddly() -> None:
+def raise_unpicklable() -> None:
     raise Unpicklable(1, 2)
 
 
 @jobs.job(executor="process", retry=Retry(max_attempts=5))
-def give_up() -> None:
-    raise Fail("no use")
+def raise_fail() -> None:
+    raise Fail("not possible")
 
 
 @jobs.job(executor="process")
-def call_off() -> None:
+def raise_cancel() -> None:
     raise Cancel("not needed")
 
 
 @jobs.job(executor="process")
-def later() -> None:
+def raise_reschedule() -> None:
     raise Reschedule(delay=3600) from KeyError("not yet")
 
 
@@ -87,12 +87,12 @@ def crash() -> None:
 
 
 @jobs.job(executor="process", retry=ONCE)
-def leave() -> None:
+def call_exit() -> None:
     sys.exit(3)
 
 
 class Unprintable(Exception):
-    """Raises KeyboardInterrupt whenever its text, or a copy of it, is wanted."""
+    """Raises KeyboardInterrupt when it is formatted or pickled."""
 
     def __str__(self) -> str:
         raise KeyboardInterrupt
@@ -104,7 +104,7 @@ class Unprintable(Exception):
 
 
 class UnprintableInTheWorker(Exception):
-    """Its text can be made in the child, and it cannot be read back in the worker."""
+    """Can be formatted and pickled in the child, but not unpickled in the worker."""
 
     def __setstate__(self, state: dict[str, object] | None) -> None:
         if os.getpid() != state["pid"]:  # type: ignore[index]  # pyright: ignore[reportOptionalSubscript]
@@ -129,8 +129,8 @@ def interrupt(kind: str) -> None:
 
 
 @jobs.job(executor="process", retry=ONCE, timeout=0.5)
-def overrun(marker: str) -> None:
-    """Take no notice of any abort."""
+def ignore_timeout(marker: str) -> None:
+    """Ignore aborts."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     Path(marker).write_text(str(os.getpid()))
     while True:
@@ -138,11 +138,11 @@ def overrun(marker: str) -> None:
 
 
 @jobs.job(executor="process", retry=ONCE)
-def linger(begun: str, ended: str) -> str:
-    """CompletionState until aborted, and write down why."""
+def run_until_aborted(begun: str, ended: str) -> str:
+    """Run until aborted, and write the reason to a file."""
     os.mkfifo(ended + ".never")
     try:
-        with Path(begun).open("w") as pipe:  # a fifo: whoever reads it knows that this runs
+        with Path(begun).open("w") as pipe:  # a fifo: a reader knows that this handler runs
             pipe.write(str(os.getpid()))
         Path(ended + ".never").open().close()
     except Aborted as abort:
@@ -152,19 +152,19 @@ def linger(begun: str, ended: str) -> str:
 
 
 @jobs.job(executor="process", retry=ONCE)
-def hog(megabytes: int) -> int:
+def allocate(megabytes: int) -> int:
     return len(bytearray(megabytes << 20))
 
 
 @jobs.job(executor="process", retry=ONCE, lease=0.6)
-def hog_interpreter(seconds: float) -> str:
-    """Hold the interpreter's lock in one call that never lets go of it."""
+def hold_gil(seconds: float) -> str:
+    """Hold the GIL in one call that never releases it."""
     ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
     return "done"
 
 
 @jobs.job(executor="process", retry=ONCE)
-def unsayable() -> int:
+def return_wrong_type() -> int:
     return "text"  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
 
 
@@ -181,7 +181,7 @@ def end_programs() -> int:
 @jobs.job(executor="process", retry=ONCE, timeout=20)
 def end_copies() -> int:
     status = 0
-    for _ in range(20):  # at once, while they still come to themselves
+    for _ in range(20):  # at once, while the copy still starts
         copy = os.fork()
         if copy == 0:
             time.sleep(60)
@@ -198,7 +198,7 @@ def pool() -> list[int]:
 
 
 @jobs.job(executor="process", retry=ONCE)
-def outlive(number: int) -> str:
+def send_signal_to_itself(number: int) -> str:
     os.kill(os.getpid(), number)
     return "still here"
 

@@ -1,4 +1,4 @@
-"""The abort signal: each reason reaches the handler, cancels it if it is async, and leaves the job as it should be."""
+"""The abort signal: each reason reaches the handler, cancels async handlers, and leaves the job in the right state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Disturb = Callable[[WorkerHarness, Chain[Any], Worker], Awaitable[None]]
 
 
 async def _take(harness: WorkerHarness, chain: Chain[Any], worker: Worker) -> None:
-    """Of a worker that has no slot left: blocking, it leaves that one no time to be told and to take the job itself."""
+    """Claim as another worker. Blocking, so that the worker under test cannot claim the job itself meanwhile."""
     assert harness.reaped("long") == [chain.id]
     terms = (TypeTerms("long", 60_000_000, 25),)
     harness.store.perform_sync(ClaimJobs(terms, 1, "another", "another token"))
@@ -60,7 +60,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("reason", ENDINGS)
-async def test_an_async_handler_is_cancelled_and_told_why(harness: WorkerHarness, reason: str) -> None:
+async def test_an_async_handler_is_cancelled_and_sees_the_reason(harness: WorkerHarness, reason: str) -> None:
     reasons: list[str | None] = []
 
     @harness.jobs.job(timeout=0.02 if reason == "timeout" else None)
@@ -102,7 +102,7 @@ async def test_a_plain_handler_sees_the_signal(harness: WorkerHarness, reason: s
 
 
 async def _disturbed(harness: WorkerHarness, reason: str) -> None:
-    """Start a long job, disturb it, and look at what is left of it once its attempt has ended."""
+    """Start a long job, interfere with it, and return the job after its attempt has ended."""
     chain = await harness.start(harness.jobs["long"].bind())
     async with harness.worker(grace=0, concurrency=1) as worker:
         await harness.recorder.receive("working")
@@ -143,7 +143,7 @@ async def test_a_handler_that_ignores_the_signal_writes_nothing(harness: WorkerH
 
 @pytest.mark.parametrize("reason", LOST)
 async def test_a_lost_claim_is_noticed_when_progress_is_reported(harness: WorkerHarness, reason: str) -> None:
-    """Also where no wake-up came, and the next renewal is far off."""
+    """Even without a wake-up, and long before the next renewal."""
     disturbed = asyncio.Event()
 
     @harness.jobs.job(lease=LEASE)
@@ -199,7 +199,7 @@ async def test_a_timeout_frees_the_slot_and_counts_as_a_failed_attempt(
     assert "took longer than 0.02 s" in str((await harness.job(chain)).error)
 
 
-async def test_a_timeout_that_the_handler_swallows_still_fails_the_attempt(harness: WorkerHarness) -> None:
+async def test_a_timeout_that_the_handler_catches_still_fails_the_attempt(harness: WorkerHarness) -> None:
     @harness.jobs.job(timeout=0.02)
     async def stubborn() -> str:
         try:
@@ -225,7 +225,7 @@ async def test_an_attempt_that_ends_in_time_is_not_timed_out(harness: WorkerHarn
         assert (await harness.ended(chain)).kind == "completed"
 
 
-async def test_what_a_plain_handler_returns_after_its_timeout_is_dropped(harness: WorkerHarness) -> None:
+async def test_the_value_of_a_plain_handler_after_its_timeout_is_dropped(harness: WorkerHarness) -> None:
     go_on = threading.Event()
     over = threading.Event()
 
@@ -245,7 +245,7 @@ async def test_what_a_plain_handler_returns_after_its_timeout_is_dropped(harness
     assert (await harness.job(chain)).output == 2
 
 
-async def test_an_older_attempt_of_the_same_worker_is_told_and_fools_nobody(harness: WorkerHarness) -> None:
+async def test_an_older_attempt_of_the_same_worker_is_aborted_and_writes_nothing(harness: WorkerHarness) -> None:
     reasons: list[str | None] = []
     second = asyncio.Event()
     go_on = asyncio.Event()
@@ -278,7 +278,7 @@ async def test_an_older_attempt_of_the_same_worker_is_told_and_fools_nobody(harn
     assert (await harness.job(chain)).output == 2
 
 
-async def test_a_worker_does_not_reap_what_it_still_holds(harness: WorkerHarness) -> None:
+async def test_a_worker_does_not_reap_its_own_claims(harness: WorkerHarness) -> None:
     go_on = asyncio.Event()
 
     @harness.jobs.job
@@ -304,8 +304,8 @@ async def test_a_worker_does_not_reap_what_it_still_holds(harness: WorkerHarness
     assert not harness.recorder.find("reaped", job_id=chain.id)
 
 
-async def test_a_handler_that_will_not_end_loses_its_job_in_the_end(harness: WorkerHarness) -> None:
-    """Its lease is renewed no more once it was aborted, so that another attempt may be made."""
+async def test_a_handler_that_ignores_its_abort_loses_its_job(harness: WorkerHarness) -> None:
+    """After the abort its lease is not renewed, so that another attempt can run."""
     over = asyncio.Event()
 
     @harness.jobs.job(timeout=0.02)
@@ -333,7 +333,7 @@ async def test_a_handler_that_will_not_end_loses_its_job_in_the_end(harness: Wor
 
 
 async def _aborted(harness: WorkerHarness, chain: Chain[Any]) -> None:
-    """Wait until the handler has been cancelled, and renewals have had time to come, had they been due."""
+    """Wait until the handler was cancelled, and then long enough for a renewal."""
     first = len(harness.recorder.find("renewed"))
 
     @harness.jobs.job(name="bystander")

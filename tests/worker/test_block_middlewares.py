@@ -1,4 +1,4 @@
-"""Middlewares block_manager an attempt's prepare and complete blocks: an wrap_handler too."""
+"""Middlewares around the prepare and complete blocks of an attempt; the first is outermost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.worker.harness import WorkerHarness
 
 Next = Callable[[], Awaitable[Any]]
 
-who: ContextVar[str] = ContextVar("who", default="nobody")
+who: ContextVar[str] = ContextVar("who", default="nothing")
 
 
 class Wrapping:
@@ -90,7 +90,7 @@ def _declare_phases(harness: WorkerHarness, notes: list[str], *, plain: bool, fa
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_prepare_and_complete_are_wrapped_as_an_onion_too(harness: WorkerHarness, plain: bool) -> None:
+async def test_prepare_and_complete_are_wrapped_in_the_same_order(harness: WorkerHarness, plain: bool) -> None:
     notes: list[str] = []
 
     chain = await harness.start(_declare_phases(harness, notes, plain=plain).bind())
@@ -103,7 +103,7 @@ async def test_prepare_and_complete_are_wrapped_as_an_onion_too(harness: WorkerH
         "preparing as b in prepare",
         "b prepare out",
         "a prepare out",
-        "working as nobody",
+        "working as nothing",
         "a complete in",
         "b complete in",
         "completing as b in complete",
@@ -113,7 +113,7 @@ async def test_prepare_and_complete_are_wrapped_as_an_onion_too(harness: WorkerH
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_what_wraps_a_block_sees_its_error(harness: WorkerHarness, plain: bool) -> None:
+async def test_a_block_middleware_sees_the_error_of_the_block(harness: WorkerHarness, plain: bool) -> None:
     notes: list[str] = []
 
     chain = await harness.start(_declare_phases(harness, notes, plain=plain, fail=True).bind())
@@ -125,7 +125,7 @@ async def test_what_wraps_a_block_sees_its_error(harness: WorkerHarness, plain: 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 @pytest.mark.parametrize("refused", ["prepare", "complete"])
-async def test_an_error_on_the_way_into_a_block_is_a_failed_attempt(
+async def test_an_error_while_a_block_is_entered_fails_the_attempt(
     harness: WorkerHarness, refused: str, plain: bool
 ) -> None:
     class Broken(Wrapping):
@@ -143,10 +143,10 @@ async def test_an_error_on_the_way_into_a_block_is_a_failed_attempt(
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_a_block_that_swallows_the_bodys_error_does_not_save_the_completion(
+async def test_a_completion_fails_even_if_a_middleware_catches_the_error_of_its_body(
     harness: WorkerHarness, plain: bool
 ) -> None:
-    """The error left the body: whatever wraps the block, its transaction is not to be trusted any more."""
+    """After an error in the body the transaction may be incomplete, so it must not be committed."""
 
     class Swallowing(Wrapping):
         @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Claims that were not answered."""
+"""Claims whose answer was lost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
 
 @pytest.mark.parametrize(("lease", "received"), [(60.0, 2), (0.0, 0)], ids=["in time", "too late"])
-async def test_a_claim_is_made_again_while_enough_is_left_of_its_lease(
+async def test_a_claim_is_sent_again_while_enough_of_its_lease_is_left(
     store: Store, lease: float, received: int
 ) -> None:
     faulty = FaultyStore(store)

@@ -1,4 +1,4 @@
-"""A handler continues to what its return annotation allows, and to nothing else."""
+"""A handler may continue only with types that its return annotation allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.worker.harness import WorkerHarness
 
 
 @pytest.fixture
-def stage_with_steps(harness: WorkerHarness) -> WorkerHarness:
+def harness_with_types(harness: WorkerHarness) -> WorkerHarness:
     @harness.jobs.job
     async def text() -> str:
         return "text"
@@ -24,7 +24,7 @@ def stage_with_steps(harness: WorkerHarness) -> WorkerHarness:
     async def later() -> int | None:
         raise NotImplementedError
 
-    # Handlers lie about what they return, as nobody with a type checker could.
+    # These handlers violate their annotations on purpose.
     @harness.jobs.job
     async def to_text() -> int | Bound[int]:
         return text.bind()  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
@@ -65,9 +65,9 @@ def stage_with_steps(harness: WorkerHarness) -> WorkerHarness:
     ],
 )
 async def test_a_continuation_of_another_type_fails_the_attempt(
-    stage_with_steps: WorkerHarness, name: str, reason: str
+    harness_with_types: WorkerHarness, name: str, reason: str
 ) -> None:
-    harness = stage_with_steps
+    harness = harness_with_types
     chain = await harness.start(harness.jobs[name].bind(), max_attempts=1)
 
     async with harness.worker():
@@ -76,8 +76,8 @@ async def test_a_continuation_of_another_type_fails_the_attempt(
     assert str((await harness.job(chain)).error) == reason
 
 
-async def test_a_continuation_of_a_narrower_type_is_taken(stage_with_steps: WorkerHarness) -> None:
-    harness = stage_with_steps
+async def test_a_continuation_of_a_narrower_type_is_taken(harness_with_types: WorkerHarness) -> None:
+    harness = harness_with_types
     chain = await harness.start(harness.jobs["to_number"].bind())
 
     async with harness.worker():

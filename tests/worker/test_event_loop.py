@@ -1,4 +1,4 @@
-"""The event loop of a worker process goes on when a task that a handler started raises KeyboardInterrupt."""
+"""The event loop of a worker process continues when a task that a handler started raises KeyboardInterrupt."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_task_that_raises_costs_an_attempt_and_a_signal_still_stops_the_worker
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, ZeroDivisionError])
-def test_what_the_main_coroutine_raises_ends_the_loop(error: type[BaseException]) -> None:
+def test_an_error_of_the_main_coroutine_ends_the_loop(error: type[BaseException]) -> None:
     async def main() -> None:
         raise error
 

@@ -1,4 +1,4 @@
-"""Somebody else's open transaction holds a job whose outcome is to be written: the worker's other jobs go on."""
+"""Another transaction holds the row lock of a job: settlements of other jobs are still written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.servers.postgres import shared_postgres
 from tests.worker.harness import TIMEOUT, WorkerHarness
 
 LONG = 60.0
-"""A lease that does not run out while a test waits."""
+"""A lease that does not expire during a test."""
 
 
 @pytest.fixture
@@ -40,13 +40,13 @@ async def harness(held: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPat
 
 
 def unrelated() -> psycopg.Connection:
-    """A connection of the application's, in a transaction that it may leave open."""
+    """A connection of the application with an open transaction."""
     connection = shared_postgres().connect()
     connection.autocommit = False
     return connection
 
 
-async def test_other_outcomes_are_written_while_a_job_is_held(harness: WorkerHarness) -> None:
+async def test_other_settlements_are_written_while_a_job_is_locked(harness: WorkerHarness) -> None:
     go_on = asyncio.Event()
 
     @harness.jobs.job
@@ -73,7 +73,7 @@ async def test_other_outcomes_are_written_while_a_job_is_held(harness: WorkerHar
     assert [(await harness.job(chain)).output for chain in chains] == [1] * 6
 
 
-async def test_a_held_job_that_is_cancelled_in_the_end_is_lost(harness: WorkerHarness) -> None:
+async def test_a_locked_job_that_is_then_cancelled_is_lost(harness: WorkerHarness) -> None:
     go_on = asyncio.Event()
 
     @harness.jobs.job
@@ -92,7 +92,7 @@ async def test_a_held_job_that_is_cancelled_in_the_end_is_lost(harness: WorkerHa
             assert (await harness.ended(chain)).detail == "cancelled"
 
 
-async def test_a_worker_that_stops_waits_for_what_moved_aside(harness: WorkerHarness) -> None:
+async def test_a_worker_that_stops_waits_for_separate_writes(harness: WorkerHarness) -> None:
     go_on = asyncio.Event()
 
     @harness.jobs.job
@@ -121,7 +121,7 @@ async def test_a_worker_that_stops_waits_for_what_moved_aside(harness: WorkerHar
 
 @pytest.fixture(params=["postgres", "sqlite"])
 def locking(request: pytest.FixtureRequest, clock: ManualClock, tmp_path: Path) -> Iterator[Store]:
-    """A store with locks that a transaction holds."""
+    """A store whose transactions hold locks."""
     if request.param == "postgres":
         yield request.getfixturevalue("held")
     else:
@@ -131,7 +131,7 @@ def locking(request: pytest.FixtureRequest, clock: ManualClock, tmp_path: Path) 
         store.close_sync()
 
 
-async def test_a_plain_handler_that_hangs_in_its_transaction_holds_its_job_no_longer_than_its_timeout(
+async def test_a_plain_handler_that_hangs_in_its_transaction_releases_its_locks_after_its_timeout(
     locking: Store, clock: ManualClock
 ) -> None:
     harness = WorkerHarness(locking, clock)
@@ -166,7 +166,7 @@ async def test_a_plain_handler_that_hangs_in_its_transaction_holds_its_job_no_lo
     assert (await harness.job(chain)).output == 2
 
 
-async def test_a_plain_handler_that_is_aborted_while_its_transaction_begins_gets_none(
+async def test_a_plain_handler_that_is_aborted_while_its_transaction_begins_gets_no_transaction(
     locking: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = WorkerHarness(locking, clock)
@@ -204,7 +204,7 @@ async def test_a_plain_handler_that_is_aborted_while_its_transaction_begins_gets
     assert said == ["timeout"]
 
 
-async def test_an_async_handler_that_goes_on_after_its_attempt_is_over_gets_no_transaction(
+async def test_an_async_handler_that_continues_after_its_abort_gets_no_transaction(
     locking: Store, clock: ManualClock
 ) -> None:
     harness = WorkerHarness(locking, clock)
@@ -231,7 +231,7 @@ async def test_an_async_handler_that_goes_on_after_its_attempt_is_over_gets_no_t
     assert "longer than 0.2 s" in str((await harness.job(chain)).error)
 
 
-async def test_a_transaction_that_is_cut_off_as_it_begins_says_why(
+async def test_a_transaction_that_is_closed_while_it_begins_raises_the_abort_reason(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin, cut_off, over = harness.store.begin_sync, threading.Event(), threading.Event()

@@ -1,4 +1,4 @@
-"""Leases: renewed in batches from a thread of their own, given up before they can have run out."""
+"""Leases: a thread renews them in batches; an attempt is aborted before its lease can expire."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_a_lease_is_renewed_after_the_interval(harness: WorkerHarness, by:
 
     @harness.jobs.job(**of_type)
     async def long(attempt: Attempt) -> None:
-        # Without the interval the first renewal would come after twenty minutes.
+        # Without the interval the first renewal would happen after twenty minutes.
         await harness.recorder.receive("renewed", times=3, job_id=attempt.job.id)
 
     chain = await harness.start(long.bind())
@@ -63,7 +63,7 @@ async def test_a_lease_is_renewed_after_the_interval(harness: WorkerHarness, by:
 
 
 @pytest.mark.parametrize("interval", [0.01, 20, 33, 53, 54, 55, 59.9])
-def test_an_attempt_is_given_up_after_a_renewal_was_due_and_before_its_lease_ends(interval: float) -> None:
+def test_an_attempt_is_aborted_after_a_renewal_was_due_and_before_its_lease_expires(interval: float) -> None:
     @Jobs().job(lease=60, renew_interval=interval)
     async def any_type() -> None: ...
 
@@ -106,7 +106,7 @@ def test_an_interval_that_is_no_shorter_than_the_lease_is_refused(harness: Worke
         harness.worker(renew_interval=0)
 
 
-async def test_renewals_that_are_due_together_go_together(harness: WorkerHarness, faulty: FaultyStore) -> None:
+async def test_renewals_that_are_due_together_are_one_operation(harness: WorkerHarness, faulty: FaultyStore) -> None:
     @harness.jobs.job
     async def long(attempt: Attempt) -> None:
         await harness.recorder.receive("renewed", times=2, job_id=attempt.job.id)
@@ -193,7 +193,7 @@ async def test_a_handler_that_blocks_the_event_loop_keeps_its_job_and_is_named(
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 @pytest.mark.parametrize("trouble", ["refused", "hanging"])
-async def test_an_attempt_gives_up_before_its_lease_can_have_run_out(
+async def test_an_attempt_is_aborted_before_its_lease_can_expire(
     harness: WorkerHarness, faulty: FaultyStore, trouble: str, plain: bool
 ) -> None:
     reasons: list[str | None] = []
@@ -232,7 +232,7 @@ async def test_an_attempt_gives_up_before_its_lease_can_have_run_out(
         finally:
             faulty.hold.set()
 
-    # Nobody waits for a plain handler whose attempt was aborted; it may still be on its way.
+    # The worker does not wait for an aborted plain handler: it may still run.
     await asyncio.to_thread(over.wait, TIMEOUT)
     assert reasons == ["error"]
     assert LEASE / 2 < at[0] - begun < LEASE
@@ -241,7 +241,7 @@ async def test_an_attempt_gives_up_before_its_lease_can_have_run_out(
     assert fault is None or fault.met >= 2
 
 
-async def test_a_few_renewals_that_fail_do_no_harm(harness: WorkerHarness, faulty: FaultyStore) -> None:
+async def test_an_attempt_survives_a_few_failed_renewals(harness: WorkerHarness, faulty: FaultyStore) -> None:
     @harness.jobs.job
     async def long(attempt: Attempt) -> str:
         await harness.recorder.receive("renewed", times=2, job_id=attempt.job.id)
@@ -272,7 +272,7 @@ async def test_a_renewal_whose_answer_is_lost_is_sent_again(harness: WorkerHarne
     assert faulty.count("renew") >= 2
 
 
-async def test_an_error_that_the_store_does_not_name_stops_no_renewals(
+async def test_renewals_continue_after_an_error_that_the_store_does_not_translate(
     harness: WorkerHarness, faulty: FaultyStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     @harness.jobs.job
@@ -288,10 +288,10 @@ async def test_an_error_that_the_store_does_not_name_stops_no_renewals(
     assert "a bug" in caplog.text
 
 
-async def test_a_claim_counts_from_when_it_was_asked_for(
+async def test_a_lease_counts_from_the_claim_request(
     harness: WorkerHarness, faulty: FaultyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lease runs from the claim in the store: of one whose answer took that long, nothing is left."""
+    """The lease begins in the store: after a slow answer, nothing of it may be left."""
     long = 3 * TIMEOUT
 
     @harness.jobs.job

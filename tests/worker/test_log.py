@@ -1,4 +1,4 @@
-"""The log: fields, levels, no payloads, and no flood."""
+"""The log: its fields and levels, without payloads, and with a limit for repeated errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def test_the_log_has_fields_and_no_payloads(harness: WorkerHarness, caplog
     async def secretive(password: str) -> str:
         if password == "hunter2":
             return "the secret output"
-        raise Fail("with its own words")
+        raise Fail("with its own text")
 
     chains = [await harness.start(secretive.bind(password)) for password in ("hunter2", "hunter3")]
     async with harness.worker(worker_id="me"):
@@ -36,7 +36,7 @@ async def test_the_log_has_fields_and_no_payloads(harness: WorkerHarness, caplog
     assert completed.__dict__["holdfast_worker"] == "me"
     assert completed.__dict__["holdfast_duration"] >= 0
     failed = next(record for record in records if record.__dict__.get("holdfast_event") == "failed")
-    assert (failed.levelno, failed.__dict__["holdfast_error"]) == (logging.ERROR, "Fail: with its own words")
+    assert (failed.levelno, failed.__dict__["holdfast_error"]) == (logging.ERROR, "Fail: with its own text")
     everything = " ".join(f"{record.getMessage()} {record.__dict__}" for record in records)
     assert "hunter" not in everything
     assert "secret output" not in everything
@@ -73,14 +73,14 @@ def test_data_cannot_forge_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -
     assert caplog.records[0].__dict__["holdfast_job_id"] == "one\ncompleted job_id=two"
 
 
-def test_nobody_to_tell_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_events_without_an_observer_are_not_built(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.CRITICAL, logger="holdfast")
 
     assert not Observers().wants("failed")
     assert Observers([lambda event: None]).wants("renewed")
 
 
-def test_a_trouble_that_lasts_is_logged_once_a_minute_and_told_every_time(
+def test_a_repeated_error_is_logged_once_a_minute_and_emitted_every_time(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0

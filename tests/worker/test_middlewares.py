@@ -1,4 +1,4 @@
-"""Middlewares: an wrap_handler block_manager each attempt."""
+"""Middlewares wrap each attempt; the first is outermost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.worker.harness import WorkerHarness
 
 Next = Callable[[], Awaitable[Any]]
 
-who: ContextVar[str] = ContextVar("who", default="nobody")
+who: ContextVar[str] = ContextVar("who", default="unset")
 
 
 def noting(name: str, notes: list[str]) -> Callable[[Any, Next], Awaitable[Any]]:
@@ -29,7 +29,7 @@ def noting(name: str, notes: list[str]) -> Callable[[Any, Next], Awaitable[Any]]
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_the_first_is_the_outermost(harness: WorkerHarness, plain: bool) -> None:
+async def test_the_first_middleware_is_the_outermost(harness: WorkerHarness, plain: bool) -> None:
     notes: list[str] = []
     job_type = _declare(harness, lambda attempt: notes.append("handler"), plain=plain)
 
@@ -41,7 +41,7 @@ async def test_the_first_is_the_outermost(harness: WorkerHarness, plain: bool) -
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_they_see_the_job_and_the_value(harness: WorkerHarness, plain: bool) -> None:
+async def test_middlewares_see_the_job_and_the_value(harness: WorkerHarness, plain: bool) -> None:
     seen: list[Any] = []
 
     async def look(attempt: Any, call_next: Next) -> Any:
@@ -57,7 +57,7 @@ async def test_they_see_the_job_and_the_value(harness: WorkerHarness, plain: boo
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_they_see_the_handlers_error(harness: WorkerHarness, plain: bool) -> None:
+async def test_middlewares_see_the_handlers_error(harness: WorkerHarness, plain: bool) -> None:
     seen: list[BaseException] = []
 
     async def look(attempt: Any, call_next: Next) -> Any:
@@ -105,7 +105,7 @@ async def test_an_error_in_a_middleware_is_a_failed_attempt_with_backoff(harness
 @pytest.mark.parametrize(
     ("error", "kind"), [(Fail("enough"), "failed"), (Reschedule(delay=5), "rescheduled")], ids=["fail", "reschedule"]
 )
-async def test_a_middleware_may_decide_by_raising(harness: WorkerHarness, error: Exception, kind: str) -> None:
+async def test_a_middleware_may_raise_fail_or_reschedule(harness: WorkerHarness, error: Exception, kind: str) -> None:
     async def decisive(attempt: Any, call_next: Next) -> Any:
         raise error
 
@@ -114,7 +114,7 @@ async def test_a_middleware_may_decide_by_raising(harness: WorkerHarness, error:
         assert (await harness.ended(chain)).kind == kind
 
 
-async def test_a_middleware_may_answer_in_the_handlers_place(harness: WorkerHarness) -> None:
+async def test_a_middleware_may_return_a_value_without_calling_the_handler(harness: WorkerHarness) -> None:
     async def cached(attempt: Any, call_next: Next) -> Any:
         return "from the cache"
 
@@ -128,7 +128,7 @@ async def test_a_middleware_may_answer_in_the_handlers_place(harness: WorkerHarn
     assert (await harness.job(chain)).output == "from the cache"
 
 
-async def test_a_middleware_may_swallow_an_error_of_a_handler_that_completed_nothing(harness: WorkerHarness) -> None:
+async def test_a_middleware_may_catch_an_error_of_a_handler_without_complete(harness: WorkerHarness) -> None:
     async def forgiving(attempt: Any, call_next: Next) -> Any:
         try:
             return await call_next()
@@ -146,7 +146,7 @@ async def test_a_middleware_may_swallow_an_error_of_a_handler_that_completed_not
 
 
 @pytest.mark.parametrize("where", ["inside", "after", "in thread inside", "in thread after"])
-async def test_no_middleware_can_save_a_completion_whose_handler_failed(harness: WorkerHarness, where: str) -> None:
+async def test_a_middleware_cannot_catch_an_error_after_complete(harness: WorkerHarness, where: str) -> None:
     async def forgiving(attempt: Any, call_next: Next) -> Any:
         try:
             return await call_next()
@@ -183,7 +183,7 @@ async def test_no_middleware_can_save_a_completion_whose_handler_failed(harness:
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_an_error_in_a_middleware_undoes_a_completion(harness: WorkerHarness, plain: bool) -> None:
+async def test_an_error_in_a_middleware_rolls_back_a_completion(harness: WorkerHarness, plain: bool) -> None:
     async def strict(attempt: Any, call_next: Next) -> Any:
         value = await call_next()
         if attempt.job.attempt == 1:
@@ -232,7 +232,7 @@ async def test_context_variables_are_seen_by_the_handler(harness: WorkerHarness,
             await harness.ended(chain)
 
     assert [(await harness.job(chain)).output for chain in chains] == [chain.id for chain in chains]
-    assert who.get() == "nobody"
+    assert who.get() == "unset"
 
 
 async def test_a_middleware_is_cancelled_with_its_handler(harness: WorkerHarness) -> None:
@@ -256,7 +256,7 @@ async def test_a_middleware_is_cancelled_with_its_handler(harness: WorkerHarness
     assert seen == ["timeout"]
 
 
-async def test_a_continuation_passes_through(harness: WorkerHarness) -> None:
+async def test_middlewares_see_a_continuation_as_the_value(harness: WorkerHarness) -> None:
     seen: list[Any] = []
 
     async def look(attempt: Any, call_next: Next) -> Any:

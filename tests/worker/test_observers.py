@@ -1,4 +1,4 @@
-"""Observers: each thing is told once, after it was committed, and telling can harm nothing."""
+"""Observers: each event is emitted once, after its commit. An error of an observer has no effect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.engine.operations import GetJobs
 from tests.worker.harness import LEASE, Recorder, WorkerHarness, in_time
 
 
-async def test_every_kind_is_told_once(harness: WorkerHarness) -> None:
+async def test_every_kind_is_emitted_once(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def end(how: str) -> Bound[str] | str:
         match how:
@@ -46,7 +46,7 @@ async def test_every_kind_is_told_once(harness: WorkerHarness) -> None:
     )
 
 
-async def test_an_event_tells_what_it_is_about(harness: WorkerHarness) -> None:
+async def test_an_event_has_the_fields_of_its_job(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def fail() -> None:
         raise Fail("on purpose")
@@ -65,7 +65,7 @@ async def test_an_event_tells_what_it_is_about(harness: WorkerHarness) -> None:
     assert harness.recorder.find("claimed")[0].waited == 3
 
 
-async def test_observers_hear_of_a_thing_after_it_was_committed(harness: WorkerHarness) -> None:
+async def test_events_are_emitted_after_the_commit(harness: WorkerHarness) -> None:
     seen: list[tuple[str, str]] = []
 
     def look(event: Event) -> None:
@@ -100,7 +100,7 @@ async def test_observers_hear_of_a_thing_after_it_was_committed(harness: WorkerH
     ]
 
 
-async def test_nothing_is_told_of_what_was_undone(harness: WorkerHarness) -> None:
+async def test_a_rolled_back_attempt_emits_no_events_of_its_writes(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def side() -> None: ...
 
@@ -119,7 +119,7 @@ async def test_nothing_is_told_of_what_was_undone(harness: WorkerHarness) -> Non
     assert not harness.recorder.find("completed")
 
 
-async def test_unblocking_is_told(harness: WorkerHarness) -> None:
+async def test_unblocking_is_emitted(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def first() -> None: ...
 
@@ -139,7 +139,7 @@ async def test_unblocking_is_told(harness: WorkerHarness) -> None:
     [ValueError("an observer's"), asyncio.CancelledError(), SystemExit(1), KeyboardInterrupt(), GeneratorExit()],
     ids=lambda error: type(error).__name__,
 )
-async def test_an_observer_that_raises_harms_nothing(
+async def test_an_observer_that_raises_has_no_effect_on_jobs(
     harness: WorkerHarness, error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(event: Event) -> None:
@@ -181,7 +181,7 @@ async def test_an_observer_is_a_callable_or_has_a_method(harness: WorkerHarness)
     assert [event.worker for event in recorder.events] == ["me"]
 
 
-async def test_a_workers_own_observers_hear_only_it(harness: WorkerHarness) -> None:
+async def test_the_observers_of_a_worker_receive_only_its_events(harness: WorkerHarness) -> None:
     mine, others = Recorder(), Recorder()
 
     @harness.jobs.job
@@ -197,7 +197,7 @@ async def test_a_workers_own_observers_hear_only_it(harness: WorkerHarness) -> N
     assert {event.worker for event in others.events if event.worker} == {"two"}
 
 
-async def test_reaping_is_told_with_the_worker_that_lost_the_job(harness: WorkerHarness) -> None:
+async def test_reaping_is_emitted_with_the_worker_that_lost_the_job(harness: WorkerHarness) -> None:
     over = asyncio.Event()
 
     @harness.jobs.job
@@ -218,7 +218,7 @@ async def test_reaping_is_told_with_the_worker_that_lost_the_job(harness: Worker
     assert (reaped.worker, reaped.detail, reaped.attempt) == ("finder", "from worker loser", 1)
 
 
-async def test_a_client_tells_what_it_did_itself_once(store: Store) -> None:
+async def test_a_client_emits_its_own_changes_once(store: Store) -> None:
     recorder = Recorder()
     harness = WorkerHarness(store, store.clock)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     client = Client(store, harness.jobs, observers=[recorder])
@@ -247,7 +247,7 @@ async def test_a_client_tells_what_it_did_itself_once(store: Store) -> None:
 
 
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
-async def test_a_side_chain_started_from_outside_carries_the_trace_on(harness: WorkerHarness, sync: bool) -> None:
+async def test_a_side_chain_started_from_outside_keeps_the_trace(harness: WorkerHarness, sync: bool) -> None:
     @harness.jobs.job
     async def hello() -> None: ...
 
@@ -264,7 +264,7 @@ async def test_a_side_chain_started_from_outside_carries_the_trace_on(harness: W
     assert (await harness.job(side)).record.trace == "00-trace"
 
 
-async def test_a_completing_body_that_fails_tells_nothing(harness: WorkerHarness) -> None:
+async def test_a_completing_body_that_fails_emits_nothing(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def hello() -> None: ...
 

@@ -1,4 +1,4 @@
-"""A store that fails: before it did what was asked, or after it. Nothing is lost, and nothing happens twice."""
+"""A store that fails before or after an operation: nothing is lost, and nothing takes effect twice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def harness(faulty: FaultyStore, clock: ManualClock) -> WorkerHarness:
 
 
 @pytest.mark.parametrize("verb", ["claim", "reap", "next_due"])
-async def test_the_main_loop_survives_an_outage(harness: WorkerHarness, faulty: FaultyStore, verb: str) -> None:
+async def test_the_claim_loop_continues_after_an_outage(harness: WorkerHarness, faulty: FaultyStore, verb: str) -> None:
     @harness.jobs.job
     async def hello() -> str:
         return "hello"
@@ -43,7 +43,7 @@ async def test_the_main_loop_survives_an_outage(harness: WorkerHarness, faulty: 
     assert (await harness.job(chain)).output == "hello"
 
 
-async def test_what_a_claim_without_an_answer_took_runs_without_waiting_for_its_lease(
+async def test_jobs_of_a_claim_without_an_answer_run_before_their_leases_expire(
     harness: WorkerHarness, faulty: FaultyStore
 ) -> None:
     @harness.jobs.job
@@ -59,7 +59,7 @@ async def test_what_a_claim_without_an_answer_took_runs_without_waiting_for_its_
     assert outputs == [1] * 20
 
 
-async def test_outcomes_whose_writing_was_not_answered_are_said_to_be_sent_again(
+async def test_settlements_without_an_answer_are_marked_as_sent_again(
     harness: WorkerHarness, faulty: FaultyStore
 ) -> None:
     @harness.jobs.job
@@ -77,7 +77,7 @@ async def test_outcomes_whose_writing_was_not_answered_are_said_to_be_sent_again
 
 @pytest.mark.parametrize("error", [StoreUnavailable("x", "gone"), ZeroDivisionError("a bug")], ids=["named", "unnamed"])
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_an_outcome_that_could_not_be_written_is_written_later_once(
+async def test_a_settlement_that_could_not_be_written_is_written_later_once(
     harness: WorkerHarness, faulty: FaultyStore, when: When, error: Exception
 ) -> None:
     runs: Counter[str] = Counter()
@@ -130,10 +130,10 @@ async def test_a_failed_attempt_is_counted_once_however_often_it_is_written(
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_an_attempts_own_transaction_that_breaks_happens_once_or_not_at_all(
+async def test_an_attempts_transaction_with_a_failed_commit_takes_effect_once_or_not_at_all(
     harness: WorkerHarness, faulty: FaultyStore, when: When, plain: bool
 ) -> None:
-    """Before: nothing was written, and the attempt failed. After: all was, and calling it failed changes nothing."""
+    """Before: nothing is committed, and the attempt fails. After: all is committed, and the failure changes nothing."""
 
     @harness.jobs.job
     async def side() -> None: ...
@@ -188,7 +188,7 @@ async def test_a_long_outage_ends_and_everything_is_done_once(harness: WorkerHar
     assert runs == Counter({chain.id: 1 for chain in chains})
 
 
-async def test_a_worker_does_not_pile_up_what_it_cannot_write(harness: WorkerHarness, faulty: FaultyStore) -> None:
+async def test_a_worker_that_cannot_settle_stops_claiming(harness: WorkerHarness, faulty: FaultyStore) -> None:
     runs = 0
 
     @harness.jobs.job
@@ -207,10 +207,8 @@ async def test_a_worker_does_not_pile_up_what_it_cannot_write(harness: WorkerHar
     assert most <= 6
 
 
-async def test_one_outcome_that_is_refused_does_not_spoil_the_others(
-    harness: WorkerHarness, faulty: FaultyStore
-) -> None:
-    """A store names what it refuses. One that refuses a whole batch is asked again, one by one."""
+async def test_a_refused_settlement_does_not_fail_the_others(harness: WorkerHarness, faulty: FaultyStore) -> None:
+    """If a store refuses a batch, each settlement is sent by itself."""
 
     @harness.jobs.job
     async def hello(number: int) -> int:
@@ -231,7 +229,7 @@ async def test_one_outcome_that_is_refused_does_not_spoil_the_others(
     assert fault.met == 1
 
 
-async def test_a_wait_meets_an_outage_as_an_error_and_leaves_nothing_behind(
+async def test_a_wait_raises_during_an_outage_and_leaves_no_subscription(
     harness: WorkerHarness, faulty: FaultyStore
 ) -> None:
     @harness.jobs.job
@@ -266,7 +264,7 @@ async def test_an_outage_before_the_handler_runs_is_a_failed_attempt(
     assert (await harness.job(chain)).output == 1
 
 
-async def test_a_rollback_that_fails_leaves_no_zombie(
+async def test_a_rollback_that_fails_leaves_no_running_job(
     harness: WorkerHarness, faulty: FaultyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @harness.jobs.job
@@ -287,7 +285,7 @@ async def test_a_rollback_that_fails_leaves_no_zombie(
     assert "after completing" in str(event.error)
 
 
-async def test_an_attempt_that_breaks_in_the_engine_itself_is_taken_back(
+async def test_an_attempt_that_breaks_in_the_engine_itself_is_reaped(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = 0

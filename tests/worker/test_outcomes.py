@@ -1,4 +1,4 @@
-"""What becomes of an attempt: returned, raised, or ended in some unusual way."""
+"""The outcomes of an attempt: returned, raised, or ended in an unusual way."""
 
 from __future__ import annotations
 
@@ -46,11 +46,13 @@ async def test_an_error_is_retried_after_the_backoff(harness: WorkerHarness) -> 
     ("attempt", "spread", "delay"),
     [(1, 0.5, 10), (2, 0.5, 20), (6, 0.5, 300), (9, 0.5, 300), (1, 0, 9), (6, 0, 270), (6, 1, 330), (10_000, 0.5, 300)],
 )
-def test_the_backoff_doubles_up_to_its_cap_and_is_spread_after_it(attempt: int, spread: float, delay: float) -> None:
+def test_the_backoff_doubles_up_to_its_cap_and_jitter_applies_after_it(
+    attempt: int, spread: float, delay: float
+) -> None:
     assert Retry().delay(attempt, spread=lambda: spread) == pytest.approx(delay)
 
 
-def test_no_jitter_means_none() -> None:
+def test_zero_jitter_gives_the_exact_delay() -> None:
     assert {Retry(jitter=0).delay(1) for _ in range(100)} == {10}
 
 
@@ -61,7 +63,7 @@ def test_jitter_keeps_its_bounds() -> None:
     assert 108 < max(delays) <= 110
 
 
-async def test_for_ever_means_for_ever(harness: WorkerHarness) -> None:
+async def test_unlimited_attempts_never_fail_the_job(harness: WorkerHarness) -> None:
     @harness.jobs.job(retry=Retry(initial=0, jitter=0, max_attempts=None))
     async def flaky(attempt: Attempt) -> int:
         if attempt.job.attempt < 40:
@@ -152,10 +154,10 @@ async def test_fail_and_cancel_end_the_job_at_once(
 @pytest.mark.parametrize(
     "error", [SystemExit(3), StopIteration(5), asyncio.CancelledError(), KeyboardInterrupt(), GeneratorExit()]
 )
-async def test_whatever_a_handler_raises_is_a_failed_attempt(
+async def test_every_exception_of_a_handler_fails_the_attempt(
     harness: WorkerHarness, error: BaseException, plain: bool
 ) -> None:
-    """An attempt that is released instead would run again at once, uncounted, for ever."""
+    """A released attempt would not count and would run again at once, forever."""
 
     def decide(attempt: int) -> str:
         raise error
@@ -201,7 +203,7 @@ async def test_a_handler_that_cancels_itself_fails_and_leaves_its_slot_usable(ha
         assert (await harness.ended(chain, times=2)).kind == "failed"
 
 
-async def test_a_handler_that_never_completes_leaves_no_zombie(harness: WorkerHarness) -> None:
+async def test_a_handler_that_never_completes_leaves_no_running_job(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def forgetful(attempt: Attempt) -> str:
         async with attempt.complete():
@@ -217,14 +219,14 @@ async def test_a_handler_that_never_completes_leaves_no_zombie(harness: WorkerHa
     assert "without done.output" in str(job.error)
 
 
-async def test_an_error_with_an_unspeakable_message_still_fails_its_job(harness: WorkerHarness) -> None:
-    class Unspeakable(Exception):
+async def test_an_error_with_a_message_that_cannot_be_formatted_still_fails_its_job(harness: WorkerHarness) -> None:
+    class Unprintable(Exception):
         def __str__(self) -> str:
             raise RuntimeError
 
     @harness.jobs.job
     async def odd() -> None:
-        raise Unspeakable
+        raise Unprintable
 
     @harness.jobs.job
     async def long() -> None:
@@ -257,7 +259,7 @@ async def test_deep_recursion_in_a_handler_is_a_failed_attempt(harness: WorkerHa
 
 
 def _declare(harness: WorkerHarness, decide: Any, *, plain: bool) -> Any:
-    """A job type, async or plain, that does what `decide` says about the attempt of this number."""
+    """A job type, async or plain, that returns or raises what `decide` gives for the attempt's number."""
     if plain:
 
         @harness.jobs.job(name="undecided")
@@ -278,10 +280,8 @@ def _now(harness: WorkerHarness) -> datetime:
 
 
 @pytest.mark.parametrize("error", [None, ValueError, asyncio.CancelledError])
-async def test_nothing_is_kept_of_an_attempt_that_ended(
-    harness: WorkerHarness, error: type[BaseException] | None
-) -> None:
-    """Claims are out of the garbage collector's sight, so none may be part of a circle."""
+async def test_an_ended_attempt_leaves_no_objects(harness: WorkerHarness, error: type[BaseException] | None) -> None:
+    """The garbage collector does not track claims, so none may be part of a reference cycle."""
     tasks: list[weakref.ref[asyncio.Task[None]]] = []
 
     @harness.jobs.job
@@ -298,7 +298,7 @@ async def test_nothing_is_kept_of_an_attempt_that_ended(
     assert [task() for task in tasks] == [None]
 
 
-async def test_who_still_waits_for_the_signal_of_an_attempt_that_ended_is_not_kept(harness: WorkerHarness) -> None:
+async def test_a_task_that_waits_for_the_signal_of_an_ended_attempt_is_not_kept(harness: WorkerHarness) -> None:
     waiting: list[weakref.ref[asyncio.Task[str]]] = []
 
     @harness.jobs.job

@@ -1,4 +1,4 @@
-"""Handlers in child processes: what they return, how they end, and that no end of theirs is the worker's."""
+"""Handlers in child processes: their values and errors. The end of a child does not end the worker."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ async def test_a_handler_continues_its_chain(client: Client) -> None:
 
 async def test_an_error_comes_with_the_child_s_traceback(client: Client) -> None:
     async with working(client):
-        chain = await client.start(process_jobs.stumble.bind())
-        with pytest.raises(ChainFailed, match="over a stone"):
+        chain = await client.start(process_jobs.raise_error.bind())
+        with pytest.raises(ChainFailed, match="something failed"):
             await client.wait(chain, timeout=30)
 
     report = await client.report(chain.id)
@@ -70,12 +70,12 @@ async def test_an_error_comes_with_the_child_s_traceback(client: Client) -> None
     assert error is not None
     assert error.type == "ValueError"
     assert 'process_jobs.py", line' in error.traceback
-    assert 'raise ValueError("over a stone")' in error.traceback
+    assert 'raise ValueError("something failed")' in error.traceback
 
 
-async def test_an_error_that_cannot_travel_keeps_its_name_and_text(client: Client) -> None:
+async def test_an_error_that_cannot_be_pickled_keeps_its_name_and_text(client: Client) -> None:
     async with working(client):
-        chain = await client.start(process_jobs.stumble_oddly.bind())
+        chain = await client.start(process_jobs.raise_unpicklable.bind())
         with pytest.raises(ChainFailed, match="1 and 2"):
             await client.wait(chain, timeout=30)
 
@@ -85,13 +85,13 @@ async def test_an_error_that_cannot_travel_keeps_its_name_and_text(client: Clien
     assert job.error.type == "Unpicklable"
 
 
-async def test_fail_cancel_and_reschedule_mean_what_they_mean_elsewhere(client: Client) -> None:
+async def test_fail_cancel_and_reschedule_work_as_in_other_handlers(client: Client) -> None:
     async with working(client) as recorder:
-        with pytest.raises(ChainFailed, match="no use"):
-            await client.run(process_jobs.give_up.bind(), timeout=30)
+        with pytest.raises(ChainFailed, match="not possible"):
+            await client.run(process_jobs.raise_fail.bind(), timeout=30)
         with pytest.raises(ChainCancelled, match="not needed"):
-            await client.run(process_jobs.call_off.bind(), timeout=30)
-        later = await client.start(process_jobs.later.bind())
+            await client.run(process_jobs.raise_cancel.bind(), timeout=30)
+        later = await client.start(process_jobs.raise_reschedule.bind())
         await recorder.receive("rescheduled")
 
     report = await client.report(later.id)
@@ -104,7 +104,7 @@ async def test_fail_cancel_and_reschedule_mean_what_they_mean_elsewhere(client: 
 async def test_a_wrong_output_is_a_failed_attempt(client: Client) -> None:
     async with working(client):
         with pytest.raises(ChainFailed, match="unsayable: its output"):
-            await client.run(process_jobs.unsayable.bind(), timeout=30)
+            await client.run(process_jobs.return_wrong_type.bind(), timeout=30)
 
 
 async def test_a_child_that_dies_costs_one_attempt_of_one_job(client: Client, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_a_child_that_dies_costs_one_attempt_of_one_job(client: Client, tm
     assert len(recorder.find("retrying")) == 1
 
 
-async def test_a_segfault_is_reported_with_the_place_where_it_happened(client: Client) -> None:
+async def test_a_segfault_is_reported_with_its_traceback(client: Client) -> None:
     async with working(client):
         chain = await client.start(process_jobs.crash.bind())
         with pytest.raises(ChainFailed, match="SIGSEGV"):
@@ -137,7 +137,7 @@ async def test_a_segfault_is_reported_with_the_place_where_it_happened(client: C
 async def test_a_handler_that_exits_has_failed(client: Client) -> None:
     async with working(client):
         with pytest.raises(ChainFailed, match="SystemExit: 3"):
-            await client.run(process_jobs.leave.bind(), timeout=30)
+            await client.run(process_jobs.call_exit.bind(), timeout=30)
 
 
 @pytest.mark.parametrize(
@@ -154,19 +154,19 @@ async def test_whatever_a_handler_raises_is_a_failed_attempt(client: Client, kin
         assert await client.run(process_jobs.add.bind(1), timeout=30) == 2
 
 
-async def test_a_timeout_really_kills(client: Client, tmp_path: Path) -> None:
+async def test_a_timeout_kills_the_child(client: Client, tmp_path: Path) -> None:
     marker = tmp_path / "pid"
     async with working(client):
-        await client.run(process_jobs.pid.bind(), timeout=30)  # a child that is there already: starting one takes time
+        await client.run(process_jobs.pid.bind(), timeout=30)  # starts the child before the measured call
         with pytest.raises(ChainFailed, match=r"longer than 0\.5 s"):
-            await client.run(process_jobs.overrun.bind(str(marker)), timeout=30)
+            await client.run(process_jobs.ignore_timeout.bind(str(marker)), timeout=30)
 
         with pytest.raises(ProcessLookupError):
             os.kill(int(marker.read_text()), 0)
         assert await client.run(process_jobs.add.bind(1), timeout=30) == 2
 
 
-def test_a_call_that_is_aborted_before_it_is_asked_for_does_not_run_and_costs_no_child() -> None:
+def test_a_call_that_is_aborted_before_its_request_is_sent_does_not_run() -> None:
     with closing(_Child(None)) as child:
         number = child.begin()
         child.abort("shutdown")
@@ -175,9 +175,9 @@ def test_a_call_that_is_aborted_before_it_is_asked_for_does_not_run_and_costs_no
         assert isinstance(child.ask(_request(child.begin())), Returned)
 
 
-def test_a_call_that_ends_as_its_time_is_up_leaves_the_child_to_the_next() -> None:
+def test_a_call_that_ends_during_its_abort_does_not_cost_the_child() -> None:
     class Late(threading.Event):
-        """Finds that the time is up, though the call has ended by the time it says so."""
+        """Reports a timeout although the call ends at that moment."""
 
         def wait(self, timeout: float | None = None) -> bool:
             super().wait()
@@ -215,7 +215,7 @@ async def test_a_call_for_which_there_is_no_thread_costs_no_child(
         assert len(multiprocessing.active_children()) == 1
 
 
-def test_a_call_that_nobody_can_see_out_is_killed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_is_killed_at_once_if_no_thread_can_send_the_abort(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -236,11 +236,11 @@ def _request(number: int, job_type: AnyJobType = process_jobs.pid) -> Request:
     return Request(number, process_jobs.__name__, pickle.dumps(job_type), b"{}")
 
 
-async def test_a_cancelled_chain_s_handler_hears_why_and_cleans_up(client: Client, tmp_path: Path) -> None:
+async def test_a_cancelled_chain_s_handler_receives_the_reason_and_cleans_up(client: Client, tmp_path: Path) -> None:
     begun, ended = tmp_path / "begun", tmp_path / "ended"
     os.mkfifo(begun)
     async with working(client) as recorder:
-        chain = await client.start(process_jobs.linger.bind(str(begun), str(ended)))
+        chain = await client.start(process_jobs.run_until_aborted.bind(str(begun), str(ended)))
         await in_time(asyncio.to_thread(begun.read_text))
         await client.cancel(chain)
         await recorder.receive("lost")
@@ -249,11 +249,11 @@ async def test_a_cancelled_chain_s_handler_hears_why_and_cleans_up(client: Clien
         assert await client.run(process_jobs.add.bind(1), timeout=30) == 2
 
 
-async def test_a_stopping_worker_gives_back_what_outlives_the_grace_period(client: Client, tmp_path: Path) -> None:
+async def test_a_stopping_worker_releases_jobs_that_outlast_the_grace_period(client: Client, tmp_path: Path) -> None:
     begun, ended = tmp_path / "begun", tmp_path / "ended"
     os.mkfifo(begun)
     async with working(client, grace=0):
-        chain = await client.start(process_jobs.linger.bind(str(begun), str(ended)))
+        chain = await client.start(process_jobs.run_until_aborted.bind(str(begun), str(ended)))
         child = int(await in_time(asyncio.to_thread(begun.read_text)))
 
     assert ended.read_text() == "shutdown"
@@ -264,34 +264,34 @@ async def test_a_stopping_worker_gives_back_what_outlives_the_grace_period(clien
         os.kill(child, 0)
 
 
-async def test_a_signal_to_the_whole_group_is_the_worker_s_to_act_on(client: Client) -> None:
+async def test_a_child_ignores_a_signal_to_the_process_group(client: Client) -> None:
     async with working(client):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            assert await client.run(process_jobs.outlive.bind(number), timeout=30) == "still here"
+            assert await client.run(process_jobs.send_signal_to_itself.bind(number), timeout=30) == "still here"
 
 
-async def test_what_a_handler_starts_can_be_terminated(client: Client) -> None:
+async def test_programs_that_a_handler_starts_can_be_terminated(client: Client) -> None:
     async with working(client):
         assert await client.run(process_jobs.end_programs.bind(), timeout=30) == -signal.SIGTERM
         assert await client.run(process_jobs.end_copies.bind(), timeout=30) == -signal.SIGTERM
         assert await client.run(process_jobs.pool.bind(), timeout=30) == [1, 2]
 
 
-async def test_a_memory_limit_fails_the_attempt_and_spares_the_worker(client: Client) -> None:
+async def test_a_memory_limit_fails_the_attempt_and_not_the_worker(client: Client) -> None:
     async with working(client, memory_limit=1 << 30):
         with pytest.raises(ChainFailed, match="MemoryError"):
-            await client.run(process_jobs.hog.bind(2000), timeout=30)
-        assert await client.run(process_jobs.hog.bind(1), timeout=30) == 1 << 20
+            await client.run(process_jobs.allocate.bind(2000), timeout=30)
+        assert await client.run(process_jobs.allocate.bind(1), timeout=30) == 1 << 20
 
 
-async def test_a_child_that_hogs_the_interpreter_does_not_lose_its_lease(client: Client) -> None:
+async def test_a_child_that_holds_the_gil_does_not_lose_its_lease(client: Client) -> None:
     async with working(client) as recorder, working(client):
-        assert await client.run(process_jobs.hog_interpreter.bind(2.0), timeout=30) == "done"
+        assert await client.run(process_jobs.hold_gil.bind(2.0), timeout=30) == "done"
 
     assert not recorder.find("lost", "reaped")
 
 
-async def test_middlewares_wrap_it_and_see_its_value(client: Client) -> None:
+async def test_middlewares_wrap_the_call_and_see_its_value(client: Client) -> None:
     seen: list[Any] = []
 
     async def look(attempt: Any, call_next: Any) -> Any:
@@ -304,7 +304,7 @@ async def test_middlewares_wrap_it_and_see_its_value(client: Client) -> None:
     assert seen == [("add", 2)]
 
 
-async def test_a_type_that_a_child_could_not_import_is_refused_when_the_worker_is_made() -> None:
+async def test_a_type_that_a_child_could_not_import_is_refused_when_the_worker_is_created() -> None:
     jobs = Jobs()
 
     @jobs.job(executor="process")
@@ -320,11 +320,11 @@ def test_a_process_handler_that_takes_an_attempt_is_refused_where_it_is_declared
     with pytest.raises(TypeError, match="without an attempt"):
 
         @jobs.job(executor="process")
-        def greedy(attempt: SyncAttempt) -> None: ...  # pyright: ignore[reportUnusedFunction]
+        def handler(attempt: SyncAttempt) -> None: ...  # pyright: ignore[reportUnusedFunction]
 
 
 async def test_an_input_that_only_the_child_cannot_read_is_a_mismatch(client: Client, tmp_path: Path) -> None:
-    # The files of a release may change under a running worker: its next child imports newer code.
+    # A deployment may replace the files under a running worker: its next child imports newer code.
     module = tmp_path / "rolling.py"
     source = """
 from holdfast import Jobs

@@ -1,4 +1,4 @@
-"""Progress: seen while the job runs, and kept within bounds."""
+"""Progress: visible while the job runs, and limited in size."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def test_progress_lies_between_0_and_1(harness: WorkerHarness, fraction: f
             assert "between 0 and 1" in str((await harness.job(chain)).error)
 
 
-async def test_a_note_of_progress_is_kept_short_and_clean(harness: WorkerHarness) -> None:
+async def test_a_progress_note_is_shortened_and_cleaned(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def chatty(attempt: Attempt) -> None:
         await attempt.progress(0.5, "\0\ud800" + "x" * 100_000)

@@ -1,4 +1,4 @@
-"""Reaping: whose jobs are taken back, by whom, and when a crash was the last."""
+"""Reaping: which worker reaps which jobs, and how a job ends after its last crash."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from holdfast.engine.operations import ClaimJobs, Pause, Resume
 from tests.worker.harness import LEASE, WorkerHarness
 
 
-async def test_a_lost_job_is_taken_back_also_by_a_worker_that_always_has_work(harness: WorkerHarness) -> None:
-    """Else, with every worker saturated, the jobs of a crashed one would wait for ever."""
+async def test_a_worker_that_always_has_jobs_reaps_too(harness: WorkerHarness) -> None:
+    """Otherwise the jobs of a crashed worker would wait as long as all other workers are busy."""
 
     @harness.jobs.job
     async def endless() -> None:
@@ -23,13 +23,13 @@ async def test_a_lost_job_is_taken_back_also_by_a_worker_that_always_has_work(ha
 
 
 async def _crash(harness: WorkerHarness, *types: str) -> None:
-    """Claim what is due, as a worker that then dies."""
-    deletable = Worker(harness.client, types=types, lease=LEASE, worker_id="doomed")
-    terms = tuple(deletable._options[name].for_claim() for name in types)  # pyright: ignore[reportPrivateUsage]
-    await harness.store.perform(ClaimJobs(terms, 100, "doomed", "a token"))
+    """Claim the due jobs, as a worker that then crashes."""
+    crashed = Worker(harness.client, types=types, lease=LEASE, worker_id="crashed")
+    terms = tuple(crashed._options[name].for_claim() for name in types)  # pyright: ignore[reportPrivateUsage]
+    await harness.store.perform(ClaimJobs(terms, 100, "crashed", "a token"))
 
 
-async def test_a_crash_counts_as_an_attempt_and_poison_ends(harness: WorkerHarness) -> None:
+async def test_a_crash_counts_as_an_attempt_and_the_job_fails_after_the_last(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def poison() -> None:
         raise AssertionError("only ever claimed by workers that die")
@@ -52,7 +52,7 @@ async def test_a_crash_counts_as_an_attempt_and_poison_ends(harness: WorkerHarne
 
 
 async def _reap(harness: WorkerHarness, name: str) -> None:
-    """A worker that is free to reap, and never gets to claim."""
+    """A worker that reaps and never claims."""
     await harness.store.perform(Pause((name,)))
     reaped = len(harness.recorder.find("reaped"))
     async with harness.worker(types=name):
@@ -60,7 +60,7 @@ async def _reap(harness: WorkerHarness, name: str) -> None:
     await harness.store.perform(Resume((name,)))
 
 
-async def test_observers_hear_that_a_crash_was_the_last(harness: WorkerHarness) -> None:
+async def test_a_crash_of_the_last_attempt_emits_failed(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def poison() -> None: ...
 

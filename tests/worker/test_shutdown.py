@@ -1,4 +1,4 @@
-"""Stopping: no new claims, what runs may finish within the grace period, the rest is given back."""
+"""Stopping: no new claims; handlers may finish in the grace period; the rest is released."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.worker.faulty_store import FaultyStore
 from tests.worker.harness import TIMEOUT, WorkerHarness, in_time
 
 
-async def test_what_runs_may_finish_and_nothing_new_is_claimed(harness: WorkerHarness) -> None:
+async def test_running_handlers_finish_and_nothing_new_is_claimed(harness: WorkerHarness) -> None:
     go_on = asyncio.Event()
 
     @harness.jobs.job
@@ -42,7 +42,7 @@ async def test_what_runs_may_finish_and_nothing_new_is_claimed(harness: WorkerHa
     assert kinds == ["worker_started", "worker_stopping", "worker_stopped"]
 
 
-async def test_handlers_that_block_every_thread_of_the_loop_do_not_keep_the_worker(harness: WorkerHarness) -> None:
+async def test_handlers_that_block_every_thread_of_the_loop_do_not_block_the_shutdown(harness: WorkerHarness) -> None:
     over = threading.Event()
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(max_workers=1))
 
@@ -64,7 +64,7 @@ async def test_handlers_that_block_every_thread_of_the_loop_do_not_keep_the_work
 
 
 @pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
-async def test_after_the_grace_period_the_rest_is_released_and_no_attempt_is_burned(
+async def test_after_the_grace_period_jobs_are_released_and_the_attempt_does_not_count(
     harness: WorkerHarness, plain: bool
 ) -> None:
     over = threading.Event()
@@ -158,7 +158,7 @@ async def _cancel_again(worker: Worker, work: asyncio.Task[None]) -> None:
 
 @pytest.mark.parametrize("second", [_stop_again, _cancel_again], ids=["stop", "cancel"])
 @pytest.mark.parametrize("first", [_stop_again, _cancel_again], ids=["stop", "cancel"])
-async def test_a_second_order_ends_the_grace_period(harness: WorkerHarness, first: Any, second: Any) -> None:
+async def test_a_second_stop_ends_the_grace_period(harness: WorkerHarness, first: Any, second: Any) -> None:
     @harness.jobs.job
     async def long() -> None:
         await asyncio.get_running_loop().create_future()
@@ -177,7 +177,7 @@ async def test_a_second_order_ends_the_grace_period(harness: WorkerHarness, firs
     assert (job.status, job.attempt) == ("pending", 0)
 
 
-async def test_a_cancelled_run_winds_down_like_a_stopped_one(harness: WorkerHarness) -> None:
+async def test_a_cancelled_run_drains_like_a_stopped_one(harness: WorkerHarness) -> None:
     go_on = asyncio.Event()
 
     @harness.jobs.job
@@ -198,10 +198,8 @@ async def test_a_cancelled_run_winds_down_like_a_stopped_one(harness: WorkerHarn
 
 
 @pytest.mark.parametrize("order", [_stop_again, _cancel_again], ids=["stop", "cancel"])
-async def test_jobs_claimed_at_the_very_moment_of_stopping_are_given_back(
-    store: Store, clock: ManualClock, order: Any
-) -> None:
-    """The claim is committed, its answer on the way, when the order comes."""
+async def test_jobs_claimed_while_the_worker_stops_are_released(store: Store, clock: ManualClock, order: Any) -> None:
+    """The worker is stopped after the claim has committed and before its answer arrives."""
     faulty = FaultyStore(store)
     harness = WorkerHarness(faulty, clock)
     claimed, answer = asyncio.Event(), asyncio.Event()
@@ -233,7 +231,7 @@ async def test_jobs_claimed_at_the_very_moment_of_stopping_are_given_back(
     assert [each.outcome for each in (await harness.report(chain)).attempts] == ["released"]
 
 
-async def test_an_error_in_the_body_still_winds_the_worker_down(harness: WorkerHarness) -> None:
+async def test_an_error_in_the_body_still_drains_the_worker(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def long() -> None:
         await asyncio.get_running_loop().create_future()
@@ -250,7 +248,7 @@ async def test_an_error_in_the_body_still_winds_the_worker_down(harness: WorkerH
     assert (await harness.job(chain)).status == "pending"
 
 
-async def test_stopping_with_the_store_away_ends_all_the_same(
+async def test_a_worker_stops_while_the_store_is_unavailable(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.worker.worker.SHUTDOWN_TIMEOUT", 0.05)
@@ -271,7 +269,7 @@ async def test_stopping_with_the_store_away_ends_all_the_same(
     assert (await harness.job(chain)).status == "running"
 
 
-async def test_a_store_that_hangs_does_not_hold_up_the_end(
+async def test_a_worker_stops_while_the_store_hangs(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("holdfast.worker.worker.SHUTDOWN_TIMEOUT", 0.05)
@@ -291,7 +289,7 @@ async def test_a_store_that_hangs_does_not_hold_up_the_end(
         faulty.hold.set()
 
 
-async def test_nothing_is_left_behind(harness: WorkerHarness) -> None:
+async def test_no_tasks_threads_or_subscriptions_are_left(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def hello() -> None: ...
 
@@ -306,7 +304,7 @@ async def test_nothing_is_left_behind(harness: WorkerHarness) -> None:
     await asyncio.to_thread(_ended, "holdfast-")
 
     assert asyncio.all_tasks() == tasks
-    # Threads of asyncio's own pool may stay.
+    # Threads of asyncio's default pool may stay.
     assert threading.active_count() <= before + 1
 
 
@@ -348,7 +346,7 @@ async def test_a_second_signal_ends_the_grace_period(harness: WorkerHarness) -> 
 
 
 def test_a_worker_runs_in_a_thread_of_its_own(store: Store, clock: ManualClock) -> None:
-    """Signals are the main thread's; there, stop() is called by whoever gets them."""
+    """Only the main thread receives signals: here the application calls stop()."""
     outputs: list[str] = []
 
     async def main() -> None:

@@ -1,4 +1,4 @@
-"""Values that do not fit: inputs, outputs and continuations that fail their attempt."""
+"""Inputs, outputs and continuations that do not match their types fail the attempt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.worker.harness import WorkerHarness
 @pytest.mark.parametrize(
     "output", [object(), 2**63, float("nan"), "\0", "x" * 2_000_000], ids=["type", "int", "nan", "nul", "size"]
 )
-async def test_an_output_that_cannot_be_kept_exactly_fails_the_attempt(
+async def test_an_output_that_cannot_be_stored_exactly_fails_the_attempt(
     harness: WorkerHarness, output: Any, plain: bool
 ) -> None:
     if plain:
@@ -53,7 +53,7 @@ async def test_an_output_of_the_wrong_type_fails_the_attempt(harness: WorkerHarn
 
 
 @pytest.mark.parametrize("stored", [b"{", b"[]", b"{}", b'{"number":"x"}'], ids=["broken", "list", "missing", "type"])
-async def test_an_input_that_does_not_fit_is_a_mismatch_and_backs_off(harness: WorkerHarness, stored: bytes) -> None:
+async def test_an_input_that_does_not_match_is_a_mismatch_and_backs_off(harness: WorkerHarness, stored: bytes) -> None:
     @harness.jobs.job
     async def double(number: int) -> int:
         return number * 2

@@ -1,4 +1,4 @@
-"""The watchdog, where the loop that it watches ends."""
+"""The watchdog when its event loop is closed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from holdfast.worker.watchdog import Watchdog
 
 
 class Busy(HeldClaims):
-    """As if a handler were running."""
+    """Always reports one running handler."""
 
     def __len__(self) -> int:
         return 1
 
 
-def test_a_loop_that_is_closed_while_it_stands_still_keeps_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_watchdog_thread_ends_when_a_blocked_loop_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     reported = threading.Event()
 
     def report(*args: object, **fields: object) -> None:

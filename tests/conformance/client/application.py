@@ -1,4 +1,4 @@
-"""An application with a table of its own in the database that holds its jobs."""
+"""An application with a table in the database of its jobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.servers.postgres import shared_postgres
 
 
 class Application:
-    """Writes notes, by connections of its own and by those it is lent."""
+    """Writes notes, with its own connections and with those that Holdfast lends to it."""
 
     def __init__(self, folder: Path | None, mode: Mode) -> None:
         self._file = None if folder is None else folder / "jobs.db"
@@ -39,7 +39,7 @@ class Application:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Any]:
-        """A connection with a transaction open: committed when the body ends well, else rolled back."""
+        """A connection with an open transaction: committed after the body, rolled back after an error."""
         connection = await self.connect()
         try:
             if self._file is not None:
@@ -79,23 +79,23 @@ class Application:
             yield sessionmaker(blocking)
             blocking.dispose()
 
-    def insert(self, words: str) -> Any:
-        """A note as a statement of SQLAlchemy's."""
-        return text(f"insert into {self._table} values (:words)").bindparams(words=words)
+    def insert(self, note_text: str) -> Any:
+        """A SQLAlchemy statement that inserts a note."""
+        return text(f"insert into {self._table} values (:note_text)").bindparams(note_text=note_text)
 
-    async def note(self, connection: Any, words: str) -> None:
-        """Write a note by this connection, blocking or not."""
-        await run(connection.execute(f"insert into {self._table} values ({self._placeholder})", (words,)))
+    async def note(self, connection: Any, note_text: str) -> None:
+        """Insert a note with this connection, blocking or async."""
+        await run(connection.execute(f"insert into {self._table} values ({self._placeholder})", (note_text,)))
 
     async def notes(self, connection: Any = None) -> list[str]:
-        """The notes that are committed; or what this connection sees."""
+        """The committed notes, or those that this connection sees."""
         if connection is not None:
             cursor = await run(connection.execute(f"select text from {self._table} order by text"))
-            return [words for (words,) in await run(cursor.fetchall())]
+            return [note_text for (note_text,) in await run(cursor.fetchall())]
         async with self.transaction() as connection:
             return await self.notes(connection)
 
 
 async def run(answer: Any) -> Any:
-    """What an async connection's method gives, awaited; a blocking one's as it is."""
+    """The result of a method of an async or a blocking connection."""
     return await answer if inspect.isawaitable(answer) else answer

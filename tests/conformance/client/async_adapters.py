@@ -1,5 +1,6 @@
-"""One face over async and blocking: every case is written once and runs through Client and SyncClient, with async
-handlers and with plain ones.
+"""Async adapters over the async and the blocking interface.
+
+Every case is written once and runs with Client and async handlers, and with SyncClient and plain handlers.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Mode(Enum):
 
 
 class TaskThreads:
-    """Threads for blocking calls: each task of a test has one of its own, as if it were a program of its own."""
+    """Threads for blocking calls. Each task of a test has its own thread, like a separate program."""
 
     def __init__(self) -> None:
         self._threads: dict[asyncio.Task[Any], ThreadPoolExecutor] = {}
@@ -40,7 +41,7 @@ class TaskThreads:
 
 
 class ClientAdapter:
-    """A client whose every method is awaited."""
+    """A client of either kind with awaitable methods."""
 
     def __init__(self, client: Client | SyncClient, threads: TaskThreads) -> None:
         self.client = client
@@ -67,7 +68,7 @@ class ClientAdapter:
 
     @asynccontextmanager
     async def events(self) -> AsyncGenerator[Callable[[], Coroutine[Any, Any, Any]]]:
-        """Gives a function that awaits the next event."""
+        """Yields a function that awaits the next event."""
         if isinstance(self.client, Client):
             events = self.client.events()
             try:
@@ -83,7 +84,7 @@ class ClientAdapter:
 
 
 class CurrentAdapter:
-    """What `completing` gives, its methods awaited."""
+    """The object of `completing` with awaitable methods."""
 
     def __init__(self, current: Any, threads: TaskThreads | None) -> None:
         self.current = current
@@ -112,7 +113,7 @@ class CurrentAdapter:
 
 
 class AttemptAdapter:
-    """An attempt whose blocks are entered with `async with`, in a plain handler too: there, nothing suspends."""
+    """An attempt of either kind with async context managers. In a plain handler they never suspend."""
 
     def __init__(self, attempt: Attempt | SyncAttempt) -> None:
         self.attempt = attempt

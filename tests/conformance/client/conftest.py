@@ -24,15 +24,15 @@ def _postgres() -> tuple[str, psycopg.Connection, bytes]:
     address = fresh_address()
     schema = PostgresStore(address).schema
     connection = shared_postgres().connect()
-    atexit.register(connection.close)  # before the server's own, which was there first
+    atexit.register(connection.close)  # runs before the server's own exit handler, which was registered first
     rows = connection.execute("select tablename from pg_tables where schemaname = %s", [schema]).fetchall()
     tables = [name for (name,) in rows if name != "migration"]
-    # Deleting a few rows is quicker than giving each table a new file.
+    # For small tables, delete is faster than truncate.
     return address, connection, "; ".join(f"delete from {schema}.{name}" for name in tables).encode()
 
 
 def emptied_postgres(folder: Path) -> StoreFactory:
-    """Making the tables anew takes longer than most cases: they are made once, and emptied."""
+    """A store with empty tables. Creating the tables takes longer than most cases, so this happens once."""
     address, connection, empty = _postgres()
     connection.execute(empty)
     return lambda: PostgresStore(address)

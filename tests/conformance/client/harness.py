@@ -1,4 +1,4 @@
-"""What a client's case stands on: a store, a clock to move, a client of either kind, and workers."""
+"""The harness of a client case: a store, a manual clock, a client of either kind, and workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TIMEOUT = 20.0
 
 
 class ClientHarness:
-    """A client on a store that nobody else uses."""
+    """A client on a store of its own."""
 
     def __init__(self, store: Store, mode: Mode) -> None:
         self.store = store
@@ -40,7 +40,7 @@ class ClientHarness:
         return declare(self.jobs, self.mode, body, **options)
 
     async def drain(self, *, advance: bool = False, concurrency: int = 5, **options: Any) -> list[Event]:
-        """Run what is due."""
+        """Run the due jobs."""
         return await drain(self.workers_client, advance=advance, concurrency=concurrency, **options)
 
     @asynccontextmanager
@@ -63,7 +63,7 @@ class ClientHarness:
 
 
 async def in_time(awaitable: Any) -> Any:
-    """Await something that must happen."""
+    """Await with a timeout."""
     async with asyncio.timeout(TIMEOUT):
         return await awaitable
 

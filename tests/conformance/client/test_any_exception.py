@@ -1,4 +1,4 @@
-"""Whatever exception leaves a handler, its transaction ends, the attempt is settled, and the worker goes on."""
+"""After any exception of a handler its transaction ends, the attempt is settled, and the worker continues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.conformance.client.harness import ClientHarness, in_time, value
 
 
 class Unprintable(Exception):
-    """Raises another error whenever its text is wanted."""
+    """Raises another error when it is formatted."""
 
     def __str__(self) -> str:
         raise ValueError("no text")
@@ -25,7 +25,7 @@ class Unprintable(Exception):
 
 
 class Interrupting(Exception):
-    """Raises KeyboardInterrupt whenever its text is wanted."""
+    """Raises KeyboardInterrupt when it is formatted."""
 
     def __str__(self) -> str:
         raise KeyboardInterrupt
@@ -97,7 +97,7 @@ async def test_every_exception_is_a_failed_attempt(
     assert [(job.status, job.attempt) for job in jobs] == [("failed", 1)] * len(ERRORS)
 
 
-async def test_an_interrupting_exception_leaves_the_other_jobs_alone(harness: ClientHarness) -> None:
+async def test_an_interrupting_exception_does_not_affect_other_jobs(harness: ClientHarness) -> None:
     interrupted, interrupted_thread = asyncio.Event(), threading.Event()
 
     async def interrupt(attempt: AttemptAdapter, number: int) -> Any:
@@ -165,8 +165,8 @@ async def test_an_exception_of_a_middlewares_block_is_a_failed_attempt(
 async def test_an_exception_around_a_middlewares_block_passes_through_it(
     harness: ClientHarness, place_in_handler: Callable[[AttemptAdapter, BaseException], Awaitable[Any]]
 ) -> None:
-    class Waiting:
-        """Waits on the event loop on the way in and on the way out."""
+    class Suspending:
+        """Suspends on entry and on exit."""
 
         async def __call__(self, attempt: Any, call_next: Callable[[], Awaitable[Any]], /) -> Any:
             async with self.complete(attempt, None):
@@ -188,7 +188,7 @@ async def test_an_exception_around_a_middlewares_block_passes_through_it(
     job_type = harness.job(break_off)
     harness.jobs.job(value)
     chains = [await harness.client.start(job_type.bind(n), max_attempts=1) for n in range(len(ERRORS))]
-    async with harness.worker(concurrency=1, middlewares=[Waiting()]):
+    async with harness.worker(concurrency=1, middlewares=[Suspending()]):
         assert await _works_on(harness)
 
     assert [(await harness.now(chain)).status for chain in chains] == ["failed"] * len(ERRORS)

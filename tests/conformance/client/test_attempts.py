@@ -1,4 +1,4 @@
-"""prepare and complete: what commits together, what undoes what, and what may be called when."""
+"""prepare and complete: what commits together, what an error rolls back, and the order of calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conformance.client.harness import TIMEOUT, ClientHarness, in_time, va
 
 
 async def _end(harness: ClientHarness, body: Any, number: int = 0) -> Any:
-    """Run one attempt with this body; answers the job afterwards."""
+    """Run one attempt with this body and return the job."""
     job_type = harness.jobs.get(body.__name__) or harness.job(body)
     chain = await harness.client.start(job_type.bind(number), max_attempts=1)
     await harness.drain()
@@ -27,7 +27,7 @@ async def _sides(harness: ClientHarness) -> list[Any]:
 
 
 @pytest.mark.parametrize("mode", ["staged", "atomic"])
-async def test_prepare_work_complete(harness: ClientHarness, mode: str) -> None:
+async def test_prepare_then_complete(harness: ClientHarness, mode: str) -> None:
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.prepare(mode):
             amount = number * 2
@@ -92,7 +92,7 @@ async def test_complete_with_a_continuation_and_side_chains(harness: ClientHarne
 
 
 @pytest.mark.parametrize("mode", [None, "staged", "atomic"])
-async def test_an_error_after_complete_undoes_it_all(harness: ClientHarness, mode: str | None) -> None:
+async def test_an_error_after_complete_rolls_it_back(harness: ClientHarness, mode: str | None) -> None:
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
         if mode:
             async with attempt.prepare(mode):
@@ -110,7 +110,7 @@ async def test_an_error_after_complete_undoes_it_all(harness: ClientHarness, mod
     assert len((await harness.client.list_jobs()).items) == 1
 
 
-async def test_an_error_inside_complete_that_is_swallowed_fails_the_attempt(harness: ClientHarness) -> None:
+async def test_an_error_inside_complete_that_is_caught_fails_the_attempt(harness: ClientHarness) -> None:
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
         output = None
         try:
@@ -128,7 +128,7 @@ async def test_an_error_inside_complete_that_is_swallowed_fails_the_attempt(harn
     assert await _sides(harness) == []
 
 
-async def test_an_error_inside_an_atomic_prepare_that_is_swallowed_fails_the_attempt(harness: ClientHarness) -> None:
+async def test_an_error_inside_an_atomic_prepare_that_is_caught_fails_the_attempt(harness: ClientHarness) -> None:
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
         try:
             async with attempt.prepare("atomic"):
@@ -213,7 +213,9 @@ async def _unknown_mode(attempt: AttemptAdapter, number: int) -> Any:
     ],
     ids=lambda each: each.__name__ if callable(each) else None,
 )
-async def test_a_misuse_fails_the_attempt_and_says_what_to_do(harness: ClientHarness, body: Any, message: str) -> None:
+async def test_a_wrong_order_of_calls_fails_the_attempt_with_advice(
+    harness: ClientHarness, body: Any, message: str
+) -> None:
     job = await _end(harness, body)
 
     assert (job.status, job.output) == ("failed", None)
@@ -233,7 +235,7 @@ async def test_continuing_twice_fails_the_attempt(harness: ClientHarness) -> Non
     assert len((await harness.client.list_jobs()).items) == 1
 
 
-async def test_an_output_that_does_not_fit_undoes_the_completion(harness: ClientHarness) -> None:
+async def test_an_output_that_does_not_match_rolls_back_the_completion(harness: ClientHarness) -> None:
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:
             await done.start(harness.jobs["value"].bind(1), delay=1000)
@@ -275,7 +277,7 @@ async def test_a_lost_claim_can_neither_prepare_nor_complete(harness: ClientHarn
         except ClaimLost as lost:
             reasons.put(lost.reason)
             raise
-        except asyncio.CancelledError:  # the signal was quicker
+        except asyncio.CancelledError:  # the abort came first
             reasons.put(attempt.attempt.signal.reason)
             raise
         raise AssertionError
@@ -283,12 +285,12 @@ async def test_a_lost_claim_can_neither_prepare_nor_complete(harness: ClientHarn
     for number in (0, 1):
         job = await _end(harness, charge, number)
         assert (job.status, job.output) == ("cancelled", None)
-        # Nobody waits for a plain handler whose attempt was aborted; it may still be on its way.
+        # The worker does not wait for an aborted plain handler: it may still run.
         assert await asyncio.to_thread(reasons.get, timeout=20) == "cancelled"
 
 
 def _cancel(harness: ClientHarness, chain_id: str) -> None:
-    """Cancel in a thread of its own, so that an async and a plain handler can do it alike."""
+    """Cancel in a separate thread, so that async and plain handlers can call it."""
     thread = threading.Thread(target=SyncClient(harness.store, harness.jobs).cancel, args=(chain_id,))
     thread.start()
     thread.join(20)
@@ -307,8 +309,8 @@ async def test_the_token_is_new_for_each_attempt(harness: ClientHarness) -> None
     assert len(set(tokens)) == 3
 
 
-async def test_two_attempts_that_start_one_key_make_one_side_chain(harness: ClientHarness) -> None:
-    """However their transactions overlap: on a store that buffers them, the loser's attempt is made again."""
+async def test_two_attempts_that_start_one_key_create_one_side_chain(harness: ClientHarness) -> None:
+    """However their transactions overlap. On a store that buffers them, the second attempt is retried."""
 
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:
@@ -352,7 +354,7 @@ async def test_a_refused_cycle_is_retried_like_any_error(harness: ClientHarness)
     assert [each.outcome for each in (await harness.client.report(chain.id)).attempts] == ["failed", "completed"]
 
 
-async def test_of_two_attempts_that_continue_after_each_other_one_is_refused_and_none_is_lost(
+async def test_two_attempts_whose_continuations_wait_for_each_other_one_is_refused(
     harness: ClientHarness,
 ) -> None:
     both = threading.Barrier(2) if harness.mode is Mode.SYNC else asyncio.Barrier(2)

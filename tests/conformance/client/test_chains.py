@@ -1,4 +1,4 @@
-"""Chains and blockers: every shape a workflow can take."""
+"""Chains and blockers: sequences, branches, loops, fan-out and fan-in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Part:
     size: int
 
 
-async def test_a_line(harness: ClientHarness) -> None:
+async def test_a_sequence(harness: ClientHarness) -> None:
     @harness.jobs.job
     async def first(number: int) -> Bound[str]:
         return second.bind(number + 1)
@@ -62,7 +62,7 @@ async def test_a_branch(harness: ClientHarness, number: int, output: str) -> Non
     assert await harness.client.wait(chain, timeout=1) == output
 
 
-async def test_a_loop_of_a_hundred_rounds(harness: ClientHarness) -> None:
+async def test_a_loop_of_a_hundred_jobs(harness: ClientHarness) -> None:
     async def count(attempt: AttemptAdapter, number: int) -> Any:
         assert attempt.job.index == 100 - number
         return counting.bind(number - 1) if number else "done"
@@ -107,7 +107,7 @@ async def test_a_continuation_has_attempts_of_its_own(harness: ClientHarness) ->
     assert await harness.client.wait(chain, timeout=1) == 3
 
 
-async def test_a_chain_fails_where_its_last_job_does(harness: ClientHarness) -> None:
+async def test_a_chain_fails_with_its_last_job(harness: ClientHarness) -> None:
     async def step(attempt: AttemptAdapter, number: int) -> Any:
         if number == 0:
             raise Fail("at the end")
@@ -201,7 +201,7 @@ async def test_fan_out_and_fan_in_over_hundreds(harness: ClientHarness) -> None:
     assert (await harness.now(chain)).index == 1
 
 
-async def test_many_wait_for_one(harness: ClientHarness) -> None:
+async def test_many_jobs_wait_for_one_chain(harness: ClientHarness) -> None:
     double = harness.jobs.job(value)
     blocker = await harness.client.start(double.bind(1))
     await harness.client.start_many([double.bind(number).options(after=[blocker]) for number in range(100)])
@@ -257,7 +257,7 @@ async def test_a_failed_blocker_leaves_its_dependent_waiting_for_a_retry(harness
 
 @pytest.mark.parametrize("of", ["start", "type"])
 @pytest.mark.parametrize("end", ["failed", "cancelled"])
-async def test_a_dependent_may_fail_with_its_blocker_and_so_on(harness: ClientHarness, end: str, of: str) -> None:
+async def test_a_dependent_may_fail_with_its_blocker_transitively(harness: ClientHarness, end: str, of: str) -> None:
     options: Any = {"on_blocker_failure": "fail"} if of == "start" else {}
     declared: Any = {"on_blocker_failure": "fail"} if of == "type" else {}
 
@@ -280,7 +280,7 @@ async def test_a_dependent_may_fail_with_its_blocker_and_so_on(harness: ClientHa
     assert (await harness.now(late)).status == "failed"
 
 
-async def test_a_blocker_is_found_by_each_step_of_its_dependents_chain(harness: ClientHarness) -> None:
+async def test_a_blocker_is_found_by_each_job_of_its_dependents_chain(harness: ClientHarness) -> None:
     async def wait_for_side(attempt: AttemptAdapter, number: int) -> Any:
         if number == 0:
             return list(attempt.blockers)

@@ -1,4 +1,4 @@
-"""completing: a chain's current job is finished from outside, by exactly one of any number who try."""
+"""completing: completes a chain's current job from outside. Of concurrent calls exactly one succeeds."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def test_a_running_job_is_taken_from_its_worker(harness: ClientHarness) ->
     assert [each.outcome for each in (await harness.client.report(chain.id)).attempts] == ["lost"]
 
 
-async def test_several_steps_in_a_row(harness: ClientHarness) -> None:
+async def test_several_continuations_in_one_body(harness: ClientHarness) -> None:
     first, second = harness.jobs.job(value), harness.jobs.job(name="second")(value)
     chain = await harness.client.start(first.bind(1))
     harness.clock.advance(100)
@@ -96,7 +96,7 @@ async def test_several_steps_in_a_row(harness: ClientHarness) -> None:
     assert await harness.client.wait(chain, timeout=1) == 5
 
 
-async def test_a_body_that_only_looks_changes_nothing(harness: ClientHarness) -> None:
+async def test_a_body_that_only_reads_changes_nothing(harness: ClientHarness) -> None:
     chain = await harness.client.start(harness.jobs.job(value).bind(1))
 
     async with harness.client.completing(chain) as current:
@@ -105,7 +105,7 @@ async def test_a_body_that_only_looks_changes_nothing(harness: ClientHarness) ->
     assert (await harness.now(chain)).status == "pending"
 
 
-async def test_an_error_in_the_body_undoes_everything(harness: ClientHarness) -> None:
+async def test_an_error_in_the_body_rolls_back_everything(harness: ClientHarness) -> None:
     approve = harness.jobs.job(value)
     chain = await harness.client.start(approve.bind(1))
 
@@ -151,7 +151,7 @@ async def test_a_side_chain_without_a_completion_is_refused(harness: ClientHarne
     assert len((await harness.client.list_chains()).items) == 1
 
 
-async def test_a_finished_chain_can_be_looked_at_and_not_completed(harness: ClientHarness) -> None:
+async def test_a_finished_chain_can_be_read_but_not_completed(harness: ClientHarness) -> None:
     approve = harness.jobs.job(value)
     chain = await harness.client.start(approve.bind(1))
     await harness.drain()
@@ -196,7 +196,7 @@ async def test_an_output_of_the_wrong_type_is_refused(harness: ClientHarness) ->
     assert (await harness.now(chain)).status == "pending"
 
 
-async def test_a_chain_that_never_was(harness: ClientHarness) -> None:
+async def test_an_unknown_chain(harness: ClientHarness) -> None:
     async def body() -> None:
         async with harness.client.completing("nothing"):
             raise AssertionError
@@ -205,7 +205,7 @@ async def test_a_chain_that_never_was(harness: ClientHarness) -> None:
         await body()
 
 
-async def test_of_many_who_complete_one_wins(harness: ClientHarness) -> None:
+async def test_of_many_concurrent_completions_one_succeeds(harness: ClientHarness) -> None:
     approve = harness.jobs.job(value)
     chain = await harness.client.start(approve.bind(1))
 
@@ -239,7 +239,7 @@ async def test_completing_against_a_worker_has_one_winner(harness: ClientHarness
         assert answer == -1 or isinstance(answer, AlreadyCompleted)
 
 
-async def test_completing_unblocks_what_waits(harness: ClientHarness) -> None:
+async def test_completing_unblocks_dependents(harness: ClientHarness) -> None:
     approve = harness.jobs.job(value)
     blocker = await harness.client.start(approve.bind(1), delay=1000)
     blocked = await harness.client.start(approve.bind(2), after=[blocker])
@@ -252,7 +252,7 @@ async def test_completing_unblocks_what_waits(harness: ClientHarness) -> None:
 
 
 async def test_an_approval_with_a_deadline(harness: ClientHarness) -> None:
-    """Scheduled for later, a worker decides by default; completed before that, it never gets the chance."""
+    """If the approval is not completed before its scheduled time, a worker runs it and applies the default."""
     decide = harness.jobs.job(value)
     slow, quick = await harness.client.start_many([decide.bind(0).options(delay=7200) for _ in range(2)])
 
@@ -292,7 +292,7 @@ async def test_a_declared_type_without_a_function_is_checked_too(harness: Client
     assert (await harness.now(chain)).type == "value"
 
 
-async def test_each_of_several_steps_is_checked(harness: ClientHarness) -> None:
+async def test_each_of_several_continuations_is_checked(harness: ClientHarness) -> None:
     first, other = harness.jobs.job(value), harness.jobs.job(text)
     elsewhere = Jobs().job(name="elsewhere")(value)
     chain = await harness.client.start(first.bind(1))
@@ -305,7 +305,7 @@ async def test_each_of_several_steps_is_checked(harness: ClientHarness) -> None:
     assert (await harness.now(chain)).type == "elsewhere"
 
 
-async def test_where_the_current_type_is_unknown_the_type_of_the_chain_counts(harness: ClientHarness) -> None:
+async def test_if_the_current_type_is_unknown_the_type_of_the_chain_is_checked(harness: ClientHarness) -> None:
     first, other = harness.jobs.job(value), harness.jobs.job(text)
     elsewhere = Jobs().job(name="elsewhere")(value)
     chain = await harness.client.start(first.bind(1))
@@ -338,7 +338,7 @@ async def test_a_chain_whose_current_job_has_another_type_than_named_is_refused(
     assert await harness.client.wait(chain, timeout=1) == 5
 
 
-async def test_a_named_type_is_compared_where_this_client_does_not_know_the_current_one(harness: ClientHarness) -> None:
+async def test_a_named_type_is_compared_if_this_client_does_not_know_the_current_one(harness: ClientHarness) -> None:
     first, elsewhere = harness.jobs.job(value), Jobs().job(name="elsewhere")(value)
     chain = await harness.client.start(elsewhere.bind(1))
 

@@ -1,4 +1,4 @@
-"""events: what happens, told live."""
+"""events: a live stream of all changes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_events_are_followed_live(harness: ClientHarness, listening: async
 
 @pytest.fixture
 async def listening(harness: ClientHarness, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Set when somebody follows the events: from then on the store records what happens."""
+    """Set when a client follows the events: from then on the store records them."""
     loop, listening = asyncio.get_running_loop(), asyncio.Event()
     perform, perform_sync = harness.store.perform, harness.store.perform_sync
 

@@ -1,4 +1,4 @@
-"""`done.tx`: a handler's rows commit with its completion, or were never there. SQL stores only."""
+"""`done.tx`: a handler's rows commit or roll back with its completion. SQL stores only."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ async def test_a_handlers_rows_commit_with_its_completion(
 
 @pytest.mark.parametrize("mode", [None, "staged", "atomic"])
 @pytest.mark.parametrize("where", ["inside", "after", "swallowed"])
-async def test_an_error_undoes_the_handlers_rows(
+async def test_an_error_rolls_back_the_handlers_rows(
     harness: ClientHarness, application: Application, mode: str | None, where: str
 ) -> None:
-    """A staged prepare is a transaction of its own, and stays; an atomic one goes the way of the completion."""
+    """A staged prepare is a separate transaction and stays committed. An atomic one is rolled back."""
 
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
         if mode:
@@ -84,7 +84,7 @@ async def test_an_error_in_the_applications_sql_fails_the_attempt_and_nothing_el
     assert await application.notes() == ["charged"]
 
 
-async def test_a_swallowed_sql_error_inside_complete_cannot_commit_half(
+async def test_a_caught_sql_error_inside_complete_cannot_commit_a_part(
     harness: ClientHarness, application: Application
 ) -> None:
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
@@ -104,10 +104,10 @@ async def test_a_swallowed_sql_error_inside_complete_cannot_commit_half(
     assert await application.notes() == []
 
 
-async def test_rows_of_an_attempt_that_lost_its_claim_are_undone(
+async def test_rows_of_an_attempt_that_lost_its_claim_are_rolled_back(
     harness: ClientHarness, application: Application
 ) -> None:
-    """Completed from outside while the handler works: its rows must not stand beside the other's output."""
+    """The job is completed from outside while the handler runs: the handler's rows must not be committed."""
 
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
         await _complete_elsewhere(harness, attempt.job.chain_id)
@@ -123,7 +123,7 @@ async def test_rows_of_an_attempt_that_lost_its_claim_are_undone(
 
 
 async def _complete_elsewhere(harness: ClientHarness, chain_id: str) -> None:
-    """In a thread of its own, so that an async and a plain handler can do it alike."""
+    """In a separate thread, so that async and plain handlers can call it."""
 
     def complete() -> None:
         with SyncClient(harness.store, harness.jobs).completing(chain_id) as current:
@@ -166,10 +166,10 @@ async def test_a_client_joins_the_attempts_own_transaction(harness: ClientHarnes
     assert await harness.client.wait(chain, timeout=1) == joined.id
 
 
-async def test_what_a_handler_completes_after_its_timeout_is_undone(
+async def test_what_a_handler_completes_after_its_timeout_is_rolled_back(
     harness: ClientHarness, application: Application
 ) -> None:
-    """A plain handler cannot be stopped, and an async one may not listen; neither gets to keep its rows."""
+    """A plain handler cannot be stopped, and an async handler may ignore it: the rows of both are rolled back."""
     over = threading.Event()
 
     async def stubborn(attempt: AttemptAdapter, number: int) -> Any:
@@ -195,7 +195,7 @@ async def test_what_a_handler_completes_after_its_timeout_is_undone(
 
 
 @pytest.mark.parametrize("mode", [None, "staged", "atomic"])
-async def test_a_session_of_the_applications_own_carries_the_completion(
+async def test_a_session_of_the_applications_own_includes_the_completion(
     harness: ClientHarness, application: Application, mode: str | None
 ) -> None:
     async def charge(attempt: AttemptAdapter, number: int) -> Any:

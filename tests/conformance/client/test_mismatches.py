@@ -22,7 +22,7 @@ class Release:
         self.client = Client(harness.store, self.jobs, observers=[self.reported.append])
 
     async def work(self, **options: Any) -> list[str]:
-        """Run what is due; answers what happened."""
+        """Run the due jobs and return the events."""
         return [event.kind for event in await drain(self.client, **options)]
 
 
@@ -59,7 +59,7 @@ async def test_an_older_worker_leaves_a_newer_input_to_a_newer_worker(
         job = await harness.now(chain.id)
         assert (job.status, job.attempt) == (Status.PENDING, 0)
         assert (job.scheduled_at - harness.time).total_seconds() == delay
-        assert await old.work() == []  # not due: a worker alone does not spin
+        assert await old.work() == []  # not due: a single worker does not retry in a tight loop
         harness.clock.advance(delay)
 
     assert await new.work() == ["completed"]
@@ -70,7 +70,7 @@ async def test_an_older_worker_leaves_a_newer_input_to_a_newer_worker(
     assert (await new.client.wait(chain)).startswith("new 1")
 
 
-async def test_an_observer_is_told_of_the_mismatch_and_its_reason(old: Release, new: Release) -> None:
+async def test_an_observer_receives_the_mismatch_and_its_reason(old: Release, new: Release) -> None:
     chain = await new.client.start(new.jobs["resize"].bind(1, quality=50))
 
     await old.work()
@@ -80,7 +80,7 @@ async def test_an_observer_is_told_of_the_mismatch_and_its_reason(old: Release, 
     assert "quality" in str(event.error)
 
 
-async def test_it_fails_when_no_worker_accepts_it_within_the_timeout(
+async def test_the_job_fails_when_no_worker_accepts_it_within_the_timeout(
     harness: ClientHarness, old: Release, new: Release
 ) -> None:
     chain = await new.client.start(new.jobs["resize"].bind(1, quality=50))
@@ -95,7 +95,7 @@ async def test_it_fails_when_no_worker_accepts_it_within_the_timeout(
     assert (harness.time - begun).total_seconds() == pytest.approx(3600, abs=1)
 
 
-async def test_retry_grants_the_whole_time_anew(harness: ClientHarness, old: Release, new: Release) -> None:
+async def test_retry_restarts_the_mismatch_timeout(harness: ClientHarness, old: Release, new: Release) -> None:
     chain = await new.client.start(new.jobs["resize"].bind(1, quality=50))
     await old.work(advance=True)
 
@@ -105,7 +105,7 @@ async def test_retry_grants_the_whole_time_anew(harness: ClientHarness, old: Rel
     assert (await harness.now(chain.id)).status is Status.PENDING
 
 
-async def test_an_attempt_that_begins_properly_grants_the_whole_time_anew(
+async def test_an_attempt_without_a_mismatch_restarts_the_mismatch_timeout(
     harness: ClientHarness, old: Release, new: Release
 ) -> None:
     failing = Release(harness)

@@ -1,4 +1,4 @@
-"""cancel, retry, run_now, delete, pause and prune: what they answer, and what they refuse."""
+"""cancel, retry, run_now, delete, pause and prune: their results and their errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.conformance.client.harness import ClientHarness, in_time, value
 
 async def _fail(attempt: AttemptAdapter, number: int) -> int:
     if attempt.job.attempt <= number:
-        raise Fail("as told")
+        raise Fail("on purpose")
     return attempt.job.attempt
 
 
@@ -32,7 +32,7 @@ async def test_cancel_a_pending_a_scheduled_and_a_blocked_chain(harness: ClientH
     assert await harness.drain(advance=True) == []
 
 
-async def test_cancel_leaves_what_is_finished_alone(harness: ClientHarness) -> None:
+async def test_cancel_does_not_change_finished_chains(harness: ClientHarness) -> None:
     double = harness.jobs.job(value)
     chain = await harness.client.start(double.bind(7))
     await harness.drain()
@@ -43,7 +43,7 @@ async def test_cancel_leaves_what_is_finished_alone(harness: ClientHarness) -> N
     assert [event.kind for event in harness.reported] == ["created"]
 
 
-async def test_cancel_takes_the_chain_at_its_current_step(harness: ClientHarness) -> None:
+async def test_cancel_ends_the_chain_at_its_current_job(harness: ClientHarness) -> None:
     @harness.jobs.job
     async def first() -> Bound[int]:
         return second.bind(1).options(delay=100)
@@ -79,12 +79,12 @@ async def test_cancel_of_a_running_job_is_final(harness: ClientHarness) -> None:
     assert [each.outcome for each in (await harness.client.report(chain.id)).attempts] == ["cancelled"]
 
 
-async def test_cancel_of_nothing(harness: ClientHarness) -> None:
+async def test_cancel_of_an_unknown_chain(harness: ClientHarness) -> None:
     with pytest.raises(ChainNotFound, match="nothing"):
         await harness.client.cancel("nothing")
 
 
-async def test_retry_grants_the_attempts_anew(harness: ClientHarness) -> None:
+async def test_retry_resets_the_attempts(harness: ClientHarness) -> None:
     failing = harness.job(_fail)
     chain = await harness.client.start(failing.bind(1), max_attempts=1)
     await harness.drain()
@@ -129,7 +129,7 @@ async def test_retry_of_a_cancelled_and_of_a_blocked_job(harness: ClientHarness)
     assert (await harness.now(blocked)).status == "completed"
 
 
-async def test_retry_refuses_what_did_not_end_badly(harness: ClientHarness) -> None:
+async def test_retry_refuses_jobs_that_have_not_failed(harness: ClientHarness) -> None:
     double = harness.jobs.job(value)
     chain = await harness.client.start(double.bind(1))
 
@@ -167,7 +167,7 @@ async def test_run_now_of_a_due_job_changes_nothing(harness: ClientHarness) -> N
     assert (await harness.client.run_now(chain)).scheduled_at == chain.scheduled_at
 
 
-async def test_run_now_refuses_what_is_not_pending(harness: ClientHarness) -> None:
+async def test_run_now_refuses_jobs_that_are_not_pending(harness: ClientHarness) -> None:
     double = harness.jobs.job(value)
     blocker = await harness.client.start(double.bind(1), delay=100)
     blocked = await harness.client.start(double.bind(2), after=[blocker])
@@ -178,7 +178,7 @@ async def test_run_now_refuses_what_is_not_pending(harness: ClientHarness) -> No
         await harness.client.run_now("nothing")
 
 
-async def test_delete_answers_what_was_there(harness: ClientHarness) -> None:
+async def test_delete_returns_the_ids_that_existed(harness: ClientHarness) -> None:
     double = harness.jobs.job(value)
     chains = await harness.client.start_many([double.bind(number) for number in range(3)])
 
@@ -212,7 +212,7 @@ async def test_delete_takes_a_blocker_whose_dependents_are_finished(harness: Cli
     assert (await harness.now(blocked)).status == "completed"
 
 
-async def test_delete_with_cascade_follows_the_blockers_of_every_step(harness: ClientHarness) -> None:
+async def test_delete_with_cascade_follows_the_blockers_of_every_job(harness: ClientHarness) -> None:
     double = harness.jobs.job(value)
     deepest = await harness.client.start(double.bind(1))
     first_blocker = await harness.client.start(double.bind(1), after=[deepest])
@@ -268,7 +268,7 @@ async def test_resuming_wakes_a_worker(harness: ClientHarness) -> None:
         assert await harness.client.wait(chain, timeout=20) == 1
 
 
-async def test_prune_takes_what_is_past_its_keep_time(harness: ClientHarness) -> None:
+async def test_prune_deletes_chains_past_their_keep_time(harness: ClientHarness) -> None:
     brief, kept = harness.jobs.job(keep=60)(value), harness.jobs.job(name="kept", keep=None)(value)
     chains = [await harness.client.start(brief.bind(1)), await harness.client.start(kept.bind(1))]
     unfinished = await harness.client.start(brief.bind(1), delay=10_000_000)

@@ -1,4 +1,4 @@
-"""Every type that a signature may name, through the whole stack: bound, stored, run, stored, waited for."""
+"""Every type that a signature may name, through bind, store, handler, store and wait."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_every_type_comes_back_as_it_was(harness: ClientHarness) -> None:
     assert job.output == given
 
 
-async def test_an_output_that_cannot_be_kept_fails_the_attempt(harness: ClientHarness) -> None:
+async def test_an_output_that_cannot_be_stored_fails_the_attempt(harness: ClientHarness) -> None:
     @harness.jobs.job
     async def spoil(what: str) -> datetime | float | str:
         outputs: dict[str, datetime | float | str] = {

@@ -1,4 +1,4 @@
-"""get, list, report, stats and progress: what people see."""
+"""get, list, report, stats and progress."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Box:
     age: timedelta
 
 
-async def test_none_where_there_is_none(harness: ClientHarness) -> None:
+async def test_unknown_ids_give_none(harness: ClientHarness) -> None:
     assert await harness.client.get("nothing") is None
     assert await harness.client.get_job("nothing") is None
     assert await harness.client.report("nothing") is None
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "a\ud800"], ids=["empty", "NUL", "lone surrogate"])
-async def test_a_name_that_no_store_could_keep_is_refused_everywhere_alike(harness: ClientHarness, name: str) -> None:
+async def test_text_that_no_store_can_contain_is_refused_on_every_store(harness: ClientHarness, name: str) -> None:
     client = harness.client
     calls = [client.get, client.get_job, client.report, client.cancel, client.retry, client.run_now, client.pause]
 
@@ -85,7 +85,7 @@ async def test_listings_are_newest_first_and_pages_fit_together(harness: ClientH
         page = await harness.client.list_chains(limit=10, cursor=cursor)
         pages.append([chain.id for chain in page.items])
         if not pages[1:]:
-            # What comes and goes meanwhile makes no row appear twice or not at all.
+            # Rows that are created or deleted meanwhile cause no duplicate and no gap.
             await harness.client.start_many([double.bind(0) for _ in range(5)])
             await harness.client.delete([chains[24], chains[15]])
         if (cursor := page.next_cursor) is None:
@@ -169,7 +169,7 @@ async def test_listings_refuse_what_they_do_not_know(harness: ClientHarness) -> 
             await harness.client.list_jobs(cursor=cursor)
 
 
-async def test_a_report_tells_every_attempt(harness: ClientHarness) -> None:
+async def test_a_report_lists_every_attempt(harness: ClientHarness) -> None:
     async def eventful(attempt: AttemptAdapter, number: int) -> str:
         match attempt.job.attempt:
             case 1:
@@ -255,14 +255,14 @@ async def test_paused_jobs_are_not_due(harness: ClientHarness) -> None:
     assert (await harness.client.stats()).due == 0
 
 
-async def test_examining_a_store_names_what_it_found(harness: ClientHarness) -> None:
+async def test_examine_returns_findings(harness: ClientHarness) -> None:
     findings = await harness.client.examine()
 
     assert {finding.level for finding in findings} <= {"ok", "warning", "error"}
     assert all(finding.subject and finding.detail for finding in findings)
 
 
-async def test_a_cycle_that_was_too_long_to_be_refused_is_found_by_an_examination(harness: ClientHarness) -> None:
+async def test_a_cycle_that_was_too_long_to_be_refused_is_found_by_examine(harness: ClientHarness) -> None:
     step = harness.jobs.job(value)
     chain = await harness.client.start(step.bind(0), id="chain-0")
     others = [step.bind(n).options(id=f"chain-{n}", after=[f"chain-{n - 1}"]) for n in range(1, MOST_CHAINS + 3)]

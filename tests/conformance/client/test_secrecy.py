@@ -1,4 +1,4 @@
-"""No log record and no error contains a payload or a token, whatever becomes of an attempt."""
+"""No log record and no error contains a payload or a token, for any outcome of an attempt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""start, start_many and run: every option, and what is refused before anything is written."""
+"""start, start_many and run: every option, and arguments that are refused before a write."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def test_a_started_chain_is_its_first_job(harness: ClientHarness) -> None:
     assert job.created_at == job.scheduled_at == harness.time
 
 
-async def test_delay_and_at_schedule_it(harness: ClientHarness) -> None:
+async def test_delay_and_at_schedule_the_job(harness: ClientHarness) -> None:
     resize = harness.jobs.job(value)
     tomorrow = harness.time + timedelta(days=1)
 
@@ -66,7 +66,7 @@ async def test_options_go_on_the_start_or_on_the_bind(harness: ClientHarness) ->
     assert (on_start.key, on_bind.key) == ("img-1", "img-2")
 
 
-async def test_a_types_options_hold_unless_the_start_says_otherwise(harness: ClientHarness) -> None:
+async def test_the_options_of_a_start_override_those_of_the_type(harness: ClientHarness) -> None:
     resize = harness.jobs.job(priority=4, retry=Retry(max_attempts=9))(value)
 
     chain = await harness.client.start(resize.bind(1))
@@ -76,7 +76,7 @@ async def test_a_types_options_hold_unless_the_start_says_otherwise(harness: Cli
     assert (other.job.priority, other.job.max_attempts) == (0, 1)
 
 
-async def test_ten_thousand_at_once(harness: ClientHarness) -> None:
+async def test_ten_thousand_chains_in_one_call(harness: ClientHarness) -> None:
     resize = harness.jobs.job(value)
 
     chains = await harness.client.start_many([resize.bind(number) for number in range(10_000)])
@@ -91,7 +91,7 @@ async def test_no_chains_at_all(harness: ClientHarness) -> None:
     assert await harness.client.start_many([]) == []
 
 
-async def test_many_with_options_of_their_own(harness: ClientHarness) -> None:
+async def test_each_of_many_starts_may_have_options(harness: ClientHarness) -> None:
     resize = harness.jobs.job(value)
 
     chains = await harness.client.start_many([resize.bind(n).options(key=f"img-{n}", delay=n) for n in range(3)])
@@ -114,7 +114,7 @@ async def test_a_key_finds_the_incomplete_chain(harness: ClientHarness) -> None:
     assert (afresh.id != first.id, afresh.deduplicated) == (True, False)
 
 
-async def test_a_key_finds_a_chain_at_any_step(harness: ClientHarness) -> None:
+async def test_a_key_finds_a_chain_at_any_job(harness: ClientHarness) -> None:
     resize = harness.jobs.job(value)
 
     first = await harness.client.start(resize.bind(1), key="img-1")
@@ -159,7 +159,7 @@ async def test_one_key_twice_in_one_batch_is_one_chain(harness: ClientHarness) -
     assert len(harness.reported) == 1
 
 
-async def test_many_starters_with_one_key_make_one_chain(harness: ClientHarness) -> None:
+async def test_many_starters_with_one_key_create_one_chain(harness: ClientHarness) -> None:
     resize = harness.jobs.job(value)
 
     chains = await in_time(asyncio.gather(*(harness.client.start(resize.bind(n), key="img-1") for n in range(20))))
@@ -189,7 +189,7 @@ async def test_an_unknown_blocker_starts_nothing(harness: ClientHarness) -> None
     assert harness.reported == []
 
 
-async def test_what_does_not_fit_is_refused_before_anything_is_written(harness: ClientHarness) -> None:
+async def test_wrong_arguments_are_refused_before_anything_is_written(harness: ClientHarness) -> None:
     resize = harness.jobs.job(value)
     resize_any: Any = resize
 
@@ -217,11 +217,11 @@ async def test_run_starts_and_waits(harness: ClientHarness) -> None:
 
 async def test_run_takes_start_options_from_the_bind(harness: ClientHarness) -> None:
     async def never(attempt: AttemptAdapter, number: int) -> None:
-        raise Fail("as told")
+        raise Fail("on purpose")
 
     failing = harness.job(never)
     async with harness.worker():
-        with pytest.raises(ChainFailed, match="as told"):
+        with pytest.raises(ChainFailed, match="on purpose"):
             await harness.client.run(failing.bind().options(priority=5, key="once"), timeout=20)
 
     (chain,) = (await harness.client.list_chains()).items
@@ -256,7 +256,7 @@ async def test_an_output_of_an_unknown_type_is_plain(harness: ClientHarness) -> 
 
 
 async def test_the_trace_context_goes_along_the_chain(harness: ClientHarness) -> None:
-    """Set by the client that starts, seen by every job of the chain and its side chains."""
+    """The starting client sets it, and every job of the chain and its side chains has it."""
     seen: list[str | None] = []
 
     async def note(attempt: AttemptAdapter, number: int) -> Any:

@@ -1,4 +1,4 @@
-"""Only Holdfast ends the transactions it lends. What would end one is rejected, or detected. SQL stores only."""
+"""Only Holdfast ends the transactions that it lends. Other ends are rejected or detected. SQL stores only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SESSION_CALLS = [
 
 
 async def end(tx: Any, call: str) -> None:
-    """End a transaction the way the application may try to."""
+    """Try to end the transaction, as an application may do."""
     if call in METHODS:
         await run(getattr(tx, call)())
     elif call == "with" and hasattr(tx, "__aenter__"):
@@ -242,10 +242,10 @@ async def psycopg_savepoint(harness: ClientHarness, tx: Any) -> AsyncGenerator[N
 async def test_savepoints_of_a_session_are_allowed(harness: ClientHarness, application: Application) -> None:
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete(session=sessions) as done:
-            for words in ("undone", "kept"):
+            for note_text in ("undone", "kept"):
                 savepoint = await run(done.tx.begin_nested())
-                await run(done.tx.execute(application.insert(words)))
-                await run(savepoint.commit() if words == "kept" else savepoint.rollback())
+                await run(done.tx.execute(application.insert(note_text)))
+                await run(savepoint.commit() if note_text == "kept" else savepoint.rollback())
             return done.output(1)
 
     async with application.sessions() as sessions:
@@ -260,7 +260,7 @@ async def test_savepoints_of_a_session_are_allowed(harness: ClientHarness, appli
 async def test_complete_detects_a_commit_by_a_cursor_of_the_applications_own(
     harness: ClientHarness, application: Application, begins: bool
 ) -> None:
-    """SQLite rejects it. On PostgreSQL the rows stay, and the error says so."""
+    """SQLite rejects it. On PostgreSQL the rows are committed, and the error says so."""
 
     async def charge(attempt: AttemptAdapter, number: int) -> Any:
         async with attempt.complete() as done:

@@ -1,4 +1,4 @@
-"""`tx=`: jobs and the application's own rows commit together, or were never there. SQL stores only."""
+"""`tx=`: jobs and the application's own rows commit or roll back together. SQL stores only."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.conformance.client.transactional import make_store as make_store
 
 
 async def _rolled_back(application: Application, body: Callable[[Any], Awaitable[None]]) -> None:
-    """Do this in a transaction that then fails."""
+    """Run this in a transaction that is then rolled back."""
 
     async def fail() -> None:
         async with application.transaction() as tx:
@@ -60,7 +60,7 @@ async def test_a_start_rolls_back_with_the_applications_rows(harness: ClientHarn
     assert not (await harness.client.start(double.bind(1), key="order")).deduplicated
 
 
-async def test_every_reading_sees_what_its_transaction_did(harness: ClientHarness, application: Application) -> None:
+async def test_every_read_sees_the_writes_of_its_transaction(harness: ClientHarness, application: Application) -> None:
     double = harness.jobs.job(value)
 
     async with application.transaction() as tx:
@@ -118,7 +118,7 @@ async def test_a_completion_commits_and_rolls_back_with_its_transaction(
     assert await application.notes() == ["approved"]
 
 
-async def test_a_completion_of_its_own_carries_the_applications_rows(
+async def test_a_completion_in_its_own_transaction_includes_the_applications_rows(
     harness: ClientHarness, application: Application
 ) -> None:
     approve = harness.jobs.job(value)
@@ -144,7 +144,7 @@ async def test_a_completion_of_its_own_carries_the_applications_rows(
 async def test_a_refused_operation_leaves_the_transaction_usable(
     harness: ClientHarness, application: Application
 ) -> None:
-    """The mistake is the caller's to handle: what else it wrote can still be committed."""
+    """The caller may catch the error and commit its other writes."""
     double = harness.jobs.job(value)
     blocker = await harness.client.start(double.bind(1))
     await harness.client.start(double.bind(1), after=[blocker])
@@ -187,7 +187,7 @@ async def test_a_connection_that_commits_each_statement_is_refused(
     assert (await harness.client.list_chains()).items == []
 
 
-async def test_what_is_no_connection_is_refused_with_what_is_taken(harness: ClientHarness) -> None:
+async def test_an_object_that_is_no_connection_is_refused_with_the_accepted_types(harness: ClientHarness) -> None:
     double = harness.jobs.job(value)
 
     with pytest.raises(TypeError, match="onnection"):
@@ -214,7 +214,7 @@ async def test_memory_has_no_transaction_to_share() -> None:
         await harness.client.start(harness.jobs.job(value).bind(1), tx=object())
 
 
-async def test_a_sleeping_worker_learns_of_a_committed_start(harness: ClientHarness, application: Application) -> None:
+async def test_a_committed_start_wakes_a_sleeping_worker(harness: ClientHarness, application: Application) -> None:
     double = harness.jobs.job(value)
 
     async with harness.worker(poll_interval=1000):

@@ -29,7 +29,7 @@ class Undone(Exception):
 
 
 async def undo(application: Application, body: Callable[[Any], Awaitable[Any]]) -> None:
-    """Do this in a transaction that is rolled back."""
+    """Run this in a transaction that is rolled back."""
     with suppress(Undone):
         async with application.transaction() as tx:
             await body(tx)
@@ -105,7 +105,7 @@ async def test_a_rollback_delivers_nothing(harness: ClientHarness, application: 
 async def test_a_chain_that_was_deleted_by_the_transaction_that_rolled_back(
     harness: ClientHarness, application: Application
 ) -> None:
-    """Neither the start nor the deletion happened, although the chain is not there."""
+    """Neither the start nor the deletion took effect, although the chain does not exist."""
     double = harness.jobs.job(value)
 
     async def body(tx: Any) -> None:
@@ -202,7 +202,7 @@ async def test_a_wake_up_delivers_without_another_call(harness: ClientHarness, a
     await client.close()
 
 
-async def test_closing_a_client_looks_a_last_time(
+async def test_closing_a_client_delivers_committed_events(
     harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     double = harness.jobs.job(value)
@@ -230,7 +230,7 @@ async def test_a_client_without_observers_sends_no_statement_for_events(
     assert noted.of(Mark) == noted.of(FindMarks) == []
 
 
-async def test_an_open_transaction_is_not_looked_for_by_the_calls_inside_it(
+async def test_calls_inside_an_open_transaction_do_not_search_its_mark(
     harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     double = harness.jobs.job(value)
@@ -245,7 +245,7 @@ async def test_an_open_transaction_is_not_looked_for_by_the_calls_inside_it(
     assert noted.of(FindMarks) == []
 
 
-async def test_a_transaction_that_was_rolled_back_is_looked_for_once(
+async def test_the_mark_of_a_rolled_back_transaction_is_searched_once(
     harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     double = harness.jobs.job(value)
@@ -276,7 +276,7 @@ async def test_the_log_has_the_events_of_a_transaction_after_the_commit(
     assert [record.holdfast_chain_id for record in created] == [chain.id]  # type: ignore[attr-defined]
 
 
-async def test_an_outage_while_looking_delays_the_events_and_fails_no_call(
+async def test_an_outage_during_the_search_delays_the_events_and_fails_no_call(
     harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     double = harness.jobs.job(value)
@@ -293,7 +293,7 @@ async def test_an_outage_while_looking_delays_the_events_and_fails_no_call(
     assert observed(harness) == [("created", chain.id)]
 
 
-async def test_the_oldest_events_are_dropped_where_a_client_would_hold_too_many(
+async def test_the_oldest_events_are_dropped_above_the_limit(
     harness: ClientHarness, application: Application, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     double = harness.jobs.job(value)
@@ -309,7 +309,7 @@ async def test_the_oldest_events_are_dropped_where_a_client_would_hold_too_many(
 
 
 def _deaf(listener: Listener) -> Callable[[], None]:
-    """Subscribes a listener to nothing."""
+    """Does not subscribe the listener."""
     return lambda: None
 
 

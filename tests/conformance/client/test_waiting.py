@@ -1,4 +1,4 @@
-"""wait: subscribe, look, sleep, and look again; whatever ends the chain ends the wait."""
+"""wait: subscribe, read, sleep, and read again until the chain has ended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def test_the_output_of_a_chain_that_is_finished(harness: ClientHarness) ->
     assert await harness.client.wait(chain.id, timeout=0) == 42
 
 
-async def test_many_waiters_hear_the_same(harness: ClientHarness) -> None:
+async def test_many_waiters_get_the_same_output(harness: ClientHarness) -> None:
     double = harness.jobs.job(value)
     chain = await harness.client.start(double.bind(42))
 
@@ -65,12 +65,12 @@ async def test_a_wait_ends_when_the_chain_does(harness: ClientHarness, end: Any,
 
 
 async def _subscribed(harness: ClientHarness) -> None:
-    """Let tasks that were just begun come to their first look; a wake-up before it is not needed, one after is."""
+    """Let new tasks reach their first read. They need no wake-up before it, but each one after it."""
     for _ in range(3):
         await harness.client.get("nothing")
 
 
-async def test_a_failed_chain_tells_why(harness: ClientHarness) -> None:
+async def test_a_failed_chain_raises_with_the_error(harness: ClientHarness) -> None:
     async def fail(attempt: AttemptAdapter, number: int) -> None:
         raise Fail("out of paper")
 
@@ -86,7 +86,7 @@ async def test_a_failed_chain_tells_why(harness: ClientHarness) -> None:
     assert "Traceback" in error.traceback
 
 
-async def test_a_cancelled_chain_tells_why(harness: ClientHarness) -> None:
+async def test_a_cancelled_chain_raises_with_the_reason(harness: ClientHarness) -> None:
     async def cancel(attempt: AttemptAdapter, number: int) -> None:
         raise Cancel("the order was withdrawn")
 
@@ -98,7 +98,7 @@ async def test_a_cancelled_chain_tells_why(harness: ClientHarness) -> None:
 
 
 @pytest.mark.parametrize("timeout", [0, 0.05])
-async def test_a_wait_that_takes_too_long_leaves_the_chain_alone(harness: ClientHarness, timeout: float) -> None:
+async def test_a_wait_that_takes_too_long_does_not_change_the_chain(harness: ClientHarness, timeout: float) -> None:
     double = harness.jobs.job(value)
     chain = await harness.client.start(double.bind(1))
 
@@ -111,12 +111,12 @@ async def test_a_wait_that_takes_too_long_leaves_the_chain_alone(harness: Client
     assert await harness.client.wait(chain) == 1
 
 
-async def test_a_chain_that_never_was(harness: ClientHarness) -> None:
+async def test_an_unknown_chain(harness: ClientHarness) -> None:
     with pytest.raises(ChainNotFound):
         await harness.client.wait("nothing", timeout=1)
 
 
-async def test_a_wait_goes_on_over_continuations_and_failed_attempts(harness: ClientHarness) -> None:
+async def test_a_wait_continues_over_continuations_and_failed_attempts(harness: ClientHarness) -> None:
     async def step(attempt: AttemptAdapter, number: int) -> Any:
         if attempt.job.attempt == 1:
             raise ValueError("once")

@@ -1,4 +1,4 @@
-"""The stores that can share the application's own transaction, each with an application beside it."""
+"""The stores that can share the application's own transaction, each with an application on the same database."""
 
 from __future__ import annotations
 

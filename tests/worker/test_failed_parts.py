@@ -1,4 +1,4 @@
-"""A part of the worker breaks, or cannot be started: the worker does not go on without it, and says so."""
+"""If a part of the worker fails or cannot be started, the worker stops with the error."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def store(clock: ManualClock) -> Store:
 
 
 class Forgetful(FaultyStore):
-    """Somebody else's store, with a mistake: it does not say what became of settlements."""
+    """A third-party store with a bug: it does not return the results of settlements."""
 
     async def perform(self, operation: Operation[Any], /) -> Any:
         answer = await super().perform(operation)
         return [] if operation.verb == Settle.verb else answer
 
 
-async def test_a_worker_that_can_write_no_outcome_any_more_stops_and_says_why(
+async def test_a_worker_that_cannot_settle_any_more_stops_with_the_error(
     store: Store, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("holdfast.worker.worker.SHUTDOWN_TIMEOUT", 0.1)
@@ -49,7 +49,7 @@ async def test_a_worker_that_can_write_no_outcome_any_more_stops_and_says_why(
 
 
 @pytest.mark.parametrize("part", ["renewer", "watchdog"])
-async def test_one_that_cannot_be_started_leaves_nothing_behind(
+async def test_a_worker_that_cannot_start_leaves_no_threads(
     harness: WorkerHarness, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     @harness.jobs.job

@@ -1,4 +1,4 @@
-"""A forgotten `.bind(...)` is told as one, and a forgotten `await` undoes what it was part of."""
+"""A forgotten `.bind(...)` has an error of its own, and a forgotten `await` rolls back the completion."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def ship(harness: WorkerHarness) -> Any:
 
 
 async def error_of(harness: WorkerHarness, handler: Any) -> str:
-    """What the one attempt of a handler ended with."""
+    """The error of a handler's only attempt."""
     chain = await harness.start(harness.jobs.job(handler).bind(), max_attempts=1)
     async with harness.worker():
         await harness.ended(chain)
     return str((await harness.job(chain)).error)
 
 
-async def test_a_handler_that_forgot_to_bind_is_told_so(harness: WorkerHarness, ship: Any) -> None:
+async def test_a_handler_without_bind_fails_with_advice(harness: WorkerHarness, ship: Any) -> None:
     async def continues(attempt: Attempt) -> str | Bound[str]:
         async with attempt.complete() as done:
             result: Bound[str] = done.continue_with(ship, delay=1)
@@ -55,7 +55,7 @@ async def test_a_handler_that_forgot_to_bind_is_told_so(harness: WorkerHarness, 
     assert (await error_of(harness, gives)).endswith("; to continue with ship, return ship.bind(...)")
 
 
-async def test_a_completion_from_outside_that_forgot_to_bind_is_told_so(harness: WorkerHarness, ship: Any) -> None:
+async def test_an_external_completion_without_bind_fails_with_advice(harness: WorkerHarness, ship: Any) -> None:
     chain = await harness.start(ship.bind(1))
 
     async with harness.client.completing(chain) as current:
@@ -65,7 +65,7 @@ async def test_a_completion_from_outside_that_forgot_to_bind_is_told_so(harness:
             await current.start(ship)
 
 
-async def test_a_side_chain_that_was_not_awaited_undoes_the_completion(harness: WorkerHarness, ship: Any) -> None:
+async def test_a_side_chain_that_was_not_awaited_rolls_back_the_completion(harness: WorkerHarness, ship: Any) -> None:
     async def forgets(attempt: Attempt) -> str:
         async with attempt.complete() as done:
             await done.start(ship.bind(1))
@@ -94,7 +94,7 @@ async def test_side_chains_may_be_started_together(harness: WorkerHarness, ship:
 
 
 @pytest.mark.parametrize("call", ["output", "continue_with", "start"])
-async def test_a_completion_from_outside_that_was_not_awaited_is_undone(
+async def test_an_external_completion_that_was_not_awaited_is_rolled_back(
     harness: WorkerHarness, ship: Any, call: str
 ) -> None:
     chain = await harness.start(ship.bind(1))

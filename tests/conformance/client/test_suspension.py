@@ -1,4 +1,4 @@
-"""After a freeze longer than the lease, an attempt is aborted with the reason that the store gives."""
+"""After a suspension longer than the lease, an attempt is aborted with the reason from the store."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def _claim(harness: ClientHarness, worker: str) -> Record:
 
 
 def _held(harness: ClientHarness, record: Record, *, renewed: float) -> HeldClaim:
-    """A claim that was last renewed so many seconds ago."""
+    """A claim that was last renewed this number of seconds ago."""
     terms = RunOptions(harness.jobs["value"], Retry(), LEASE, LEASE / 3, None)
     return HeldClaim(record, terms, lease_clock() - renewed, lease_clock() - renewed)
 
@@ -76,7 +76,7 @@ async def test_the_store_gives_the_reason(harness: ClientHarness, reason: str) -
     assert found == ("taken_by_another_worker" if reason == "returned to pending" else reason)
 
 
-async def test_a_handler_does_not_run_on_while_the_store_is_asked(harness: ClientHarness) -> None:
+async def test_no_handler_runs_while_the_store_is_asked(harness: ClientHarness) -> None:
     """The event loop is blocked until the attempt is aborted."""
     chain = await harness.client.start(harness.jobs.job(value).bind(1))
     holding = _held(harness, await _claim(harness, "frozen"), renewed=3 * LEASE)
@@ -129,8 +129,8 @@ async def test_a_store_that_does_not_answer_promptly_is_not_waited_for(
         assert await asyncio.to_thread(answered.wait, 10)
 
 
-async def test_the_store_is_not_asked_before_the_lease_has_run_out(harness: ClientHarness) -> None:
-    """Renewals fail and the lease_guard is in time: no other worker can have the job yet."""
+async def test_the_store_is_not_asked_before_the_lease_has_expired(harness: ClientHarness) -> None:
+    """Renewals fail and the lease guard is in time: no other worker can hold the job yet."""
     await harness.client.start(harness.jobs.job(value).bind(1))
     holding = _held(harness, await _claim(harness, "cut off"), renewed=0.95 * LEASE)
     faulty = FaultyStore(harness.store)

@@ -1,4 +1,4 @@
-"""Sleeping and waking: what ends a sleep, and what happens when nothing does."""
+"""Sleep and wake-ups: what ends the sleep of a worker, and polling without wake-ups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.worker.faulty_store import FaultyStore
 from tests.worker.harness import TIMEOUT, WorkerHarness, in_time
 
 
-async def test_a_job_a_century_ahead_disturbs_nobody(harness: WorkerHarness) -> None:
+async def test_a_job_a_century_ahead_does_not_wake_the_worker(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def hello() -> None: ...
 
@@ -45,7 +45,7 @@ async def test_a_worker_that_knows_its_wake_ups_are_down_polls_every_second(cloc
     assert asyncio.get_running_loop().time() - begun < TIMEOUT / 2
 
 
-async def test_a_wait_without_wake_ups_looks_by_itself(clock: ManualClock) -> None:
+async def test_a_wait_without_wake_ups_polls(clock: ManualClock) -> None:
     harness = WorkerHarness(MemoryStore(clock=clock, wakeups=NoWakeups()), clock)
 
     @harness.jobs.job
@@ -60,7 +60,7 @@ async def test_a_wait_without_wake_ups_looks_by_itself(clock: ManualClock) -> No
 
 @pytest.mark.parametrize("by", ["retry", "run_now", "resume", "unblocked", "continued"])
 async def test_whatever_makes_a_job_due_wakes_a_sleeping_worker(clock: ManualClock, by: str) -> None:
-    """With a poll interval beyond anybody's patience."""
+    """The poll interval is longer than the test."""
     store = FaultyStore(MemoryStore(clock=clock))
     harness, asleep = WorkerHarness(store, clock), fell_asleep(store)
     tries = 0
@@ -131,14 +131,14 @@ async def test_a_worker_prunes_and_survives_an_outage_of_it(
 
 
 class NoisyWakeups(LocalWakeups):
-    """Delivers every hint three times, in between hints of everything and of what never was."""
+    """Delivers every hint three times, mixed with hints about everything and about unknown jobs."""
 
     def send(self, hints: Hints) -> None:
-        for each in (ANYTHING, hints, Hints(due={"nothing"}, finished={"nobody"}, lost={"no one"}), hints, hints):
+        for each in (ANYTHING, hints, Hints(due={"nothing"}, finished={"unknown"}, lost={"no one"}), hints, hints):
             super().send(each)
 
 
-async def test_hints_that_come_too_often_do_no_harm(clock: ManualClock) -> None:
+async def test_duplicate_hints_have_no_effect(clock: ManualClock) -> None:
     harness = WorkerHarness(MemoryStore(clock=clock, wakeups=NoisyWakeups()), clock)
     runs: Counter[str] = Counter()
 
@@ -156,12 +156,12 @@ async def test_hints_that_come_too_often_do_no_harm(clock: ManualClock) -> None:
     assert not harness.recorder.find("lost", "reaped", "retrying")
 
 
-def test_a_client_needs_no_jobs_to_look_around() -> None:
+def test_a_client_without_a_registry_can_read() -> None:
     assert isinstance(Client(MemoryStore()).jobs, Jobs)
 
 
 def fell_asleep(store: FaultyStore) -> asyncio.Event:
-    """Set when a worker has asked when the next job is due: all that it does before it sleeps."""
+    """Set when a worker has asked for the next due time, which is the last operation before it sleeps."""
     asleep = asyncio.Event()
     store.watch = lambda operation, _: asleep.set() if isinstance(operation, NextDue) else None
     return asleep

@@ -1,4 +1,4 @@
-"""The main loop: what it claims, when, and how much."""
+"""The claim loop: what it claims, when, and how much."""
 
 from __future__ import annotations
 
@@ -61,9 +61,7 @@ async def test_free_slots_are_filled_in_one_claim(store: Store, clock: ManualClo
     assert len({event.job_id for event in harness.recorder.find("completed")}) == 5
 
 
-async def test_slots_that_are_free_again_are_filled_before_what_ended_is_written(
-    store: Store, clock: ManualClock
-) -> None:
+async def test_free_slots_are_filled_before_the_settlements_are_written(store: Store, clock: ManualClock) -> None:
     faulty = FaultyStore(store)
     harness = WorkerHarness(faulty, clock)
 
@@ -78,7 +76,7 @@ async def test_slots_that_are_free_again_are_filled_before_what_ended_is_written
     assert verbs[:3] == ["claim", "claim", "settle"]
 
 
-async def test_never_more_run_at_once_than_the_concurrency(harness: WorkerHarness) -> None:
+async def test_at_most_concurrency_handlers_run_at_once(harness: WorkerHarness) -> None:
     running = 0
     most = 0
     three = asyncio.Barrier(3)
@@ -99,7 +97,7 @@ async def test_never_more_run_at_once_than_the_concurrency(harness: WorkerHarnes
     assert most == 3
 
 
-async def test_a_slot_that_becomes_free_is_filled_while_the_others_work(harness: WorkerHarness) -> None:
+async def test_a_slot_that_becomes_free_is_filled_while_the_others_run(harness: WorkerHarness) -> None:
     release = asyncio.Event()
 
     @harness.jobs.job
@@ -177,7 +175,7 @@ async def test_job_types_without_a_handler_are_left_alone(harness: WorkerHarness
 
 
 @pytest.mark.parametrize("by", ["name", "job type", "list"])
-async def test_types_limits_a_worker_to_some(harness: WorkerHarness, by: str) -> None:
+async def test_the_types_parameter_limits_a_worker_to_these_types(harness: WorkerHarness, by: str) -> None:
     @harness.jobs.job
     async def mine() -> None: ...
 
@@ -191,7 +189,7 @@ async def test_types_limits_a_worker_to_some(harness: WorkerHarness, by: str) ->
     assert (await harness.job(other)).status == "pending"
 
 
-async def test_a_worker_of_nothing_is_refused(harness: WorkerHarness) -> None:
+async def test_a_worker_without_types_is_refused(harness: WorkerHarness) -> None:
     @harness.jobs.declare
     async def only_declared() -> None: ...
 
@@ -225,7 +223,7 @@ async def test_a_worker_runs_once(harness: WorkerHarness) -> None:
         await worker.run()
 
 
-async def test_two_workers_share_the_work(harness: WorkerHarness) -> None:
+async def test_two_workers_share_the_jobs(harness: WorkerHarness) -> None:
     both = asyncio.Barrier(2)
 
     @harness.jobs.job
@@ -246,7 +244,7 @@ async def test_worker_ids_differ_by_default(harness: WorkerHarness) -> None:
     assert harness.worker().id != harness.worker().id
 
 
-async def test_the_pause_between_two_jobs_of_a_slot(harness: WorkerHarness) -> None:
+async def test_job_delay_separates_two_jobs_of_a_slot(harness: WorkerHarness) -> None:
     at: list[float] = []
 
     @harness.jobs.job
@@ -257,11 +255,11 @@ async def test_the_pause_between_two_jobs_of_a_slot(harness: WorkerHarness) -> N
     async with harness.worker(concurrency=1, job_delay=0.05):
         await harness.recorder.receive("completed", times=3)
 
-    # The loop's timers may be early by its clock's resolution.
+    # Timers of the event loop may fire early by the resolution of its clock.
     assert min(at[1] - at[0], at[2] - at[1]) >= 0.049
 
 
-async def test_the_pause_between_jobs_does_not_hold_up_the_end(harness: WorkerHarness) -> None:
+async def test_job_delay_does_not_delay_the_shutdown(harness: WorkerHarness) -> None:
     @harness.jobs.job
     async def hello() -> None: ...
 
@@ -286,7 +284,7 @@ async def test_paused_types_wait_until_they_are_resumed(harness: WorkerHarness) 
         await harness.ended(chain)
 
 
-async def test_the_terms_of_a_type_come_before_the_workers(harness: WorkerHarness) -> None:
+async def test_the_options_of_a_type_override_the_workers(harness: WorkerHarness) -> None:
     @harness.jobs.job(lease=1000, retry=Retry(max_attempts=7))
     async def particular() -> None: ...
 

@@ -1,4 +1,4 @@
-"""What a worker cannot begin with, it refuses at once."""
+"""A worker refuses a wrong or closed client at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker that was frozen for longer than its lease stops its handlers, with the reason that the store gives."""
+"""A worker that was suspended for longer than its lease aborts its attempts, with the reason from the store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HANDLERS = [wait_for_abort, wait_for_abort_in_thread, wait_for_abort_in_child]
 
 @pytest.mark.parametrize("job_type", HANDLERS, ids=lambda job_type: job_type.name)
 @pytest.mark.parametrize("reason", ["already_completed", "taken_by_another_worker", "cancelled", "not_found"])
-def test_a_worker_that_thaws_says_why_its_attempts_are_over(
+def test_a_resumed_worker_aborts_its_attempts_with_the_reason_from_the_store(
     harness: Harness, fleet: Fleet, tmp_path: Path, job_type: AnyJobType, reason: str
 ) -> None:
     reasons = tmp_path / "reasons"
