@@ -238,7 +238,7 @@ async def test_a_wait_raises_during_an_outage_and_leaves_no_subscription(
     chain = await harness.start(hello.bind())
     faulty.fail("get_chains")
 
-    with pytest.raises(StoreUnavailable, match="the cable is cut"):
+    with pytest.raises(StoreUnavailable, match="the connection is interrupted"):
         await harness.client.wait(chain, timeout=1)
 
 
