@@ -103,7 +103,7 @@ async def test_fail_cancel_and_reschedule_work_as_in_other_handlers(client: Clie
 
 async def test_a_wrong_output_is_a_failed_attempt(client: Client) -> None:
     async with working(client):
-        with pytest.raises(ChainFailed, match="unsayable: its output"):
+        with pytest.raises(ChainFailed, match="return_wrong_type: its output"):
             await client.run(process_jobs.return_wrong_type.bind(), timeout=30)
 
 
