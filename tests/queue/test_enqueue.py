@@ -260,5 +260,7 @@ def test_an_impossible_name_is_refused(name: str) -> None:
 async def test_an_option_that_there_is_none_of_is_refused_with_those_there_are(stage: Stage) -> None:
     options: Any = {"retries": 3}
     async with stage.queue() as queue:
-        with pytest.raises(TypeError, match="enqueue takes no 'retries'; it takes delay, max_attempts, priority"):
+        with pytest.raises(
+            TypeError, match="enqueue takes no 'retries'; it takes after, dedup_ttl, delay, max_attempts"
+        ):
             await queue.enqueue("a", 1, **options)

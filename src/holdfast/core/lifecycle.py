@@ -7,14 +7,14 @@ claim still holds.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from holdfast.core.clock import SECOND, Micros, duration, to_micros
 from holdfast.core.defaults import MISMATCH_TIMEOUT
 from holdfast.core.failure import describe
-from holdfast.core.record import FOR_EVER, Claim, Record, Status
+from holdfast.core.record import FOR_EVER, ChainRecord, Claim, Record, Status
 from holdfast.core.retry import Retry, Seconds, seconds
 from holdfast.errors import PayloadRefused
 
@@ -22,7 +22,14 @@ SHORTEST_MISMATCH_DELAY = Retry(initial=0.1, multiplier=2, maximum=5, jitter=0)
 """The minimum delay after a mismatch. Without it, a type with a short `Retry` would be claimed in a busy loop."""
 
 DedupScope = Literal["incomplete", "successful", "any"]
-"""Which chains of a key count: unfinished ones; also completed ones that are still kept; all."""
+"""The chains of a key that count: unfinished ones; also completed ones until their key is free; every one.
+
+The key of a completed chain is free when `dedup_for` has passed since it was completed. Without `dedup_for` it is free
+when the chain is past its keep time.
+"""
+
+CLEARED_INPUT: Final = b"null"
+"""The input of a chain that is past its keep time and exists only because its key is not free yet."""
 
 
 class NewJob(msgspec.Struct, frozen=True, gc=False):
@@ -42,6 +49,8 @@ class NewJob(msgspec.Struct, frozen=True, gc=False):
     max_attempts: int | None = None
     timeout: Micros | None = None
     keep: Micros | None = None
+    dedup_for: Micros | None = None
+    """How long the key is taken after the chain was completed. None: as long as the chain is kept."""
     key: str | None = None
     dedup: DedupScope = "incomplete"
     window: Micros | None = None
@@ -228,4 +237,12 @@ def create(
         blockers=len(job.after),
         open_blockers=open_blockers,
         on_blocker_failure=job.on_blocker_failure,
+        dedup_for=job.dedup_for,
     )
+
+
+def key_taken_until(chain: ChainRecord) -> Micros | None:
+    """When the key of a completed chain is free, if its first job says so; None if its keep time decides."""
+    if chain.last.status is not Status.COMPLETED or chain.last.finished_at is None or chain.first.dedup_for is None:
+        return None
+    return chain.last.finished_at + chain.first.dedup_for

@@ -84,6 +84,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     """The number of mismatched attempts in a row. None if the last attempt was not mismatched."""
     mismatched_at: Micros | None = None
     """When the first attempt of that row ended."""
+    dedup_for: Micros | None = None
+    """How long the key is taken after the chain was completed. None: as long as the chain is kept."""
 
     def __repr__(self) -> str:
         """Without the token and the payloads: a record may appear in the text of an error."""

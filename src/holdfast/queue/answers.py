@@ -29,7 +29,10 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """The store has an unfinished job with this id. Nothing was written."""
+    """The store has an unfinished job with this id, or a completed one without its result. Nothing was written.
+
+    A completed job has no result any more when its `result_ttl` is over, but not its `dedup_ttl`.
+    """
 
     state: State
 

@@ -18,6 +18,7 @@ class EnqueueKeywords(TypedDict, total=False):
 
     max_attempts: int | None
     result_ttl: Seconds | None
+    dedup_ttl: Seconds | None
     delay: Seconds | None
     priority: int | None
     after: After

@@ -65,6 +65,7 @@ class Queue(Generic[P, R]):
         visibility_timeout: Seconds = defaults.VISIBILITY_TIMEOUT,
         renew_interval: Seconds | None = None,
         result_ttl: Seconds | None = defaults.RESULT_TTL,
+        dedup_ttl: Seconds | None = None,
         timeout: Seconds | None = None,
         mismatch_timeout: Seconds = defaults.MISMATCH_TIMEOUT,
         payload_codec: Codec[P] | None = None,
@@ -83,13 +84,14 @@ class Queue(Generic[P, R]):
         `visibility_timeout` is how long a job may go without a sign of life from its worker, not how long it may
         run: that is `timeout`, per attempt. It is renewed every `renew_interval`, by default three times while it
         lasts. A payload that the codec cannot decode waits for another consumer, and fails when `mismatch_timeout` has
-        passed since the first one tried. `result_ttl` is how long results and errors stay (None: for ever), and
-        with them the id. `grace` is how long `stop` lets running jobs finish before it gives them back.
+        passed since the first one tried. `result_ttl` is how long results and errors are kept (None: for ever).
+        `dedup_ttl` is how long the id of a completed job is taken, counted from its completion (None: as long as its
+        result is kept). `grace` is how long `stop` lets running jobs finish before it gives them back.
         """
         self.name = name
         self._type = QueueType(
             name, max_retries=max_retries, retry=retry, visibility_timeout=visibility_timeout,
-            renew_interval=renew_interval, result_ttl=result_ttl, timeout=timeout,
+            renew_interval=renew_interval, result_ttl=result_ttl, dedup_ttl=dedup_ttl, timeout=timeout,
             payload_codec=payload_codec, result_codec=result_codec,
         )  # fmt: skip
         self._listeners = Listeners(EVENTS)
@@ -199,11 +201,11 @@ class Queue(Generic[P, R]):
         tx: Any = None,
         **options: Unpack[EnqueueKeywords],
     ) -> Queued | Duplicate | Completed[R]:
-        """Store a job under this id, unless one is there that is unfinished, or completed with its result still kept.
+        """Store a job under this id, unless the store has an unfinished or completed one whose id is not free yet.
 
         Of any number of callers with one id exactly one gets Queued. An id that failed or was cancelled is free.
-        `max_attempts`, `result_ttl`, `delay` and `priority` apply to this job. `after` lists jobs that must complete
-        first: ids of this queue, or chains. An id that the store does not have raises JobNotFound.
+        `max_attempts`, `result_ttl`, `dedup_ttl`, `delay` and `priority` apply to this job. `after` lists jobs that
+        must complete first: ids of this queue, or chains. An id that the store does not have raises JobNotFound.
         """
         (answer,) = await self.enqueue_many([(id, payload)], tx=tx, **options)
         return answer

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from holdfast.client.new_jobs import new_chain
 from holdfast.client.waiting import ChainSubscription, WaitProcedure
-from holdfast.core.clock import Micros, duration
+from holdfast.core.clock import duration
 from holdfast.core.failure import read_error
 from holdfast.core.failure import write as write_error
 from holdfast.core.ids import new_token
@@ -44,6 +44,15 @@ from holdfast.registry.options import StartOptions, check_duration, check_text, 
 Answer = Queued | Duplicate | Completed[Any]
 
 
+class Enqueued(NamedTuple):
+    """A job that was enqueued, or found under its id."""
+
+    chain: ChainRecord
+    found: bool
+    has_result: bool
+    """Whether it is completed, and its result is kept."""
+
+
 class QueueCalls:
     """Builds the steps of each call and turns answers into the queue's words."""
 
@@ -56,35 +65,48 @@ class QueueCalls:
         """The jobs to create under these ids, unless they are there."""
         if unknown := options.keys() - ENQUEUE_KEYWORDS:
             refuse_unknown("enqueue", sorted(unknown), known=ENQUEUE_KEYWORDS)
-        result_ttl = options.get("result_ttl")
+        result_ttl, dedup_ttl = options.get("result_ttl"), options.get("dedup_ttl")
         check_duration("result_ttl", result_ttl)
+        check_duration("dedup_ttl", dedup_ttl, zero=True)
+        if dedup_ttl is None:
+            dedup_ttl = self._type.dedup_ttl
         terms = StartOptions(
             delay=options.get("delay"),
             priority=options.get("priority"),
             max_attempts=options.get("max_attempts"),
             on_blocker_failure=options.get("on_blocker_failure"),
         )
-        keep = None if result_ttl is None else duration(seconds(result_ttl))
-        return [self._new_job(id, payload, terms, keep=keep) for id, payload in items]
+        changes: dict[str, Any] = {"dedup": "successful"}
+        if result_ttl is not None:
+            changes["keep"] = duration(seconds(result_ttl))
+        if dedup_ttl is not None:
+            changes["dedup_for"] = duration(seconds(dedup_ttl))
+        return [replace(self._new_job(id, payload, terms), **changes) for id, payload in items]
 
-    def enqueue(self, jobs: Sequence[NewJob], after: Blockers = ()) -> Procedure[list[Started]]:
+    def enqueue(self, jobs: Sequence[NewJob], after: Blockers = ()) -> Procedure[list[Enqueued]]:
         """Start the jobs, each after these blockers."""
         if after:
             jobs = yield from blockers.waiting(self._type.name, jobs, after)
         started: list[Started] = yield Start(tuple(jobs))
-        return started
+        enqueued: list[Enqueued] = []
+        for chain, found in started:
+            has_result = (yield from self._has_result(chain)) if found else False
+            enqueued.append(Enqueued(chain, found, has_result))
+        return enqueued
 
-    def answers(self, started: Sequence[Started]) -> list[Answer]:
-        """What a queue answers for jobs that were started or found."""
-        return [self._answer(each) for each in started]
+    def answers(self, enqueued: Sequence[Enqueued]) -> list[Answer]:
+        """The answers for jobs that were started or found."""
+        return [self._answer(each) for each in enqueued]
 
     def enqueue_and_wait(
         self, job: NewJob, watcher: ChainSubscription, timeout: float | None, after: Blockers = ()
     ) -> WaitProcedure:
         """Enqueue, and wait until the job is finished. Returns the result, or raises the error of the job."""
         begun = monotonic()
-        ((chain, found),) = started = yield from self.enqueue([job], after)
-        self._observers.deliver(created(self._observers, started))
+        ((chain, found, has_result),) = enqueued = yield from self.enqueue([job], after)
+        self._observers.deliver(created(self._observers, enqueued))
+        if found and chain.last.status is Status.COMPLETED and not has_result:
+            raise JobNotFound(job.key or job.id)
         if not chain.last.status.finished:
             if found:
                 watcher.follow(chain.first.id)
@@ -156,22 +178,28 @@ class QueueCalls:
             return "not_found"
         return "updated" if kept else "not_terminal"
 
-    def _new_job(self, id: str, payload: Any, terms: StartOptions, *, keep: Micros | None) -> NewJob:
+    def _new_job(self, id: str, payload: Any, terms: StartOptions) -> NewJob:
         _check_id(id)
         bound: Bound[Any] = Bound(self._type, self._type.encode_payload(payload, id), replace(terms, key=id))
-        job = replace(new_chain(bound, self._trace()), dedup="successful")
-        return job if keep is None else replace(job, keep=keep)
+        return new_chain(bound, self._trace())
 
     def _newest(self, id: str) -> Procedure[ChainRecord | None]:
         _check_id(id)
         chains: list[ChainRecord] = yield ListChains(Filter(types=(self._type.name,), key=id, kept=True), 1)
         return chains[0] if chains else None
 
-    def _answer(self, started: Started) -> Answer:
-        job = started.chain.last
-        if not started.deduplicated:
+    def _has_result(self, chain: ChainRecord) -> Procedure[bool]:
+        """Whether a job is completed and its result is kept. Only a job with a `dedup_ttl` can be found without."""
+        if chain.last.status is not Status.COMPLETED or chain.first.dedup_for is None or chain.first.key is None:
+            return chain.last.status is Status.COMPLETED
+        kept = yield from self._newest(chain.first.key)
+        return kept is not None and kept.first.id == chain.first.id
+
+    def _answer(self, enqueued: Enqueued) -> Answer:
+        job = enqueued.chain.last
+        if not enqueued.found:
             return Queued()
-        if job.status is Status.COMPLETED:
+        if enqueued.has_result:
             return Completed(overview.result(self._type, job))
         return Duplicate(state_of(job) or "queued")
 
@@ -188,11 +216,11 @@ class QueueCalls:
                 raise error(id, read_error(job.error), payload=payload, attempts=job.attempt)
 
 
-def created(observers: Observers, started: Sequence[Started]) -> list[Event]:
-    """The events of jobs that were really enqueued."""
+def created(observers: Observers, enqueued: Sequence[Enqueued]) -> list[Event]:
+    """The events of the jobs that are new."""
     if not observers.wants("created"):
         return []
-    return [event_about("created", chain.first) for chain, found in started if not found]
+    return [event_about("created", each.chain.first) for each in enqueued if not each.found]
 
 
 def _check_id(id: str) -> None:

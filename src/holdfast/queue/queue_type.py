@@ -48,6 +48,7 @@ class QueueType(JobType[..., ..., Any]):
         visibility_timeout: Seconds,
         renew_interval: Seconds | None = None,
         result_ttl: Seconds | None,
+        dedup_ttl: Seconds | None = None,
         timeout: Seconds | None,
         payload_codec: Codec[Any] | None,
         result_codec: Codec[Any] | None,
@@ -56,6 +57,7 @@ class QueueType(JobType[..., ..., Any]):
             raise ValueError(f"max_retries must be at least 0, or None for ever, not {max_retries}")
         check_duration("visibility_timeout", visibility_timeout)
         check_duration("result_ttl", result_ttl)
+        check_duration("dedup_ttl", dedup_ttl, zero=True)
         attempts = None if max_retries is None else max_retries + 1
         super().__init__(
             _contract,
@@ -71,6 +73,7 @@ class QueueType(JobType[..., ..., Any]):
             handled=False,
         )
         self.queue = queue
+        self.dedup_ttl = dedup_ttl
         self._payloads: Codec[Any] = payload_codec or JsonCodec()
         self._results: Codec[Any] = result_codec or JsonCodec()
 

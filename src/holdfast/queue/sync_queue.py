@@ -56,6 +56,7 @@ class SyncQueue(Generic[P, R]):
         store: str | Store,
         max_retries: int | None = defaults.QUEUE_MAX_RETRIES,
         result_ttl: Seconds | None = defaults.RESULT_TTL,
+        dedup_ttl: Seconds | None = None,
         payload_codec: Codec[P] | None = None,
         result_codec: Codec[R] | None = None,
         observers: Iterable[Observer | Callable[[Event], None]] = (),
@@ -65,7 +66,8 @@ class SyncQueue(Generic[P, R]):
         self.name = name
         self._type = QueueType(
             name, max_retries=max_retries, retry=None, visibility_timeout=defaults.VISIBILITY_TIMEOUT,
-            result_ttl=result_ttl, timeout=None, payload_codec=payload_codec, result_codec=result_codec,
+            result_ttl=result_ttl, dedup_ttl=dedup_ttl, timeout=None, payload_codec=payload_codec,
+            result_codec=result_codec,
         )  # fmt: skip
         self._listeners = Listeners(EVENTS)
         jobs = Jobs()
@@ -112,11 +114,11 @@ class SyncQueue(Generic[P, R]):
     def enqueue(
         self, id: str, payload: P, *, tx: Any = None, **options: Unpack[EnqueueKeywords]
     ) -> Queued | Duplicate | Completed[R]:
-        """Store a job under this id, unless one is there that is unfinished, or completed with its result still kept.
+        """Store a job under this id, unless the store has an unfinished or completed one whose id is not free yet.
 
         Of any number of callers with one id exactly one gets Queued. An id that failed or was cancelled is free.
-        `max_attempts`, `result_ttl`, `delay` and `priority` apply to this job. `after` lists jobs that must complete
-        first: ids of this queue, or chains. An id that the store does not have raises JobNotFound.
+        `max_attempts`, `result_ttl`, `dedup_ttl`, `delay` and `priority` apply to this job. `after` lists jobs that
+        must complete first: ids of this queue, or chains. An id that the store does not have raises JobNotFound.
         """
         (answer,) = self.enqueue_many([(id, payload)], tx=tx, **options)
         return answer

@@ -10,7 +10,7 @@ from holdfast.stores.sql.plan import Row
 
 SQL: Final = Statements("holdfast.stores.postgres.sql")
 
-WIDTH: Final = 31
+WIDTH: Final = 32
 """The number of columns of the view `record`. They are the fields of `Record`, in the same order."""
 
 _STATUS = {str(status): status for status in Status}

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from holdfast.core.clock import SECOND
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Cancel, GetBlockers, GetChains, Prune, RetryJobs
-from holdfast.testing.builders import completed, continued, failed, new_job, next_job
+from holdfast.engine.operations import (
+    Cancel,
+    Filter,
+    GetBlockers,
+    GetChains,
+    GetHistory,
+    Keep,
+    ListChains,
+    Prune,
+    RetryJobs,
+    Start,
+)
+from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
 from holdfast.testing.conformance.harness import Harness
 
 
@@ -39,6 +51,78 @@ async def the_time_counts_from_the_end_of_the_chain(harness: Harness) -> None:
     harness.clock.advance(59)
 
     assert await harness.perform(Prune(10)) == []
+
+
+async def a_chain_whose_key_is_taken_for_longer_loses_its_payloads_and_stays(harness: Harness) -> None:
+    first = await harness.claimed(new_job(key="k", input=b'"secret"', keep=60, dedup_for=3600))
+    await harness.settled(retrying(first))
+    job = await harness.claim_one()
+    await harness.settled(completed(job, b'"result"'))
+    kept = Filter(types=("resize",), key="k", kept=True)
+    again = new_job(key="k", dedup="successful")
+    harness.clock.advance(60)
+    assert await harness.perform(ListChains(kept, limit=10)) == []
+
+    assert await harness.perform(Prune(10)) == []
+    assert await harness.perform(Prune(10)) == []
+
+    cleared = await harness.job(job.id)
+    assert (cleared.status, cleared.input, cleared.output, cleared.error) == (Status.COMPLETED, b"null", None, None)
+    assert await harness.perform(GetHistory(job.id)) == (cleared, [])
+    assert await harness.perform(ListChains(kept, limit=10)) == []
+    assert await harness.perform(Keep((job.id,), 60 * SECOND)) == [None]
+    (found,) = await harness.perform(Start((again,)))
+    assert (found.chain.first.id, found.deduplicated) == (job.id, True)
+    harness.clock.advance(3539.999999)
+    assert await harness.perform(Prune(10)) == []
+    harness.clock.advance(0.000001)
+    assert await harness.perform(Prune(10)) == [job.id]
+    assert await harness.everything() == []
+    (made,) = await harness.perform(Start((again,)))
+    assert not made.deduplicated
+
+
+async def all_jobs_of_a_chain_whose_key_is_taken_for_longer_lose_their_payloads(harness: Harness) -> None:
+    job = await harness.claimed(new_job(key="k", keep=60, dedup_for=3600))
+    await harness.settled(continued(job, next_job(job, "last", input=b'"secret"', keep=60)))
+    last = await harness.claim_one("last")
+    await harness.settled(completed(last, b'"result"'))
+    harness.clock.advance(60)
+
+    assert await harness.perform(Prune(10)) == []
+    assert [(each.input, each.output) for each in await harness.everything()] == [(b"null", None)] * 2
+    harness.clock.advance(3540)
+    assert await harness.perform(Prune(10)) == [job.id]
+    assert await harness.everything() == []
+
+
+async def a_chain_whose_key_is_free_sooner_is_kept_for_its_time(harness: Harness) -> None:
+    job = await harness.completed(new_job(key="k", keep=3600, dedup_for=60))
+    harness.clock.advance(3599)
+    assert await harness.perform(Prune(10)) == []
+    harness.clock.advance(1)
+
+    assert await harness.perform(Prune(10)) == [job.id]
+
+
+async def a_failed_chain_whose_key_would_be_taken_for_longer_is_pruned(harness: Harness) -> None:
+    job = await harness.claimed(new_job(key="k", keep=60, dedup_for=3600))
+    await harness.settled(failed(job))
+    harness.clock.advance(60)
+
+    assert await harness.perform(Prune(10)) == [job.id]
+
+
+async def chains_that_are_only_cleared_do_not_hold_up_those_that_can_go(harness: Harness) -> None:
+    for number in range(5):
+        await harness.completed(new_job(key=str(number), keep=60, dedup_for=3600))
+    job = await harness.completed(new_job(keep=61))
+    harness.clock.advance(61)
+
+    pruned = [chain for _ in range(6) for chain in await harness.perform(Prune(1))]
+
+    assert pruned == [job.id]
+    assert len(await harness.everything()) == 5
 
 
 async def without_a_time_a_chain_is_kept_for_ever(harness: Harness) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import heapq
 
+from msgspec.structs import replace
+
+from holdfast.core.lifecycle import CLEARED_INPUT, key_taken_until
 from holdfast.engine.operations import Prune
 from holdfast.stores.memory.state import State
 
@@ -15,13 +18,26 @@ def prune(state: State, op: Prune) -> list[str]:
     kept: list[tuple[int, str]] = []
     while state.expiring and state.expiring[0][0] <= now and len(pruned) < op.limit:
         expires, chain_id = heapq.heappop(state.expiring)
-        if state.expiry(chain_id) != expires:
+        chain = state.chain(chain_id)
+        taken_until = None if chain is None else key_taken_until(chain)
+        if expires not in (state.expiry(chain_id), taken_until):
             continue  # deleted, or retried since
         if any(state.waiting_for(chain_id, {chain_id})):
             kept.append((expires, chain_id))
+        elif taken_until is not None and taken_until > now:
+            _clear(state, chain_id)
+            kept.append((taken_until, chain_id))
         else:
             state.remove_chain(chain_id)
             pruned.append(chain_id)
     for entry in kept:
         heapq.heappush(state.expiring, entry)
     return pruned
+
+
+def _clear(state: State, chain_id: str) -> None:
+    """Remove the payloads of a chain that exists only because its key is not free yet."""
+    for job_id in state.chains[chain_id]:
+        cleared = replace(state.jobs[job_id], input=CLEARED_INPUT, output=None, error=None)
+        state.set(state.jobs, job_id, cleared)
+        state.drop(state.history, job_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from holdfast.core.lifecycle import DedupScope, NewJob, create
+from holdfast.core.lifecycle import DedupScope, NewJob, create, key_taken_until
 from holdfast.core.record import ChainRecord, Status
 from holdfast.engine.operations import Preview, Start, Started
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
@@ -119,7 +119,10 @@ def _counts(state: State, scope: DedupScope, chain: ChainRecord) -> bool:
     """Whether a chain is in a dedup scope."""
     if scope == "any" or not chain.last.status.finished:
         return True
-    return scope == "successful" and chain.last.status is Status.COMPLETED and not state.expired(chain)
+    if scope == "incomplete" or chain.last.status is not Status.COMPLETED:
+        return False
+    until = key_taken_until(chain)
+    return not state.expired(chain) if until is None else until > state.now()
 
 
 def _preview(job: NewJob) -> ChainRecord:

@@ -19,6 +19,8 @@ create table holdfast.job (
     expires_at bigint,
     timeout bigint,
     keep bigint,
+    -- Of the first job of a chain: how long its key is taken after the chain was completed; null: while it is kept.
+    dedup_for bigint,
     priority bigint not null default 0,
     attempt bigint not null default 0,
     max_attempts bigint,
@@ -138,7 +140,7 @@ create view holdfast.record as
 select seq, id, type, chain_id, chain_index, status, priority, attempt, max_attempts, input, output, error, key,
        worker, token, leased_until, renewed_at, progress, progress_note, created_at, scheduled_at, started_at,
        finished_at, timeout, keep, trace, blockers, open_blockers, on_blocker_failure,
-       mismatches, mismatched_at
+       mismatches, mismatched_at, dedup_for
   from holdfast.job;
 
 -- Bytes as JSON, or null if they are not JSON.

@@ -82,7 +82,7 @@ with recursive clock as materialized (
               job.input, job.output, job.error, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
               job.progress, job.progress_note, job.created_at, job.scheduled_at, job.started_at, job.finished_at,
               job.timeout, job.keep, job.trace, job.blockers, job.open_blockers, job.on_blocker_failure,
-              job.mismatches, job.mismatched_at
+              job.mismatches, job.mismatched_at, job.dedup_for
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
     select clock.now, 'claimed', claimed.id, claimed.chain_id, claimed.type, claimed.attempt, claimed.worker
@@ -152,7 +152,7 @@ with clock as materialized (
               job.input, job.output, job.error, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
               job.progress, job.progress_note, job.created_at, job.scheduled_at, job.started_at, job.finished_at,
               job.timeout, job.keep, job.trace, job.blockers, job.open_blockers, job.on_blocker_failure,
-              job.mismatches, job.mismatched_at
+              job.mismatches, job.mismatched_at, job.dedup_for
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
     select clock.now, 'claimed', claimed.id, claimed.chain_id, claimed.type, claimed.attempt, claimed.worker

@@ -9,7 +9,7 @@ select wanted.place, found.id
     select first.id
       from holdfast.job first
       left join lateral (
-        select tail.status, tail.expires_at
+        select tail.status, tail.expires_at, tail.finished_at
           from holdfast.job tail
          where tail.chain_id = first.id and tail.chain_index > 0
          order by tail.chain_index desc
@@ -20,7 +20,9 @@ select wanted.place, found.id
        and (wanted.scope = 'any'
             or coalesce(step.status, first.status) in ('blocked', 'pending', 'running')
             or wanted.scope = 'successful' and coalesce(step.status, first.status) = 'completed'
-               and coalesce(case when step.status is null then first.expires_at else step.expires_at end > :now::bigint, true))
+               and coalesce(case when first.dedup_for is not null
+                                 then coalesce(step.finished_at, first.finished_at) + first.dedup_for
+                                 when step.status is null then first.expires_at else step.expires_at end > :now::bigint, true))
      order by first.seq desc
      limit 1) found
 

@@ -3,8 +3,8 @@ update holdfast.job
    set keep = case when :keep::bigint is not null then :now::bigint - job.finished_at + :keep::bigint end,
        expires_at = :now::bigint + :keep::bigint
  where job.seq = any(:seqs::bigint[]) and job.finished_at is not null
-   and coalesce(job.expires_at > :now::bigint, true)
+   and coalesce(job.finished_at + job.keep > :now::bigint, true)
 returning job.seq
 
 -- keep_expired: which of these jobs are past their keep time.
-select job.seq from holdfast.job where job.seq = any(:seqs::bigint[]) and job.expires_at <= :now::bigint
+select job.seq from holdfast.job where job.seq = any(:seqs::bigint[]) and job.finished_at + job.keep <= :now::bigint

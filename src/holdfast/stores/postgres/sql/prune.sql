@@ -53,3 +53,22 @@ with old as materialized (
        for update skip locked
 )
 delete from holdfast.mark using old where mark.id = old.id
+
+-- prune_clear: remove the payloads of those of these locked jobs whose chain exists only because its key is not free yet.
+with taken as materialized (
+    select first.id, last.finished_at + first.dedup_for as until
+      from holdfast.job first
+      join holdfast.job last on last.chain_id = first.id and last.expires_at is not null
+     where first.seq = any(:seqs::bigint[]) and last.seq = any(:seqs::bigint[]) and first.chain_index = 0
+       and last.status = 'completed' and last.finished_at + first.dedup_for > :now::bigint
+), cleared as (
+    update holdfast.job
+       set input = :input::bytea, output = null, error = null,
+           expires_at = case when job.expires_at is not null then taken.until end
+      from taken
+     where job.seq = any(:seqs::bigint[]) and job.chain_id = taken.id
+    returning job.seq, job.id, job.chain_id
+), past as (
+    delete from holdfast.attempt where attempt.job_id = any(array(select cleared.id from cleared))
+)
+select cleared.seq, cleared.chain_id from cleared

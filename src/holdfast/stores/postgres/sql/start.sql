@@ -33,18 +33,18 @@ with clock as materialized (
     select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
 ), created as (
     insert into holdfast.job (id, type, chain_id, chain_index, status, priority, max_attempts, key, created_at,
-                              scheduled_at, timeout, keep, trace, blockers, open_blockers, awaited,
+                              scheduled_at, timeout, keep, dedup_for, trace, blockers, open_blockers, awaited,
                               on_blocker_failure, input)
     select new.id, new.type, coalesce(new.chain_id, new.id), coalesce(new.chain_index, 0),
            case when new.open_blockers > 0 then 'blocked' else 'pending' end, coalesce(new.priority, 0),
            new.max_attempts, new.key, clock.now, greatest(clock.now, coalesce(new.at, clock.now + coalesce(new.delay, 0))),
-           new.timeout, new.keep, new.trace, coalesce(new.blockers, 0), coalesce(new.open_blockers, 0),
+           new.timeout, new.keep, new.dedup_for, new.trace, coalesce(new.blockers, 0), coalesce(new.open_blockers, 0),
            coalesce(new.awaited, false), coalesce(new.on_blocker_failure, 'wait'), new.input
       from clock, unnest(:ids::text[], :types::text[], :inputs::bytea[], :chain_ids::text[], :chain_indexes::int[],
                          :priorities::bigint[], :delays::bigint[], :ats::bigint[], :max_attempts::bigint[],
-                         :timeouts::bigint[], :keeps::bigint[], :keys::text[], :traces::text[], :blockers::int[],
+                         :timeouts::bigint[], :keeps::bigint[], :dedup_fors::bigint[], :keys::text[], :traces::text[], :blockers::int[],
                          :open_blockers::int[], :awaited::boolean[], :on_blocker_failures::text[]) with ordinality
-           new (id, type, input, chain_id, chain_index, priority, delay, at, max_attempts, timeout, keep, key, trace,
+           new (id, type, input, chain_id, chain_index, priority, delay, at, max_attempts, timeout, keep, dedup_for, key, trace,
                 blockers, open_blockers, awaited, on_blocker_failure, place)
      order by new.place
         on conflict (id) do nothing

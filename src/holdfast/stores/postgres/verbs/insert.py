@@ -102,6 +102,7 @@ def _columns(
         "max_attempts": _unless_all(None, column["max_attempts"]),
         "timeouts": _unless_all(None, column["timeout"]),
         "keeps": _unless_all(None, column["keep"]),
+        "dedup_fors": _unless_all(None, column["dedup_for"]),
         "keys": _unless_all(None, column["key"]),
         "traces": _unless_all(None, column["trace"]),
         "blockers": [len(after) for after in column["after"]] if any(column["after"]) else [],

@@ -26,9 +26,10 @@ _OF_CHAIN = (
 _LAST_STATUS = """coalesce((select last.status from holdfast.job last
     where last.chain_id = job.id and last.chain_index > 0 order by last.chain_index desc limit 1), job.status)"""
 
-_KEPT = """(job.expires_at is null or job.expires_at > holdfast.clock(:now::bigint)) and not exists (
+_KEPT = """(job.expires_at is null or job.finished_at + job.keep > holdfast.clock(:now::bigint)) and not exists (
     select 1 from holdfast.job done where done.chain_id = job.id and done.chain_index > 0
-       and done.expires_at <= holdfast.clock(:now::bigint))"""
+       and done.expires_at is not null
+       and done.finished_at + done.keep <= holdfast.clock(:now::bigint))"""
 
 
 def list_jobs(execution: Execution, op: ListJobs) -> Plan[list[Record]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from holdfast.core.lifecycle import CLEARED_INPUT
 from holdfast.engine.operations import Prune
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
@@ -13,6 +14,7 @@ from holdfast.stores.postgres.verbs.delete import chain_jobs, dependents, remove
 from holdfast.stores.sql.plan import Statement
 
 _EXPIRED = SQL["prune_expired"]
+_CLEAR = SQL["prune_clear"]
 _PRUNE_KEYS = SQL["prune_keys"]
 _PRUNE_TALLY = SQL["prune_tally"]
 _PRUNE_MARKS = SQL["prune_marks"]
@@ -23,6 +25,11 @@ def prune(execution: Execution, op: Prune) -> Plan[list[str]]:
     expired = [chain_id for (chain_id,) in (yield Statement(_EXPIRED, {"now": execution.now, "limit": op.limit}))]
     if expired:
         expired, seqs = yield from _lock_free(expired)
+        clear = Statement(_CLEAR, {"seqs": seqs, "now": execution.now, "input": CLEARED_INPUT})
+        cleared: dict[int, str] = dict((yield clear))
+        if cleared:
+            expired = [chain_id for chain_id in expired if chain_id not in cleared.values()]
+            seqs = [seq for seq in seqs if seq not in cleared]
         yield from remove(execution, expired, seqs)
     yield Statement(_PRUNE_KEYS, {"now": execution.now})
     yield Statement(_PRUNE_TALLY)

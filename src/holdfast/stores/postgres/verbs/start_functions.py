@@ -46,6 +46,7 @@ BOUNDS: Final[Mapping[str, str]] = {
     "timeouts": _DURATION,
     "keep": _DURATION,
     "keeps": _DURATION,
+    "dedup_fors": _DURATION,
     "blockers": _COUNT,
     "open_blockers": _COUNT,
     "on_blocker_failure": "value in ('wait', 'fail')",

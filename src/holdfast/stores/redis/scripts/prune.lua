@@ -12,19 +12,38 @@ if before then
 end
 redis.call('DEL', KEYS[2])
 
+-- clear: remove the payloads of a chain that exists only because its key is not free yet; false if it is free.
+local function clear(chain)
+  local last, dedup_for = last_of(chain), load(chain).dedup_for
+  local taken_until = dedup_for and last.status == COMPLETED and plus(last.finished_at, dedup_for)
+  if not taken_until or tonumber(taken_until) <= now then
+    return false
+  end
+  for _, id in ipairs(job_ids(chain)) do
+    redis.call('HSET', job_key(id), 'i', payload(1))
+    redis.call('HDEL', job_key(id), 'o', 'e')
+    redis.call('DEL', prefix .. 'h:' .. id)
+  end
+  index_add(prefix .. 'expiring', chain, taken_until)
+  return true
+end
+
 local past_keep = redis.call('ZRANGEBYSCORE', prefix .. 'expiring', '-inf', int(now), 'LIMIT', op[2], op[1])
-local answer, kept, jobs = { '0', #past_keep < op[1] and 'end' or '' }, 0, 0
+local answer, kept, jobs, changed = { '0', #past_keep < op[1] and 'end' or '' }, 0, 0, 0
 for _, chain in ipairs(past_keep) do
   if not is_chain(chain) then
     index_remove(prefix .. 'expiring', chain)
   elseif redis.call('EXISTS', dependents_key(chain)) == 0 and not releasing(chain) then
     jobs = jobs + length(chain)
-    if jobs > MAX_REMOVED and #answer > 2 then
+    if jobs > MAX_REMOVED and changed > 0 then
       answer[2] = ''
       break
     end
-    remove_chain(chain)
-    answer[#answer + 1] = chain
+    changed = changed + 1
+    if not clear(chain) then
+      remove_chain(chain)
+      answer[#answer + 1] = chain
+    end
   else
     kept = kept + 1
   end

@@ -54,6 +54,7 @@ class State(msgspec.Struct, array_like=True, frozen=True):
     by: str | None
     mismatches: int | None = None
     mismatched_at: int | None = None
+    dedup_for: Number | None = None
 
 
 class HintMessage(msgspec.Struct):
@@ -97,16 +98,16 @@ decode_hints = msgspec.msgpack.Decoder(HintMessage).decode
 
 _STATE_HEADER = b"\xdc\x00\x1a"
 """The msgpack header of an array of 26: a state is stored as 26 values without a header."""
-_MISMATCHED_HEADER = b"\xdc\x00\x1c"
-"""The same for the state of a job whose last attempt mismatched: 28 values."""
+_LONG_HEADER = b"\xdc\x00\x1d"
+"""The same for the state of a job whose last attempt mismatched, or that has a `dedup_for`: 29 values."""
 
 
 def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None, error: bytes | None = None) -> Record:
     """A job from its stored fields."""
     try:
         row = _state(_STATE_HEADER + state)
-    except msgspec.DecodeError:  # two more values than 26
-        row = _state(_MISMATCHED_HEADER + state)
+    except msgspec.DecodeError:  # three more values than 26
+        row = _state(_LONG_HEADER + state)
     return Record(
         row.seq,
         job_id,
@@ -139,6 +140,7 @@ def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None,
         row.on_blocker_failure or "wait",
         row.mismatches,
         row.mismatched_at,
+        _int(row.dedup_for),
     )
 
 

@@ -37,7 +37,11 @@ def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[
     """A job to create, in the order of `scripts/shared/create.lua`; `by` is the request that starts it."""
     first = len(payloads) + 1
     rest = _rest(job)
-    payloads.append(rest if by is None or not job.chosen else rest[:-1] + pack(by[:_REQUEST_CHARACTERS]))
+    if by is not None and job.chosen:
+        rest = rest[:-1] + pack(by[:_REQUEST_CHARACTERS])
+    if job.dedup_for is not None:
+        rest += _NEVER_MISMATCHED + pack(number(job.dedup_for))
+    payloads.append(rest)
     payloads.append(job.input)
     if job.index == 0 and job.key is None and not (job.after or job.priority or job.delay) and job.at is None:
         return job.id, job.type, first
@@ -99,6 +103,8 @@ def _packed_rest(
 
 _UNCLAIMED = (None,) * 8
 """The values from `worker` to `finished_at` of a job that was never claimed."""
+_NEVER_MISMATCHED = pack(None) * 2
+"""The values `mismatches` and `mismatched_at` of a new job."""
 _REQUEST_CHARACTERS = 12
 """Length of `by`: enough to distinguish the requests with one id within a minute, and short, to keep rows small."""
 _HEADER_BYTES = 3

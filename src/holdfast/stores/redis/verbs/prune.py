@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.core.lifecycle import CLEARED_INPUT
 from holdfast.engine import operations as ops
 from holdfast.stores.redis.verbs.script_call import BATCH_SIZE, ScriptCall, ScriptPlan
 
@@ -11,7 +12,8 @@ def prune(op: ops.Prune) -> ScriptPlan[list[str]]:
     pruned: list[str] = []
     skipped = 0
     while len(pruned) < op.limit:
-        ((kept, end, *chains),) = yield [ScriptCall("prune", (min(BATCH_SIZE, op.limit - len(pruned)), skipped))]
+        limit = min(BATCH_SIZE, op.limit - len(pruned))
+        ((kept, end, *chains),) = yield [ScriptCall("prune", (limit, skipped), payloads=[CLEARED_INPUT])]
         pruned += [chain.decode() for chain in chains]
         skipped += int(kept)
         if end:

@@ -25,6 +25,8 @@ create table holdfast_job (
     finished_at integer,
     timeout integer,
     keep integer,
+    -- Of the first job of a chain: how long its key is taken after the chain was completed; null: while it is kept.
+    dedup_for integer,
     trace text,
     blockers integer not null default 0,
     open_blockers integer not null default 0,
@@ -113,7 +115,7 @@ create view holdfast_record as
 select seq, id, type, chain_id, chain_index, status, priority, attempt, max_attempts, input, output, error, key,
        worker, token, leased_until, renewed_at, progress, progress_note, created_at, scheduled_at, started_at,
        finished_at, timeout, keep, trace, blockers, open_blockers, on_blocker_failure,
-       mismatches, mismatched_at
+       mismatches, mismatched_at, dedup_for
   from holdfast_job;
 
 -- A job as people read it.

@@ -1,8 +1,8 @@
 -- keep: change how long a finished chain is kept.
 update holdfast_job set keep = :keep, expires_at = finished_at + :keep where seq = :seq
 
--- keep_current: the last job of a chain, its end and its expiry.
-select last.seq, last.finished_at, last.expires_at
+-- keep_current: the last job of a chain, its end and the end of its keep time.
+select last.seq, last.finished_at, last.finished_at + last.keep
   from holdfast_job first
   join holdfast_job last on last.seq = coalesce(
            (select other.seq from holdfast_job other

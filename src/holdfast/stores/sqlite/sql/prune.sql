@@ -11,3 +11,19 @@ select last.chain_id
           and job.chain_id <> last.chain_id)
  order by last.expires_at, last.chain_id
  limit :limit
+
+-- prune_taken: those of these chains whose key is not free yet, and when it is.
+select first.id, last.finished_at + first.dedup_for
+  from holdfast_job first
+  join holdfast_job last on last.seq = coalesce(
+           (select other.seq from holdfast_job other
+             where other.chain_id = first.id and other.chain_index > 0
+             order by other.chain_index desc limit 1),
+           first.seq)
+ where first.id in (select value from json_each(:ids)) and first.chain_index = 0
+   and last.status = 'completed' and last.finished_at + first.dedup_for > :now
+
+-- prune_clear: remove the payloads of a job whose chain exists only because its key is not free yet.
+update holdfast_job
+   set input = :input, output = null, error = null, expires_at = case when expires_at is not null then :until end
+ where seq = :seq

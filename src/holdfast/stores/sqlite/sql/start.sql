@@ -17,7 +17,8 @@ select first.id
    and (:scope = 'any'
         or last.status in ('blocked', 'pending', 'running')
         or :scope = 'successful' and last.status = 'completed'
-           and (last.expires_at is null or last.expires_at > :now))
+           and case when first.dedup_for is null then last.expires_at is null or last.expires_at > :now
+                    else last.finished_at + first.dedup_for > :now end)
  order by first.seq desc
  limit 1
 
@@ -33,8 +34,9 @@ select coalesce((select seq from sqlite_sequence where name = 'holdfast_job'), 0
 -- insert_job: create a job.
 -- Positional parameters are faster than names: one start may insert thousands of rows.
 insert into holdfast_job (seq, id, type, chain_id, chain_index, status, priority, max_attempts, key, created_at,
-                          scheduled_at, timeout, keep, trace, blockers, open_blockers, on_blocker_failure, input)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                          scheduled_at, timeout, keep, dedup_for, trace, blockers, open_blockers, on_blocker_failure,
+                          input)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- insert_blocker: make a job wait for a chain.
 insert into holdfast_blocker (job_id, position, chain_id) values (?, ?, ?)

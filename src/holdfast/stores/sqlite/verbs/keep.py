@@ -21,8 +21,8 @@ def keep(execution: Execution, operation: Keep) -> Plan[list[bool | None]]:
 
 def _keep(execution: Execution, chain_id: str, keep: Micros | None) -> Plan[bool | None]:
     rows = yield Statement(_CURRENT, {"chain_id": chain_id})
-    for seq, finished_at, expires_at in rows:
-        if expires_at is not None and expires_at <= execution.now:
+    for seq, finished_at, kept_until in rows:
+        if kept_until is not None and kept_until <= execution.now:
             return None
         if finished_at is None:
             return False

@@ -20,7 +20,7 @@ _CHAINS = SQL["list_chains"]
 _CHAINS_BY_LAST = SQL["list_chains_by_last"]
 
 _OF_CHAIN = "(job.id = :chain_id and job.chain_index = 0 or job.chain_id = :chain_id and job.chain_index > 0)"
-_KEPT = "(last.expires_at is null or last.expires_at > :now)"
+_KEPT = "(last.expires_at is null or last.finished_at + last.keep > :now)"
 
 
 def list_jobs(execution: Execution, operation: ListJobs) -> Plan[list[Record]]:

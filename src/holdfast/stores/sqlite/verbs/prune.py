@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from holdfast.core.lifecycle import CLEARED_INPUT
 from holdfast.engine.operations import Prune
-from holdfast.stores.sql.plan import Execution, Plan, Statement
-from holdfast.stores.sqlite.rows import SQL
+from holdfast.stores.sql.plan import Execution, Many, Plan, Statement
+from holdfast.stores.sqlite.rows import SQL, as_json
 from holdfast.stores.sqlite.verbs.delete import remove
 
 _EXPIRED = SQL["prune_expired"]
+_TAKEN = SQL["prune_taken"]
+_CLEAR = SQL["prune_clear"]
+_CHAIN_JOBS = SQL["chain_jobs"]
+_DELETE_ATTEMPTS = SQL["delete_attempts"]
 
 
 def prune(execution: Execution, operation: Prune) -> Plan[list[str]]:
     rows = yield Statement(_EXPIRED, {"now": execution.now, "limit": operation.limit})
     expired = [chain_id for (chain_id,) in rows]
+    if expired:
+        taken: dict[str, int] = dict((yield Statement(_TAKEN, {"ids": as_json(expired), "now": execution.now})))
+        yield from _clear(taken)
+        expired = [chain_id for chain_id in expired if chain_id not in taken]
     yield from remove(execution, expired)
     return expired
+
+
+def _clear(taken: Mapping[str, int]) -> Plan[None]:
+    """Remove the payloads of chains that exist only because their keys are not free yet, each until its time."""
+    for chain_id, until in taken.items():
+        jobs = yield Statement(_CHAIN_JOBS, {"chain_id": chain_id})
+        yield Many(_CLEAR, [{"seq": seq, "until": until, "input": CLEARED_INPUT} for seq, *_ in jobs])
+        yield Many(_DELETE_ATTEMPTS, [{"id": id} for _, id, *_ in jobs])

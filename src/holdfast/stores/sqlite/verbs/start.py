@@ -139,6 +139,7 @@ def row(execution: Execution, job: NewJob, seq: int | None = None, open_blockers
         due if due > now else now,
         job.timeout,
         job.keep,
+        job.dedup_for,
         job.trace,
         len(job.after),
         open_blockers,

@@ -33,15 +33,20 @@ local function newest(key, job, expired_chain, skipped)
   until #rows < LOOK * 2
 end
 
-local function past_keep(chain)
-  return expired(last_of(chain))
+-- is_free: whether the key of a completed chain is free, because `dedup_for` has passed or the chain is past its keep time.
+local function is_free(chain)
+  local last, dedup_for = last_of(chain), load(chain).dedup_for
+  if dedup_for then
+    return tonumber(plus(last.finished_at, dedup_for)) <= now
+  end
+  return expired(last)
 end
 
--- newest_completed: the newest completed chain within its keep time. Expired chains are removed from the set if this
--- script writes. So each is read only once, however many there are.
+-- newest_completed: the newest completed chain whose key is taken. Others are removed from the set if this script writes.
+-- So each is read only once, however many there are.
 local function newest_completed(job)
   local skipped = {}
-  local chain, seq = newest(key_set(DONE, job), job, past_keep, skipped)
+  local chain, seq = newest(key_set(DONE, job), job, is_free, skipped)
   for _, expired_chain in ipairs(skipped) do
     index_remove(key_set(DONE, job), expired_chain)
   end

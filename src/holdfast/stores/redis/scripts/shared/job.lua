@@ -12,7 +12,8 @@ end
 -- Twenty-six separate values, not one table: a table would be copied once more, and a nil would end it.
 -- When a job is created, the script sets the first five; the caller has encoded the others (see `add`).
 -- `scheduled_at` is nil if it is the creation time. A hash needs half the memory if no value is longer than 64 bytes.
--- Two more values follow if the last attempt mismatched: how many did in a row, and the time of the first.
+-- Three more values follow if one of them is set: how many attempts in a row mismatched, the time of the first, and how
+-- long the key of the chain is taken after its completion.
 -- `by` is the request that started a chain under an id that the application chose (see `resent_start`).
 local function pack(job)
   local later = job.scheduled_at ~= job.created_at and job.scheduled_at or nil
@@ -22,13 +23,14 @@ local function pack(job)
     job.progress, job.progress_note, job.started_at, job.finished_at, job.timeout, job.keep, job.trace, job.blockers,
     job.on_blocker_failure, job.by
   )
-  return job.mismatches and state .. cmsgpack.pack(job.mismatches, job.mismatched_at) or state
+  local more = job.mismatches or job.dedup_for
+  return more and state .. cmsgpack.pack(job.mismatches, job.mismatched_at, job.dedup_for) or state
 end
 
 local function unpack_job(id, state)
   local seq, created_at, scheduled_at, status, open_blockers, type, chain, index, priority, attempt, max_attempts,
     key, worker, token, leased_until, renewed_at, progress, progress_note, started_at, finished_at, timeout, keep,
-    trace, blockers, on_blocker_failure, by, mismatches, mismatched_at = cmsgpack.unpack(state)
+    trace, blockers, on_blocker_failure, by, mismatches, mismatched_at, dedup_for = cmsgpack.unpack(state)
   return {
     id = id, seq = seq, created_at = created_at, scheduled_at = scheduled_at or created_at, status = status,
     open_blockers = open_blockers, type = type, chain = chain, index = index, priority = priority, attempt = attempt,
@@ -36,6 +38,7 @@ local function unpack_job(id, state)
     renewed_at = renewed_at, progress = progress, progress_note = progress_note, started_at = started_at,
     finished_at = finished_at, timeout = timeout, keep = keep, trace = trace, blockers = blockers,
     on_blocker_failure = on_blocker_failure, by = by, mismatches = mismatches, mismatched_at = mismatched_at,
+    dedup_for = dedup_for,
   }
 end
 
