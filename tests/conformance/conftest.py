@@ -1,4 +1,4 @@
-"""Every store that the suite knows, each with an empty make_store of its own per test."""
+"""All stores of the project. Each test gets an empty one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a test of an application, or of a store, needs."""
+"""Tools for tests of applications and of stores."""
 
 from holdfast.testing.clock import ManualClock
 from holdfast.testing.drain import drain, drain_sync

@@ -1,4 +1,4 @@
-"""Jobs and settlements for tests: say what matters, the rest is filled in."""
+"""Jobs and settlements for tests, with defaults for every field."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def next_job(
     after: tuple[str, ...] = (),
     on_blocker_failure: str = "wait",
 ) -> NewJob:
-    """The job that continues the chain of another."""
+    """A continuation of the chain of another job."""
     return NewJob(
         id=new_id() if id is None else id,
         type=type,
@@ -93,7 +93,7 @@ def completed(job: Record, output: bytes = b"null", *, starts: tuple[NewJob, ...
 
 
 def continued(job: Record, continuation: NewJob, *, starts: tuple[NewJob, ...] = ()) -> Settlement:
-    """The attempt handed over to the chain's next job."""
+    """The attempt returned a continuation."""
     expected = tuple(start.id for start in starts)
     return Settlement(
         job.claim, Status.COMPLETED, "completed", continuation=continuation, starts=starts, expected=expected
@@ -101,35 +101,35 @@ def continued(job: Record, continuation: NewJob, *, starts: tuple[NewJob, ...] =
 
 
 def retrying(job: Record, *, delay: Seconds = 0, error: str = "no luck") -> Settlement:
-    """The attempt failed, and there will be another."""
+    """The attempt failed, and another one will follow."""
     return Settlement(
         job.claim, Status.PENDING, "failed", error=failure.write("ValueError", error), delay=duration(seconds(delay))
     )
 
 
 def rescheduled(job: Record, *, delay: Seconds = 0, at: Micros | None = None) -> Settlement:
-    """The attempt asked for another at a time of its own."""
+    """The attempt raised Reschedule."""
     return Settlement(job.claim, Status.PENDING, "rescheduled", delay=duration(seconds(delay)), at=at)
 
 
 def released(job: Record) -> Settlement:
-    """The worker gave the job back untouched."""
+    """The worker returned the job unprocessed."""
     return Settlement(job.claim, Status.PENDING, "released")
 
 
 def mismatched(job: Record, *, delay: Seconds = 0, error: str = "no such parameter") -> Settlement:
-    """The worker could not read the input, and another may."""
+    """The worker could not read the input; another worker may."""
     stored = failure.write("PayloadRefused", error)
     return Settlement(job.claim, Status.PENDING, "mismatched", error=stored, delay=duration(seconds(delay)))
 
 
-def mismatched_for_good(job: Record, error: str = "no such parameter") -> Settlement:
-    """The worker could not read the input, and none could for too long."""
+def finally_mismatched(job: Record, error: str = "no such parameter") -> Settlement:
+    """No worker could read the input within the mismatch timeout."""
     return Settlement(job.claim, Status.FAILED, "mismatched", error=failure.write("PayloadRefused", error))
 
 
 def failed(job: Record, error: str = "no luck") -> Settlement:
-    """The attempt failed, and was the last."""
+    """The last attempt failed."""
     return Settlement(job.claim, Status.FAILED, "failed", error=failure.write("ValueError", error))
 
 

@@ -1,4 +1,4 @@
-"""A clock that moves only when it is told to."""
+"""A clock that a test moves."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from holdfast.core.clock import SECOND, Micros, duration
 from holdfast.core.retry import Seconds, seconds
 
 A_MOMENT: Micros = 1_767_225_600 * SECOND
-"""The first of January 2026, UTC: where a manual clock starts unless told otherwise."""
+"""The first of January 2026, UTC: the default start of a manual clock."""
 
 
 class ManualClock:
-    """Time in a test's own hands. Give it to a store as its `clock`; any thread may read or move it.
+    """A clock that only `advance` and `move_to` change. Set it as the `clock` of a store.
 
-    Whoever waits for a moment subscribes, and looks at the clock again whenever it is called.
+    Any thread may read or move it. Code that waits for a time subscribes, and reads the clock at each call.
     """
 
     def __init__(self, start: Micros = A_MOMENT) -> None:
@@ -28,13 +28,13 @@ class ManualClock:
         return self._now
 
     def advance(self, by: Seconds) -> Micros:
-        """Move time forward, call every subscriber, and answer the new time."""
+        """Move the time forward, call every subscriber, and return the new time."""
         if seconds(by) < 0:
             raise ValueError("a manual clock only moves forward")
         return self.move_to(self._now + duration(seconds(by)))
 
     def move_to(self, moment: Micros) -> Micros:
-        """Set the time, call every subscriber, and answer it. A moment in the past is a clock that was set back."""
+        """Set the time, call every subscriber, and return the time. It may be in the past, like a clock that is set back."""
         with self._lock:
             self._now = moment
             listeners = list(self._listeners.values())
@@ -43,13 +43,13 @@ class ManualClock:
         return moment
 
     def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Have `listener` called after each move, on the thread that moves, until the returned function is called."""
+        """Call `listener` after each move, in the thread that moves the clock, until the returned function is called."""
         with self._lock:
             number = self._next
             self._next += 1
             self._listeners[number] = listener
-        return lambda: self._forget(number)
+        return lambda: self._unsubscribe(number)
 
-    def _forget(self, number: int) -> None:
+    def _unsubscribe(self, number: int) -> None:
         with self._lock:
             self._listeners.pop(number, None)

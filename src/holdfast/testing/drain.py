@@ -1,4 +1,4 @@
-"""Run every job that is due, here and now: for tests of an application's jobs."""
+"""Runs all due jobs within a test of an application."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ async def drain(
     limit: int = 1000,
     timeout: Seconds = 60,
 ) -> list[Event]:
-    """Run due jobs, and those that they bring about, until none is due; answers how each attempt ended, in order.
+    """Run due jobs, and the jobs that they start, until none is due. Returns the ends of the attempts, in order.
 
-    With `advance` the store's ManualClock is then moved to the next due time, and so on until nothing is scheduled
-    either: retries and delays take no time. Jobs run one after the other unless `concurrency` says otherwise, by the
-    client's own handlers, in a real worker. A loop of jobs without end is an error after `limit` attempts.
+    With `advance`, the ManualClock of the store is then moved to the next due time, until no job is scheduled. So
+    retries and delays take no real time. A real worker runs the handlers of the client, one job after the other unless
+    `concurrency` is greater. After `limit` attempts an endless loop of jobs raises RuntimeError.
     """
     clock = _manual(client.store.clock) if advance else None
-    drainage = _Drainage(client, tuple(types_to_run(client.jobs, types)), limit)
+    watch = _IdleWatch(client, tuple(types_to_run(client.jobs, types)), limit)
     worker = Worker(
         client, types=types, concurrency=concurrency, retry=retry, middlewares=middlewares, poll_interval=POLL,
-        grace=0, observers=[drainage.receive],
+        grace=0, observers=[watch.receive],
     )  # fmt: skip
     async with asyncio.timeout(seconds(timeout)), worker:
-        await drainage.until_idle(worker)
-        while clock is not None and (due := await drainage.next_due()) is not None:
+        await watch.until_idle(worker)
+        while clock is not None and (due := await watch.next_due()) is not None:
             clock.advance(due / SECOND)
             client.store.wakeups.send(ANYTHING)
-            await drainage.until_idle(worker, at_least_once=True)
-    return drainage.ran
+            await watch.until_idle(worker, at_least_once=True)
+    return watch.ran
 
 
 def drain_sync(
@@ -81,8 +81,8 @@ def drain_sync(
     )  # fmt: skip
 
 
-class _Drainage:
-    """Watches a worker until it has nothing more to do."""
+class _IdleWatch:
+    """Waits until a worker has nothing more to do."""
 
     def __init__(self, client: Client, types: tuple[str, ...], limit: int) -> None:
         self.ran: list[Event] = []
@@ -98,13 +98,13 @@ class _Drainage:
         self._loop.call_soon_threadsafe(self._changed.set)
 
     async def until_idle(self, worker: Worker, *, at_least_once: bool = False) -> None:
-        """Wait until nothing is due and the worker runs nothing. The worker tells of all that could change that."""
+        """Wait until no job is due and the worker runs none. An event of the worker triggers the next check."""
         if at_least_once:
             self._changed.clear()
-            await self._hear_news()
+            await self._wait_for_event()
         self._changed.clear()
         while not await self._idle(worker):
-            await self._hear_news()
+            await self._wait_for_event()
             self._changed.clear()
             if len(self.ran) >= self._limit:
                 raise RuntimeError(
@@ -112,15 +112,15 @@ class _Drainage:
                 )
 
     async def next_due(self) -> int | None:
-        """Microseconds until something of these types is due, or the lease of a lost worker runs out."""
+        """Microseconds until a job of these types is due, or the lease of a lost worker expires."""
         return await self._client.store.perform(NextDue(self._types))
 
-    async def _hear_news(self) -> None:
+    async def _wait_for_event(self) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._changed.wait(), 2 * POLL)
 
     async def _idle(self, worker: Worker) -> bool:
-        if worker.busy:  # maybe with a handler whose job somebody took away
+        if worker.busy:  # also with a handler whose job was taken by another worker
             return False
         stats = (await self._client.stats()).types
         mine = [stats[name] for name in self._types if name in stats]
@@ -129,7 +129,7 @@ class _Drainage:
         running = sum(each.counts.get(Status.RUNNING, 0) for each in mine)
         if not running:
             return True
-        # What others run is none of our business; it must account for every running job of that one snapshot.
+        # Jobs that other workers run do not matter. They must account for all running jobs of the same snapshot.
         listed = (await self._client.list_jobs(status="running", type=self._types, limit=1000)).items
         return running == sum(job.worker != worker.id for job in listed)
 

@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures for tests of an application's jobs, on a memory store of their own.
+"""The pytest plugin: fixtures for tests of an application's jobs, with one memory store per test.
 
     async def test_an_order_is_shipped_the_next_day(holdfast_client, holdfast_clock):
         client = holdfast_client(jobs)
@@ -6,7 +6,7 @@
         await drain(client, advance=True)
         assert await client.wait(chain) == "shipped"
 
-Pytest loads this wherever Holdfast is installed, so importing it must stay quick.
+Pytest imports this module wherever Holdfast is installed, so its import must be fast.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 
 class MakeClient(Protocol):
-    """Makes clients on the test's own store."""
+    """Creates clients for the store of the test."""
 
     def __call__(self, jobs: Jobs, *, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> Client: ...
 
 
 class MakeSyncClient(Protocol):
-    """Makes blocking clients on the test's own store."""
+    """Creates blocking clients for the store of the test."""
 
     def __call__(self, jobs: Jobs, *, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> SyncClient: ...
 
 
 @pytest.fixture
 def holdfast_clock() -> ManualClock:
-    """The clock of `holdfast_store`: it starts at the present moment and stands still until it is moved."""
+    """The clock of `holdfast_store`: it starts at the current time and changes only when the test moves it."""
     from holdfast.core.clock import system_clock
     from holdfast.testing.clock import ManualClock
 
@@ -61,7 +61,7 @@ def holdfast_store(holdfast_clock: ManualClock) -> MemoryStore:
 
 @pytest.fixture
 def holdfast_client(holdfast_store: MemoryStore) -> MakeClient:
-    """Makes clients: ``client = holdfast_client(jobs)``. There is nothing to open or close."""
+    """Creates clients: ``client = holdfast_client(jobs)``. They need not be opened or closed."""
     from holdfast.client.client import Client
 
     def make(jobs: Jobs, *, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> Client:

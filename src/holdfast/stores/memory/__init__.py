@@ -1,4 +1,4 @@
-"""The memory store: the specification of the others, in the fewest words."""
+"""The memory store: the shortest store, and the specification of the others."""
 
 from holdfast.stores.memory.store import MemoryStore
 

@@ -1,4 +1,4 @@
-"""What the memory store holds, and the one place where a record changes."""
+"""The data of the memory store. Every change of a record goes through this module."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from holdfast.errors import ChainNotFound, JobNotFound, NotPending
 EVENTS_KEPT = 10_000
 
 _LONGER: Final = object()
-"""In the undo log: the list was this long before."""
+"""In the undo log: the list had this length before."""
 
 
 K = TypeVar("K")
@@ -27,7 +27,7 @@ V = TypeVar("V")
 
 
 class State:
-    """Every table and index. `hints` gathers what the current operation should tell others."""
+    """Every table and index. `hints` collects the hints of the current operation."""
 
     def __init__(self) -> None:
         self.clock: Clock | None = None
@@ -40,7 +40,7 @@ class State:
         self.dependents: dict[str, list[str]] = defaultdict(list)
         self.history: dict[str, list[PastAttempt]] = defaultdict(list)
         self.due: dict[str, list[tuple[int, Micros, int, str]]] = defaultdict(list)
-        """Per type, a heap of (-priority, scheduled_at, seq, id); entries that are no longer true are skipped."""
+        """Per type, a heap of (-priority, scheduled_at, seq, id); outdated entries are skipped."""
         self.scheduled: dict[str, list[tuple[Micros, int, str]]] = defaultdict(list)
         self.running: dict[str, None] = {}
         self.expiring: list[tuple[Micros, str]] = []
@@ -51,7 +51,7 @@ class State:
         self.seq = 0
         self.hints = Hints()
         self.undo: list[tuple[Any, Any, Any]] = []
-        """What the current operation has changed, as (table, key, value before). Empty once it has committed."""
+        """The changes of the current operation as (table, key, value before). Empty after the commit."""
 
     def now(self) -> Micros:
         return (self.clock or system_clock)()
@@ -90,12 +90,12 @@ class State:
         return chain.last.finished_at + chain.last.keep
 
     def expired(self, chain: ChainRecord) -> bool:
-        """Whether a chain is past its keep time, pruned or not."""
+        """Whether the keep time of a chain is over, whether it is pruned or not."""
         expiry = self.expiry(chain.first.id)
         return expiry is not None and expiry <= self.now()
 
     def set(self, table: dict[K, V], key: K, value: V) -> None:
-        """Change an entry. The value before is noted first, so the change can be undone wherever it is interrupted."""
+        """Change an entry. The old value is recorded first, so an interrupted change can be undone."""
         self.undo.append((table, key, table.get(key)))
         table[key] = value
 
@@ -109,16 +109,16 @@ class State:
             values.append(value)
 
     def drop(self, table: dict[K, V], key: K) -> V | None:
-        """Remove an entry; answers what it was."""
+        """Remove an entry, and return it."""
         self.undo.append((table, key, table.get(key)))
         return table.pop(key, None)
 
     def change_indexes(self) -> None:
-        """Say that the operation takes entries from a heap: undone, it has the heaps made anew."""
+        """Record that the operation removes entries from a heap: a rollback rebuilds the heaps."""
         self.undo.append(({}, None, None))
 
     def roll_back(self) -> None:
-        """Undo the current operation. If this is interrupted as well, calling it again finishes it."""
+        """Undo the current operation. If the rollback is interrupted, calling it again completes it."""
         while self.undo:
             table, key, before = self.undo[-1]
             if before is _LONGER:
@@ -132,7 +132,7 @@ class State:
             self.undo.pop()
 
     def _rebuild(self) -> None:
-        """Make every index anew that has no undo of its own."""
+        """Rebuild the indexes that the undo log does not cover."""
         due: dict[str, list[tuple[int, Micros, int, str]]] = defaultdict(list)
         scheduled: dict[str, list[tuple[Micros, int, str]]] = defaultdict(list)
         running: dict[str, None] = {}
@@ -153,13 +153,13 @@ class State:
         self.due, self.scheduled, self.running = due, scheduled, running
 
     def change(self, record: Record, kind: str, /, **changes: Any) -> Record:
-        """Replace a record, under the word for what happened to it."""
+        """Change fields of a record, and record an event of this kind."""
         record = msgspec.structs.replace(record, **changes)
         self.put(record, kind)
         return record
 
     def put(self, record: Record, kind: str) -> None:
-        """Store a record, keep every index true, and note what others should hear."""
+        """Store a record, update the indexes and hints, and record an event."""
         self.set(self.jobs, record.id, record)
         status = record.status
         if status is Status.RUNNING:
@@ -168,7 +168,7 @@ class State:
             return
         self.running.pop(record.id, None)
         if status is Status.PENDING:
-            if record.scheduled_at == record.created_at:  # due since it exists
+            if record.scheduled_at == record.created_at:  # due since its creation
                 heapq.heappush(self.due[record.type], (-record.priority, record.scheduled_at, record.seq, record.id))
             else:
                 heapq.heappush(self.scheduled[record.type], (record.scheduled_at, record.seq, record.id))
@@ -180,7 +180,7 @@ class State:
         self.record(record, kind)
 
     def record(self, record: Record, kind: str, worker: str | None = None) -> None:
-        """Note an event, if anybody listens."""
+        """Record an event, if there is a listener."""
         if self.listeners and max(self.listeners.values()) > self.now():
             self.event_seq += 1
             self.events.append(
@@ -208,19 +208,19 @@ class State:
         return scheduled[0][0] if scheduled else None
 
     def due_heap(self, type: str) -> list[tuple[int, Micros, int, str]]:
-        """The due heap of a type, its head a job that really is pending and due."""
+        """The due heap of a type, without outdated entries at its head."""
         heap = self.due[type]
         while heap and not self.pending_at(*heap[0][1:]):
             heapq.heappop(heap)
         return heap
 
     def pending_at(self, at: Micros, seq: int, job_id: str) -> bool:
-        """Whether an entry of a heap is still true. By seq too: the id may have gone to another job since."""
+        """Whether an entry of a heap is current. The seq is compared too: another job may have the id now."""
         job = self.jobs.get(job_id)
         return job is not None and job.status is Status.PENDING and job.scheduled_at == at and job.seq == seq
 
     def end_attempt(self, record: Record, outcome: str, error: bytes | None, next_at: Micros | None = None) -> None:
-        """Keep what the job's row will forget: an attempt that did not complete it."""
+        """Add an attempt that did not complete its job to the history."""
         past = PastAttempt(record.attempt, record.worker, record.started_at, self.now(), outcome, error, next_at)
         self.append(self.history, record.id, past)
 
@@ -229,7 +229,7 @@ class State:
         return "not_found" if record is None else lost_reason(record.status, record.token, token)
 
     def chain_completed(self, chain_id: str, now: Micros) -> list[tuple[str, str]]:
-        """Count the chain off for every job that waits for it; answers those that wait no longer."""
+        """Decrease the open blockers of every dependent. Returns the jobs that became unblocked."""
         unblocked: list[tuple[str, str]] = []
         for job_id in self.dependents.get(chain_id, ()):
             job = self.jobs[job_id]
@@ -243,7 +243,7 @@ class State:
         return unblocked
 
     def chain_broken(self, chain_id: str, now: Micros) -> None:
-        """A chain failed or was cancelled: fail the blocked jobs that asked for it, and so on from them."""
+        """A chain failed or was cancelled: fail its dependents with that option, and their dependents."""
         broken = [chain_id]
         while broken:
             chain_id = broken.pop()
@@ -254,12 +254,12 @@ class State:
                     broken.append(job.chain_id)
 
     def fail_with(self, job: Record, chain_id: str, now: Micros) -> None:
-        """Fail a blocked job because a chain it waits for did not complete."""
+        """Fail a blocked job because one of its blockers did not complete."""
         error = failure.write("BlockerFailed", f"chain {chain_id}, which this job waited for, did not complete")
         self.change(job, "failed", status=Status.FAILED, error=error, finished_at=now)
 
     def remove_chain(self, chain_id: str) -> None:
-        """Forget a chain and all that belongs to its jobs."""
+        """Delete a chain with its jobs, keys, dependencies and history."""
         ids = self.drop(self.chains, chain_id) or []
         first = self.jobs[ids[0]]
         if first.key is not None:

@@ -1,4 +1,4 @@
-"""The memory store: one process, one lock, gone at exit."""
+"""The memory store: one process and one lock. The jobs are lost when the process ends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class MemoryStore(Store):
-    """Jobs in this process's memory: for tests, and for work that need not survive."""
+    """Jobs in the memory of this process: for tests, and for work that may be lost."""
 
     def __init__(self, name: str = "memory://", *, clock: Clock | None = None, wakeups: Wakeups | None = None) -> None:
         self.name = name
@@ -29,7 +29,7 @@ class MemoryStore(Store):
     def perform_sync(self, operation: Operation[R], /) -> R:
         state = self._state
         with self._lock:
-            if state.undo:  # the operation before was interrupted twice
+            if state.undo:  # the previous operation and its rollback were interrupted
                 state.roll_back()
             state.clock = self.clock
             state.hints = hints = Hints()
@@ -62,13 +62,13 @@ class MemoryStore(Store):
         """Nothing to connect to."""
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
     def open_sync(self) -> None:
         """Nothing to connect to."""
 
     def close_sync(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to close."""
 
     async def migrate(self) -> list[str]:
         return []

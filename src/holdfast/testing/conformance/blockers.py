@@ -26,7 +26,7 @@ async def a_job_whose_blockers_are_all_completed_is_due(harness: Harness) -> Non
     assert (job.status, job.blockers, job.open_blockers) == (Status.PENDING, 1, 0)
 
 
-async def the_last_blocker_to_complete_unblocks_in_the_same_step(harness: Harness) -> None:
+async def the_completion_of_the_last_blocker_unblocks_the_job_atomically(harness: Harness) -> None:
     one, two = await _two_blockers(harness)
     job = await harness.started(new_job(after=(one.id, two.id)))
 
@@ -38,7 +38,7 @@ async def the_last_blocker_to_complete_unblocks_in_the_same_step(harness: Harnes
     assert (free.status, free.open_blockers, free.blockers) == (Status.PENDING, 0, 2)
 
 
-async def one_settle_of_all_blockers_unblocks_once(harness: Harness) -> None:
+async def one_settle_of_all_blockers_unblocks_the_job_once(harness: Harness) -> None:
     one, two = await _two_blockers(harness)
     job = await harness.started(new_job(after=(one.id, two.id)))
 
@@ -47,7 +47,7 @@ async def one_settle_of_all_blockers_unblocks_once(harness: Harness) -> None:
     assert [answer.unblocked for answer in answers] == [(), ((job.id, "resize"),)]
 
 
-async def one_blocker_unblocks_all_that_waited_for_it_alone(harness: Harness) -> None:
+async def one_blocker_unblocks_all_jobs_that_wait_only_for_it(harness: Harness) -> None:
     one, two = await _two_blockers(harness)
     alone = [await harness.started(new_job(after=(one.id,))) for _ in range(20)]
     both = await harness.started(new_job(after=(one.id, two.id)))
@@ -80,7 +80,7 @@ async def the_same_blocker_twice_is_waited_for_once(harness: Harness) -> None:
     assert [chain.first.id for chain in await harness.perform(GetBlockers(job.id))] == [blocker.id, blocker.id]
 
 
-async def a_fan_in_over_three_hundred_blockers_waits_for_all(harness: Harness) -> None:
+async def a_job_with_three_hundred_blockers_waits_for_all(harness: Harness) -> None:
     jobs = [new_job("other") for _ in range(300)]
     await harness.start(*jobs)
     job = await harness.started(new_job(after=tuple(blocker.id for blocker in jobs)))
@@ -96,7 +96,7 @@ async def a_fan_in_over_three_hundred_blockers_waits_for_all(harness: Harness) -
     assert [chain.first.id for chain in found] == [blocker.id for blocker in jobs]
 
 
-async def unblocking_keeps_a_later_time(harness: Harness) -> None:
+async def an_unblocked_job_keeps_a_due_time_in_the_future(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     job = await harness.started(new_job(after=(blocker.id,), delay=60))
     harness.clock.advance(10)
@@ -110,7 +110,7 @@ async def unblocking_keeps_a_later_time(harness: Harness) -> None:
     assert (await harness.claim_one()).id == job.id
 
 
-async def a_job_that_was_blocked_past_its_time_is_due_since_it_was_unblocked(harness: Harness) -> None:
+async def a_job_that_was_blocked_after_its_due_time_is_due_from_the_unblocking(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     job = await harness.started(new_job(after=(blocker.id,), delay=5))
     harness.clock.advance(10)
@@ -130,7 +130,7 @@ async def a_completion_from_outside_unblocks_too(harness: Harness) -> None:
     assert (await harness.claim_one()).id == job.id
 
 
-async def a_failed_or_cancelled_blocker_leaves_the_job_waiting(harness: Harness) -> None:
+async def a_job_stays_blocked_if_its_blocker_fails_or_is_cancelled(harness: Harness) -> None:
     one, two = await _two_blockers(harness)
     job = await harness.started(new_job(after=(one.id, two.id)))
 
@@ -140,7 +140,7 @@ async def a_failed_or_cancelled_blocker_leaves_the_job_waiting(harness: Harness)
     assert await harness.job(job.id) == job
 
 
-async def a_blocker_that_was_retried_and_completed_unblocks(harness: Harness) -> None:
+async def a_blocker_that_is_retried_and_completed_unblocks_the_job(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     await harness.settled(failed(blocker))
     job = await harness.started(new_job(after=(blocker.id,)))
@@ -163,7 +163,7 @@ async def a_cancelled_job_is_not_unblocked(harness: Harness) -> None:
     assert (await harness.job(job.id)).status is Status.CANCELLED
 
 
-async def the_blockers_of_a_job_are_read_in_the_order_given(harness: Harness) -> None:
+async def the_blockers_of_a_job_are_returned_in_the_given_order(harness: Harness) -> None:
     one, two, three = [await harness.started(new_job("other")) for _ in range(3)]
     job = await harness.started(new_job(after=(three.id, one.id, two.id)))
     await harness.settled(completed(await harness.claim_one("other"), b"1"))
@@ -174,7 +174,7 @@ async def the_blockers_of_a_job_are_read_in_the_order_given(harness: Harness) ->
     assert [chain.last.output for chain in chains] == [None, b"1", None]
 
 
-async def two_blockers_that_finish_at_once_never_leave_their_dependent_blocked(harness: Harness) -> None:
+async def two_blockers_that_complete_at_the_same_time_unblock_their_dependent(harness: Harness) -> None:
     other = await harness.second_store()
     for _ in range(20):
         one, two = await _two_blockers(harness)
@@ -187,7 +187,7 @@ async def two_blockers_that_finish_at_once_never_leave_their_dependent_blocked(h
         assert (await harness.job(job.id)).status is Status.PENDING
 
 
-async def many_blockers_that_finish_at_once_unblock_exactly_once(harness: Harness) -> None:
+async def many_blockers_that_complete_at_the_same_time_unblock_exactly_once(harness: Harness) -> None:
     other = await harness.second_store()
     jobs = [new_job("other") for _ in range(64)]
     await harness.start(*jobs)
@@ -209,7 +209,7 @@ async def many_blockers_that_finish_at_once_unblock_exactly_once(harness: Harnes
     assert (await harness.job(job.id)).open_blockers == 0
 
 
-async def a_job_started_while_its_blocker_completes_is_never_left_blocked(harness: Harness) -> None:
+async def a_job_that_is_started_while_its_blocker_completes_is_unblocked(harness: Harness) -> None:
     other = await harness.second_store()
     for _ in range(20):
         blocker = await harness.claimed(new_job("other"))
@@ -221,7 +221,7 @@ async def a_job_started_while_its_blocker_completes_is_never_left_blocked(harnes
         assert [(await harness.job(job.id)).status for job in dependents] == [Status.PENDING] * 3
 
 
-async def in_the_past_the_time_of_a_blocked_job_is_clamped_too(harness: Harness) -> None:
+async def a_time_in_the_past_becomes_the_current_time_for_a_blocked_job_too(harness: Harness) -> None:
     blocker = await harness.started(new_job("other"))
 
     job = await harness.started(new_job(after=(blocker.id,), at=harness.clock() - SECOND))

@@ -1,4 +1,4 @@
-"""Cancelling: final, all or nothing, and told to whoever asked."""
+"""Cancel: end unfinished chains, all or none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.testing.builders import completed, continued, failed, new_job, nex
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_job_that_had_not_started_never_will(harness: Harness) -> None:
+async def a_cancelled_job_is_not_claimed(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     jobs = [
         await harness.started(),
@@ -28,7 +28,7 @@ async def a_job_that_had_not_started_never_will(harness: Harness) -> None:
     assert await harness.claim(limit=10) == []
 
 
-async def a_running_job_can_write_nothing_more(harness: Harness) -> None:
+async def the_claim_of_a_cancelled_running_job_is_lost(harness: Harness) -> None:
     job = await harness.claimed()
 
     ((_, cancelled),) = await harness.perform(Cancel((job.id,)))
@@ -42,7 +42,7 @@ async def a_running_job_can_write_nothing_more(harness: Harness) -> None:
     assert await harness.reap() == []
 
 
-async def running_jobs_are_spared_where_asked(harness: Harness) -> None:
+async def running_jobs_are_not_cancelled_with_spare_running(harness: Harness) -> None:
     running, waiting = await harness.claimed(), await harness.started(new_job(delay=60))
 
     chains = await harness.perform(Cancel((running.id, waiting.id), spare_running=True))
@@ -52,7 +52,7 @@ async def running_jobs_are_spared_where_asked(harness: Harness) -> None:
     await harness.settled(completed(running))
 
 
-async def the_reason_is_kept_as_the_jobs_error(harness: Harness) -> None:
+async def the_reason_is_kept_as_the_error_of_the_job(harness: Harness) -> None:
     reason = failure.write("Cancelled", "no longer wanted")
     job = await harness.claimed()
     await harness.settled(retrying(job))
@@ -65,7 +65,7 @@ async def the_reason_is_kept_as_the_jobs_error(harness: Harness) -> None:
     assert (await harness.job(plain.id)).error is None
 
 
-async def the_current_job_of_a_chain_is_cancelled_whichever_step_it_is(harness: Harness) -> None:
+async def the_current_job_of_a_longer_chain_is_cancelled(harness: Harness) -> None:
     job = await harness.claimed()
     second = next_job(job)
     await harness.settled(continued(job, second))
@@ -76,7 +76,7 @@ async def the_current_job_of_a_chain_is_cancelled_whichever_step_it_is(harness: 
     assert await harness.claim("publish") == []
 
 
-async def finished_chains_are_left_alone_and_answered(harness: Harness) -> None:
+async def finished_chains_do_not_change_and_are_returned(harness: Harness) -> None:
     done = await harness.completed()
     lost = await harness.claimed()
     await harness.settled(failed(lost))
@@ -91,7 +91,7 @@ async def finished_chains_are_left_alone_and_answered(harness: Harness) -> None:
     assert await harness.everything() == before
 
 
-async def an_unknown_chain_means_that_nothing_is_cancelled(harness: Harness) -> None:
+async def an_unknown_chain_refuses_the_whole_operation(harness: Harness) -> None:
     one, two, unknown = await harness.started(), await harness.claimed(new_job("other")), new_id()
     before = await harness.everything()
 
@@ -101,7 +101,7 @@ async def an_unknown_chain_means_that_nothing_is_cancelled(harness: Harness) -> 
     assert await harness.everything() == before
 
 
-async def the_id_of_a_later_job_is_not_that_of_a_chain(harness: Harness) -> None:
+async def the_id_of_a_later_job_is_not_the_id_of_a_chain(harness: Harness) -> None:
     job = await harness.claimed()
     second = next_job(job)
     await harness.settled(continued(job, second))
@@ -111,7 +111,7 @@ async def the_id_of_a_later_job_is_not_that_of_a_chain(harness: Harness) -> None
     assert (await harness.chain(job.id)).last.status is Status.PENDING
 
 
-async def a_chain_named_twice_is_cancelled_once_and_answered_twice(harness: Harness) -> None:
+async def a_chain_that_is_given_twice_is_cancelled_once_and_returned_twice(harness: Harness) -> None:
     job = await harness.claimed()
 
     chains = await harness.perform(Cancel((job.id, job.id)))
@@ -120,7 +120,7 @@ async def a_chain_named_twice_is_cancelled_once_and_answered_twice(harness: Harn
     assert len(await harness.past(job.id)) == 1
 
 
-async def chains_cancelled_together_are_all_cancelled_though_one_waits_for_another(harness: Harness) -> None:
+async def chains_that_wait_for_each_other_are_cancelled_together_and_none_fails(harness: Harness) -> None:
     blocker = await harness.started(new_job("other"))
     job = await harness.started(new_job(after=(blocker.id,), on_blocker_failure="fail"))
 
@@ -129,5 +129,5 @@ async def chains_cancelled_together_are_all_cancelled_though_one_waits_for_anoth
     assert [chain.last.status for chain in chains] == [Status.CANCELLED] * 2
 
 
-async def cancelling_nothing_answers_nothing(harness: Harness) -> None:
+async def an_empty_cancel_returns_nothing(harness: Harness) -> None:
     assert await harness.perform(Cancel(())) == []

@@ -1,4 +1,4 @@
-"""Claiming: who gets which job, and on what terms."""
+"""Claim: which jobs are claimed, in which order, and with which lease and limit of attempts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.testing.builders import completed, failed, new_job, released, retr
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_claimed_job_runs_under_a_lease_and_a_token(harness: Harness) -> None:
+async def a_claimed_job_is_running_with_a_lease_and_a_token(harness: Harness) -> None:
     await harness.start(new_job())
     harness.clock.advance(5)
 
@@ -22,7 +22,7 @@ async def a_claimed_job_runs_under_a_lease_and_a_token(harness: Harness) -> None
     assert await harness.job(job.id) == job
 
 
-async def attempts_rise_by_one_per_claim(harness: Harness) -> None:
+async def each_claim_increases_the_attempt_by_one(harness: Harness) -> None:
     job = await harness.claimed()
     numbers = [job.attempt]
 
@@ -34,7 +34,7 @@ async def attempts_rise_by_one_per_claim(harness: Harness) -> None:
     assert numbers == [1, 2, 3, 4]
 
 
-async def no_more_than_the_limit_are_handed_out(harness: Harness) -> None:
+async def at_most_the_limit_is_claimed(harness: Harness) -> None:
     await harness.start(*[new_job() for _ in range(5)])
 
     assert [len(await harness.claim(limit=limit)) for limit in (2, 2, 2, 2)] == [2, 2, 1, 0]
@@ -48,7 +48,7 @@ async def all_jobs_of_one_claim_share_its_token(harness: Harness) -> None:
     assert [job.token for job in jobs] == ["t", "t", "t"]
 
 
-async def a_claim_that_was_not_answered_is_made_again_and_hands_out_the_same_jobs(harness: Harness) -> None:
+async def a_claim_that_is_sent_again_returns_the_same_jobs(harness: Harness) -> None:
     await harness.start(*[new_job(priority=n % 3) for n in range(250)])
     unheard = await harness.claim(limit=201, token="t")
 
@@ -58,7 +58,7 @@ async def a_claim_that_was_not_answered_is_made_again_and_hands_out_the_same_job
     assert len(await harness.claim(limit=100)) == 49
 
 
-async def a_claim_made_again_hands_out_only_what_is_still_held(harness: Harness) -> None:
+async def a_claim_that_is_sent_again_returns_only_jobs_that_are_still_held(harness: Harness) -> None:
     await harness.start(new_job(), new_job())
     kept, lost = await harness.claim(limit=2, token="t")
     await harness.settled(released(lost))
@@ -67,7 +67,7 @@ async def a_claim_made_again_hands_out_only_what_is_still_held(harness: Harness)
     assert await harness.claim(limit=2, token="t", again=True) == [kept]
 
 
-async def a_claim_made_again_that_had_taken_nothing_takes_what_is_due(harness: Harness) -> None:
+async def a_claim_that_is_sent_again_claims_due_jobs_if_it_had_claimed_none(harness: Harness) -> None:
     first = await harness.claimed(token="earlier")
     job = await harness.started()
 
@@ -77,7 +77,7 @@ async def a_claim_made_again_that_had_taken_nothing_takes_what_is_due(harness: H
     assert (await harness.job(first.id)).token == "earlier"
 
 
-async def other_types_are_left_alone(harness: Harness) -> None:
+async def jobs_of_other_types_are_not_claimed(harness: Harness) -> None:
     await harness.start(new_job("resize"), new_job("publish"), new_job("ship"))
 
     jobs = await harness.claim("resize", "ship", limit=10)
@@ -86,7 +86,7 @@ async def other_types_are_left_alone(harness: Harness) -> None:
     assert await harness.perform(ClaimJobs((), 10, "w", "t")) == []
 
 
-async def higher_priority_goes_first_then_time_then_creation(harness: Harness) -> None:
+async def jobs_are_ordered_by_priority_then_due_time_then_creation(harness: Harness) -> None:
     late, early, low, high, twin = (
         new_job(delay=20),
         new_job(delay=10),
@@ -100,7 +100,7 @@ async def higher_priority_goes_first_then_time_then_creation(harness: Harness) -
     assert _ids(await harness.claim(limit=10)) == [high.id, early.id, twin.id, late.id, low.id]
 
 
-async def jobs_of_one_batch_go_in_the_order_they_were_given(harness: Harness) -> None:
+async def jobs_of_one_batch_are_claimed_in_the_given_order(harness: Harness) -> None:
     jobs = [new_job() for _ in range(30)]
     shuffled = jobs[15:] + jobs[:15]
     await harness.start(*shuffled)
@@ -110,7 +110,7 @@ async def jobs_of_one_batch_go_in_the_order_they_were_given(harness: Harness) ->
     assert claimed == [job.id for job in shuffled]
 
 
-async def rank_counts_across_types(harness: Harness) -> None:
+async def the_order_holds_across_types(harness: Harness) -> None:
     jobs = [new_job("a", priority=1), new_job("b", priority=3), new_job("a", priority=2), new_job("c", priority=2)]
     await harness.start(*jobs)
 
@@ -121,7 +121,7 @@ async def rank_counts_across_types(harness: Harness) -> None:
     assert _ids(rest) == [jobs[3].id, jobs[0].id]
 
 
-async def a_job_is_never_handed_out_before_its_time(harness: Harness) -> None:
+async def a_job_is_not_claimed_before_its_due_time(harness: Harness) -> None:
     job = await harness.started(new_job(delay=10))
 
     harness.clock.advance(9.999999)
@@ -137,7 +137,7 @@ async def high_priority_does_not_make_a_job_due(harness: Harness) -> None:
     assert _ids(await harness.claim(limit=10)) == [plain.id]
 
 
-async def only_pending_jobs_are_handed_out(harness: Harness) -> None:
+async def only_pending_jobs_are_claimed(harness: Harness) -> None:
     blocker = await harness.started(new_job("other"))
     await harness.start(new_job(after=(blocker.id,)))
     await harness.completed()
@@ -150,14 +150,14 @@ async def only_pending_jobs_are_handed_out(harness: Harness) -> None:
     assert await harness.claim(limit=10) == []
 
 
-async def a_running_job_whose_lease_ran_out_is_not_handed_out_before_it_is_reaped(harness: Harness) -> None:
+async def a_running_job_with_an_expired_lease_is_not_claimed_before_it_is_reaped(harness: Harness) -> None:
     await harness.claimed()
     harness.clock.advance(3600)
 
     assert await harness.claim() == []
 
 
-async def paused_types_give_nothing(harness: Harness) -> None:
+async def jobs_of_paused_types_are_not_claimed(harness: Harness) -> None:
     await harness.start(new_job("resize", priority=9), new_job("publish"))
     await harness.perform(Pause(("resize",)))
 
@@ -166,7 +166,7 @@ async def paused_types_give_nothing(harness: Harness) -> None:
     assert [job.type for job in jobs] == ["publish"]
 
 
-async def each_type_is_taken_on_its_own_terms(harness: Harness) -> None:
+async def each_type_has_its_own_lease_and_limit_of_attempts(harness: Harness) -> None:
     await harness.start(new_job("quick"), new_job("slow"))
     terms = (TypeTerms("quick", 5 * SECOND, 3), TypeTerms("slow", 500 * SECOND, FOR_EVER))
 
@@ -183,7 +183,7 @@ async def a_job_keeps_its_own_limit_of_attempts(harness: Harness) -> None:
     assert (few.max_attempts, for_ever.max_attempts) == (2, FOR_EVER)
 
 
-async def the_limit_a_job_took_from_the_terms_stays_with_it(harness: Harness) -> None:
+async def a_job_keeps_the_limit_that_its_first_claim_gave_it(harness: Harness) -> None:
     job = await harness.claimed(max_attempts=7)
     await harness.settled(retrying(job))
 
@@ -192,7 +192,7 @@ async def the_limit_a_job_took_from_the_terms_stays_with_it(harness: Harness) ->
     assert (job.max_attempts, again.max_attempts) == (7, 7)
 
 
-async def a_released_job_is_handed_out_again_under_the_same_number_and_a_new_token(harness: Harness) -> None:
+async def a_released_job_is_claimed_again_with_the_same_attempt_number_and_a_new_token(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(released(job))
 
@@ -202,7 +202,7 @@ async def a_released_job_is_handed_out_again_under_the_same_number_and_a_new_tok
     assert again.token != job.token
 
 
-async def what_was_said_of_an_earlier_attempt_is_forgotten(harness: Harness) -> None:
+async def a_claim_clears_the_progress_of_the_attempt_before(harness: Harness) -> None:
     job = await harness.claimed(worker="one")
     await harness.settled(retrying(job))
     harness.clock.advance(10)
@@ -212,7 +212,7 @@ async def what_was_said_of_an_earlier_attempt_is_forgotten(harness: Harness) -> 
     assert (again.worker, again.started_at) == ("two", harness.clock())
 
 
-async def finished_jobs_in_great_number_do_not_hide_the_due_one(harness: Harness) -> None:
+async def a_due_job_is_found_among_many_finished_ones(harness: Harness) -> None:
     await harness.start(*[new_job() for _ in range(300)])
     await harness.settle(*[completed(job) for job in await harness.claim(limit=300)])
     due = await harness.started()
@@ -234,7 +234,7 @@ async def two_callers_never_receive_the_same_job(harness: Harness) -> None:
     assert losers == 30
 
 
-async def claims_of_many_at_once_add_up_to_what_is_there(harness: Harness) -> None:
+async def concurrent_claims_together_return_every_due_job_once(harness: Harness) -> None:
     other = await harness.second_store()
     started = await harness.start(*[new_job() for _ in range(100)])
 

@@ -1,4 +1,4 @@
-"""Completing from outside: whoever runs the job, exactly one finishes it."""
+"""Complete: end the current job of a chain from outside. Exactly one caller succeeds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def a_pending_scheduled_blocked_or_running_job_is_completed(harness: Harne
     assert await harness.claim(limit=10) == []
 
 
-async def a_chain_that_is_finished_in_any_way_is_already_completed(harness: Harness) -> None:
+async def a_finished_chain_raises_already_completed(harness: Harness) -> None:
     done = await harness.completed()
     lost = await harness.claimed()
     await harness.settled(failed(lost))
@@ -43,7 +43,7 @@ async def a_chain_that_is_finished_in_any_way_is_already_completed(harness: Harn
     assert await harness.everything() == before
 
 
-async def a_job_that_is_no_longer_the_current_one_is_already_completed(harness: Harness) -> None:
+async def a_job_that_is_no_longer_the_current_one_raises_already_completed(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(continued(job, next_job(job)))
     before = await harness.everything()
@@ -53,16 +53,16 @@ async def a_job_that_is_no_longer_the_current_one_is_already_completed(harness: 
     assert await harness.everything() == before
 
 
-async def a_chain_that_is_gone_is_not_found(harness: Harness) -> None:
-    gone = new_id()
+async def an_unknown_chain_is_not_found(harness: Harness) -> None:
+    unknown = new_id()
 
-    completing = await harness.refused(ChainNotFound, Complete(gone, gone, (Completion(output=b"1"),)))
-    locking = await harness.refused(ChainNotFound, LockChain(gone))
+    completing = await harness.refused(ChainNotFound, Complete(unknown, unknown, (Completion(output=b"1"),)))
+    locking = await harness.refused(ChainNotFound, LockChain(unknown))
 
-    assert (completing.chain_id, locking.chain_id) == (gone, gone)
+    assert (completing.chain_id, locking.chain_id) == (unknown, unknown)
 
 
-async def locking_answers_the_chains_current_job(harness: Harness) -> None:
+async def a_lock_returns_the_current_job_of_the_chain(harness: Harness) -> None:
     job = await harness.claimed()
     assert await harness.perform(LockChain(job.id)) == job
 
@@ -71,7 +71,7 @@ async def locking_answers_the_chains_current_job(harness: Harness) -> None:
     assert (await harness.perform(LockChain(job.id))).id == second.id
 
 
-async def a_continuation_from_outside_is_the_chains_next_job(harness: Harness) -> None:
+async def a_continuation_from_outside_is_the_next_job_of_the_chain(harness: Harness) -> None:
     job = await harness.started()
     second = next_job(job, "ship", input=b"2", delay=5)
 
@@ -94,7 +94,7 @@ async def a_continuation_from_outside_waits_for_its_blockers(harness: Harness) -
     assert (await harness.chain(job.id)).last.status is Status.PENDING
 
 
-async def several_steps_go_in_one(harness: Harness) -> None:
+async def several_jobs_of_a_chain_are_completed_by_one_operation(harness: Harness) -> None:
     blocker = await harness.started(new_job("other"))
     job = await harness.claimed()
     waiting = await harness.started(new_job("wait", after=(job.id,)))
@@ -111,7 +111,7 @@ async def several_steps_go_in_one(harness: Harness) -> None:
     assert await harness.claim("ship", "bill", limit=10) == []
 
 
-async def steps_that_end_with_a_continuation_leave_it_to_a_worker(harness: Harness) -> None:
+async def a_last_continuation_is_left_for_a_worker(harness: Harness) -> None:
     job = await harness.started()
     second = next_job(job, "ship")
     third = next_job(second, "bill")
@@ -121,7 +121,7 @@ async def steps_that_end_with_a_continuation_leave_it_to_a_worker(harness: Harne
     assert [(await harness.claim_one("bill")).id] == [third.id]
 
 
-async def an_unknown_blocker_in_any_step_writes_nothing(harness: Harness) -> None:
+async def an_unknown_blocker_of_any_continuation_refuses_the_operation(harness: Harness) -> None:
     job, unknown = await harness.claimed(), new_id()
     before = await harness.everything()
     second = next_job(job)
@@ -134,7 +134,7 @@ async def an_unknown_blocker_in_any_step_writes_nothing(harness: Harness) -> Non
     await harness.settled(completed(job))
 
 
-async def chains_started_with_a_completion_are_created_in_the_same_step(harness: Harness) -> None:
+async def chains_started_with_a_completion_are_created_atomically_with_it(harness: Harness) -> None:
     job = await harness.started()
     side = new_job("side")
     completions = (Completion(continuation=next_job(job, after=(side.id,))),)
@@ -145,7 +145,7 @@ async def chains_started_with_a_completion_are_created_in_the_same_step(harness:
     assert (await harness.chain(job.id)).last.status is Status.BLOCKED
 
 
-async def a_start_that_no_longer_does_what_was_promised_is_a_conflict(harness: Harness) -> None:
+async def a_start_whose_result_differs_from_the_expected_chain_is_a_conflict(harness: Harness) -> None:
     job = await harness.claimed()
     side = new_job("side", key="k")
     await harness.start(new_job("side", key="k"))
@@ -158,7 +158,7 @@ async def a_start_that_no_longer_does_what_was_promised_is_a_conflict(harness: H
     assert await harness.everything() == before
 
 
-async def of_many_completers_at_once_exactly_one_wins(harness: Harness) -> None:
+async def exactly_one_of_many_concurrent_callers_completes_the_job(harness: Harness) -> None:
     other = await harness.second_store()
     losers = 0
     for _ in range(10):
@@ -174,7 +174,7 @@ async def of_many_completers_at_once_exactly_one_wins(harness: Harness) -> None:
     assert losers == 70
 
 
-async def of_a_completer_and_the_worker_at_once_exactly_one_wins(harness: Harness) -> None:
+async def either_a_concurrent_caller_or_the_worker_completes_the_job(harness: Harness) -> None:
     other = await harness.second_store()
     for _ in range(20):
         job = await harness.claimed()

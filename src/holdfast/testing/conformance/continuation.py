@@ -1,4 +1,4 @@
-"""What is created together with a settlement: the chain's next job, and chains beside it."""
+"""Jobs that are created with a settlement: the next job of the chain, and side chains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.testing.builders import completed, continued, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_continuation_is_the_chains_next_job(harness: Harness) -> None:
+async def a_continuation_is_the_next_job_of_the_chain(harness: Harness) -> None:
     job = await harness.claimed(new_job(key="k"))
     second = next_job(job, "publish", input=b"2", priority=4, delay=10, keep=5)
 
@@ -24,7 +24,7 @@ async def a_continuation_is_the_chains_next_job(harness: Harness) -> None:
     assert (last.created_at, last.scheduled_at) == (harness.clock(), harness.clock() + 10 * SECOND)
 
 
-async def a_chain_of_many_steps_ends_with_the_output_of_its_last(harness: Harness) -> None:
+async def a_chain_of_many_jobs_has_the_output_of_its_last_job(harness: Harness) -> None:
     job = await harness.claimed()
     for index in range(1, 6):
         await harness.settled(continued(job, next_job(job, "resize")))
@@ -61,7 +61,7 @@ async def a_continuation_whose_blockers_are_all_completed_is_due(harness: Harnes
     assert (last.status, last.blockers, last.open_blockers) == (Status.PENDING, 1, 0)
 
 
-async def a_continuation_with_an_unknown_blocker_is_refused_and_the_claim_stays_good(harness: Harness) -> None:
+async def a_continuation_with_an_unknown_blocker_is_refused_and_the_claim_still_holds(harness: Harness) -> None:
     job, unknown = await harness.claimed(), new_id()
     before = await harness.everything()
 
@@ -74,7 +74,7 @@ async def a_continuation_with_an_unknown_blocker_is_refused_and_the_claim_stays_
     await harness.settled(completed(job))
 
 
-async def chains_started_with_a_settlement_are_created_in_the_same_step(harness: Harness) -> None:
+async def chains_started_with_a_settlement_are_created_atomically_with_it(harness: Harness) -> None:
     job = await harness.claimed()
     sides = (new_job("side", delay=5), new_job("side", after=(job.id,)))
 
@@ -105,7 +105,7 @@ async def a_start_with_an_unknown_blocker_refuses_the_whole_settlement(harness: 
     assert await harness.everything() == before
 
 
-async def a_start_that_no_longer_does_what_was_promised_is_a_conflict(harness: Harness) -> None:
+async def a_start_whose_result_differs_from_the_expected_chain_is_a_conflict(harness: Harness) -> None:
     job = await harness.claimed()
     settlement = completed(job, starts=(new_job("side", key="k"),))
     await harness.start(new_job("side", key="k"))
@@ -118,7 +118,7 @@ async def a_start_that_no_longer_does_what_was_promised_is_a_conflict(harness: H
     assert await harness.everything() == before
 
 
-async def a_refused_settlement_does_not_disturb_the_others(harness: Harness) -> None:
+async def a_refused_settlement_does_not_affect_the_others(harness: Harness) -> None:
     one, two = await harness.claimed(), await harness.claimed()
 
     answers = await harness.settle(continued(one, next_job(one, after=(new_id(),))), completed(two))

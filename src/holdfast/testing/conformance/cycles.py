@@ -32,7 +32,7 @@ async def a_continuation_that_waits_for_a_chain_which_waits_for_its_own_is_refus
     assert (await harness.claim_one()).id == waiting.id
 
 
-async def a_longer_cycle_is_refused_and_its_chains_are_named_in_order(harness: Harness) -> None:
+async def a_longer_cycle_is_refused_and_its_chains_are_listed_in_order(harness: Harness) -> None:
     job, aside = await harness.claimed(), await harness.started(new_job("aside"))
     ids = [job.id]
     for _ in range(6):
@@ -61,7 +61,7 @@ async def a_continuation_that_waits_for_a_side_chain_which_waits_for_its_own_is_
     assert cycle == [job.id, further.id, side.id]
 
 
-async def a_side_chain_that_exists_already_is_taken_as_it_stands(harness: Harness) -> None:
+async def an_existing_side_chain_is_checked_with_its_stored_blockers(harness: Harness) -> None:
     existing = await harness.started(new_job("side", key="k"))
     job = await harness.claimed()
     side = new_job("side", id=existing.id, after=(job.id,))
@@ -73,7 +73,7 @@ async def a_side_chain_that_exists_already_is_taken_as_it_stands(harness: Harnes
     assert (await harness.chain(job.id)).last.status is Status.PENDING
 
 
-async def of_two_that_close_a_cycle_in_one_settle_the_first_is_written(harness: Harness) -> None:
+async def the_first_of_two_settlements_that_close_a_cycle_in_one_batch_is_written(harness: Harness) -> None:
     one, two, other = [await harness.claimed() for _ in range(3)]
 
     first, second, third = await harness.settle(
@@ -107,7 +107,7 @@ async def a_completion_from_outside_that_would_close_a_cycle_raises(harness: Har
     assert (await harness.job(waiting.id)).status is Status.PENDING
 
 
-async def in_a_transaction_a_side_chain_of_it_counts_too(harness: Harness) -> None:
+async def a_side_chain_of_the_same_transaction_counts_too(harness: Harness) -> None:
     job = await harness.started()
     side = new_job("side", after=(job.id,))
     before = await harness.everything()
@@ -138,7 +138,7 @@ async def a_retry_that_would_close_a_cycle_raises(harness: Harness) -> None:
     assert retried.status is Status.BLOCKED
 
 
-async def two_retries_that_close_a_cycle_together_raise(harness: Harness) -> None:
+async def two_retries_that_would_close_a_cycle_together_raise(harness: Harness) -> None:
     job = await harness.claimed()
     waiting = await harness.started(new_job(after=(job.id,)))
     await harness.perform(Cancel((waiting.id,)))
@@ -153,7 +153,7 @@ async def two_retries_that_close_a_cycle_together_raise(harness: Harness) -> Non
     assert await harness.everything() == before
 
 
-async def a_chain_may_wait_for_one_that_no_longer_waits_for_it(harness: Harness) -> None:
+async def a_chain_may_wait_for_a_chain_that_no_longer_waits_for_it(harness: Harness) -> None:
     job = await harness.claimed()
     cancelled = await harness.started(new_job(after=(job.id,)))
     await harness.perform(Cancel((cancelled.id,)))
@@ -165,7 +165,7 @@ async def a_chain_may_wait_for_one_that_no_longer_waits_for_it(harness: Harness)
     assert (await harness.chain(job.id)).last.status is Status.BLOCKED
 
 
-async def chains_that_meet_again_without_a_cycle_are_accepted(harness: Harness) -> None:
+async def two_paths_to_the_same_chain_are_not_a_cycle(harness: Harness) -> None:
     root = await harness.started(new_job("root"))
     left, right = [await harness.started(new_job(after=(root.id,))) for _ in range(2)]
     job = await harness.claimed()
@@ -185,7 +185,7 @@ async def a_start_cannot_name_itself_or_a_later_one_of_its_batch(harness: Harnes
     assert await harness.everything() == []
 
 
-async def of_two_that_continue_after_each_other_at_once_exactly_one_is_refused(harness: Harness) -> None:
+async def one_of_two_concurrent_continuations_that_wait_for_each_other_is_refused(harness: Harness) -> None:
     other = await harness.second_store()
     for _ in range(10):
         one, two = await harness.claimed(), await harness.claimed()
@@ -200,7 +200,7 @@ async def of_two_that_continue_after_each_other_at_once_exactly_one_is_refused(h
         await _check_one_refused(harness, answers)
 
 
-async def of_two_that_close_a_longer_cycle_at_once_exactly_one_is_refused(harness: Harness) -> None:
+async def one_of_two_concurrent_continuations_that_close_a_longer_cycle_is_refused(harness: Harness) -> None:
     other = await harness.second_store()
     for _ in range(10):
         one, two = await harness.claimed(), await harness.claimed()
@@ -218,7 +218,7 @@ async def of_two_that_close_a_longer_cycle_at_once_exactly_one_is_refused(harnes
         await _check_one_refused(harness, answers)
 
 
-async def of_a_retry_and_a_continuation_that_close_a_cycle_at_once_one_is_refused(harness: Harness) -> None:
+async def a_concurrent_retry_or_continuation_that_closes_a_cycle_is_refused(harness: Harness) -> None:
     other = await harness.second_store()
     for _ in range(10):
         job = await harness.claimed()
@@ -238,7 +238,7 @@ async def of_a_retry_and_a_continuation_that_close_a_cycle_at_once_one_is_refuse
         await harness.settle(failed(job))
 
 
-async def a_cycle_longer_than_a_walk_is_accepted_and_can_be_found(harness: Harness) -> None:
+async def a_cycle_beyond_the_search_limit_is_accepted_and_can_be_listed(harness: Harness) -> None:
     job = await harness.claimed()
     chains: list[NewJob] = []
     for _ in range(MOST_CHAINS + 2):
@@ -251,7 +251,7 @@ async def a_cycle_longer_than_a_walk_is_accepted_and_can_be_found(harness: Harne
     assert sorted(cycle) == sorted([job.id, *(chain.id for chain in chains)])
 
 
-async def what_waits_is_read_oldest_first_up_to_a_limit(harness: Harness) -> None:
+async def waiting_chains_are_returned_oldest_first_up_to_a_limit(harness: Harness) -> None:
     one, two = await harness.started(), await harness.completed(new_job("other"))
     first = await harness.started(new_job(after=(two.id, one.id)))
     second = await harness.started(new_job(after=(first.id, first.id)))
@@ -264,7 +264,7 @@ async def what_waits_is_read_oldest_first_up_to_a_limit(harness: Harness) -> Non
 
 
 async def _refused(harness: Harness, settlement: Settlement) -> list[str]:
-    """Settle what would close a cycle: nothing may change. Answers the cycle."""
+    """Settle a continuation that would close a cycle. Nothing may change. Returns the cycle."""
     before = await harness.everything()
     (answer,) = await harness.settle(settlement)
     assert await harness.everything() == before

@@ -1,4 +1,4 @@
-"""Deduplication: a key of a type finds the chain that is there, however many ask at once."""
+"""Deduplication: a start with a key returns an existing chain, also when many callers start at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.testing.builders import cancelled, completed, continued, failed, n
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_key_finds_its_unfinished_chain_and_writes_nothing(harness: Harness) -> None:
+async def a_key_returns_its_unfinished_chain_and_nothing_is_written(harness: Harness) -> None:
     made = await harness.started(new_job(key="k", input=b"1"))
     harness.clock.advance(1)
 
@@ -28,7 +28,7 @@ async def a_key_belongs_to_a_type(harness: Harness) -> None:
     assert not await _found(harness, new_job("publish", key="k"))
 
 
-async def other_keys_and_jobs_without_one_are_not_found(harness: Harness) -> None:
+async def chains_with_another_key_or_without_a_key_do_not_match(harness: Harness) -> None:
     await harness.start(new_job(key="k"), new_job())
 
     assert not await _found(harness, new_job(key="K"))
@@ -47,7 +47,7 @@ async def a_running_or_retrying_or_blocked_chain_is_incomplete(harness: Harness)
     assert await _found(harness, new_job("publish", key="k")) == waiting.id
 
 
-async def a_chain_at_its_second_step_is_incomplete(harness: Harness) -> None:
+async def a_chain_at_its_second_job_is_incomplete(harness: Harness) -> None:
     job = await harness.claimed(new_job(key="k"))
     await harness.settled(continued(job, next_job(job, "publish")))
     assert await _found(harness, new_job(key="k")) == job.id
@@ -61,21 +61,21 @@ async def a_chain_at_its_second_step_is_incomplete(harness: Harness) -> None:
     assert await _found(harness, new_job(key="k")) == job.id
 
 
-async def a_chain_at_its_second_step_is_not_found_by_the_type_of_that_step(harness: Harness) -> None:
+async def a_chain_is_not_found_by_the_type_of_its_second_job(harness: Harness) -> None:
     job = await harness.claimed(new_job("resize", key="k"))
     await harness.settled(continued(job, next_job(job, "publish")))
 
     assert not await _found(harness, new_job("publish", key="k"))
 
 
-async def the_key_of_a_later_step_is_not_that_of_a_chain(harness: Harness) -> None:
+async def the_key_of_a_continuation_does_not_match(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(continued(job, next_job(job, "publish", key="k")))
 
     assert not await _found(harness, new_job("publish", key="k"))
 
 
-async def finished_chains_are_out_of_the_incomplete_scope(harness: Harness) -> None:
+async def the_incomplete_scope_does_not_contain_finished_chains(harness: Harness) -> None:
     for settle in (completed, failed, cancelled):
         job = await harness.claimed(new_job(key="k"))
         await harness.settled(settle(job))
@@ -84,7 +84,7 @@ async def finished_chains_are_out_of_the_incomplete_scope(harness: Harness) -> N
         await harness.perform(Cancel(((await _newest(harness)).id,)))
 
 
-async def finished_chains_are_in_the_any_scope(harness: Harness) -> None:
+async def the_any_scope_contains_finished_chains(harness: Harness) -> None:
     for settle in (completed, failed, cancelled):
         job = await harness.claimed(new_job(key=settle.__name__))
         await harness.settled(settle(job))
@@ -92,7 +92,7 @@ async def finished_chains_are_in_the_any_scope(harness: Harness) -> None:
         assert await _found(harness, new_job(key=settle.__name__, dedup="any")) == job.id
 
 
-async def the_successful_scope_sees_unfinished_and_completed_chains(harness: Harness) -> None:
+async def the_successful_scope_contains_unfinished_and_completed_chains(harness: Harness) -> None:
     job = await harness.claimed(new_job(key="k"))
     assert await _found(harness, new_job(key="k", dedup="successful")) == job.id
 
@@ -105,7 +105,7 @@ async def the_successful_scope_sees_unfinished_and_completed_chains(harness: Har
         assert not await _found(harness, new_job(key=settle.__name__, dedup="successful", delay=3600))
 
 
-async def the_successful_scope_forgets_what_is_past_its_keep_time(harness: Harness) -> None:
+async def the_successful_scope_does_not_contain_chains_whose_keep_time_is_over(harness: Harness) -> None:
     job = await harness.completed(new_job(key="k", keep=60))
 
     harness.clock.advance(59.999999)
@@ -114,7 +114,7 @@ async def the_successful_scope_forgets_what_is_past_its_keep_time(harness: Harne
     assert not await _found(harness, new_job(key="k", dedup="successful"))
 
 
-async def a_key_is_free_when_its_own_time_is_over_although_the_chain_is_kept(harness: Harness) -> None:
+async def a_key_is_free_after_dedup_for_although_the_chain_is_kept(harness: Harness) -> None:
     job = await harness.completed(new_job(key="k", keep=3600, dedup_for=60))
     harness.clock.advance(59.999999)
     assert await _found(harness, new_job(key="k", dedup="successful")) == job.id
@@ -123,7 +123,7 @@ async def a_key_is_free_when_its_own_time_is_over_although_the_chain_is_kept(har
     assert not await _found(harness, new_job(key="k", dedup="successful"))
 
 
-async def a_key_of_no_time_is_free_when_the_chain_is_completed(harness: Harness) -> None:
+async def a_key_with_dedup_for_zero_is_free_when_the_chain_is_completed(harness: Harness) -> None:
     job = await harness.claimed(new_job(key="k", keep=3600, dedup_for=0))
     assert await _found(harness, new_job(key="k", dedup="successful")) == job.id
     await harness.settled(completed(job))
@@ -131,7 +131,7 @@ async def a_key_of_no_time_is_free_when_the_chain_is_completed(harness: Harness)
     assert not await _found(harness, new_job(key="k", dedup="successful"))
 
 
-async def a_key_is_taken_for_its_own_time_although_the_chain_is_past_its_keep_time(harness: Harness) -> None:
+async def a_key_is_taken_for_dedup_for_although_the_keep_time_is_over(harness: Harness) -> None:
     for key, keep in (("k", 60), ("none", 0)):
         job = await harness.completed(new_job(key=key, keep=keep, dedup_for=3600))
         harness.clock.advance(3599.999999)
@@ -141,7 +141,7 @@ async def a_key_is_taken_for_its_own_time_although_the_chain_is_past_its_keep_ti
         assert not await _found(harness, new_job(key=key, dedup="successful", delay=10**6))
 
 
-async def the_time_of_a_key_counts_from_the_end_of_the_chain_and_ends_with_a_failure(harness: Harness) -> None:
+async def dedup_for_counts_from_the_end_of_the_chain_and_a_failed_chain_frees_its_key(harness: Harness) -> None:
     job = await harness.claimed(new_job(key="k", keep=60, dedup_for=3600))
     harness.clock.advance(10_000)
     await harness.settled(continued(job, next_job(job, "last")))
@@ -157,7 +157,7 @@ async def the_time_of_a_key_counts_from_the_end_of_the_chain_and_ends_with_a_fai
     assert not await _found(harness, new_job(key="other", dedup="successful", delay=3600))
 
 
-async def the_successful_scope_looks_past_a_failure_to_an_older_success(harness: Harness) -> None:
+async def the_successful_scope_skips_a_failed_chain_and_finds_an_older_completed_one(harness: Harness) -> None:
     done = await harness.completed(new_job(key="k"))
     lost = await harness.claimed(new_job(key="k"))
     await harness.settled(failed(lost))
@@ -173,7 +173,7 @@ async def a_retried_chain_is_incomplete_again(harness: Harness) -> None:
     assert await _found(harness, new_job(key="k")) == job.id
 
 
-async def of_several_the_newest_is_found(harness: Harness) -> None:
+async def the_newest_of_several_matching_chains_is_returned(harness: Harness) -> None:
     first = await harness.completed(new_job(key="k"))
     second = await harness.completed(new_job(key="k"))
 
@@ -181,7 +181,7 @@ async def of_several_the_newest_is_found(harness: Harness) -> None:
     assert await _found(harness, new_job(key="k", dedup="any", exclude=(second.id,))) == first.id
 
 
-async def excluded_chains_are_passed_over(harness: Harness) -> None:
+async def excluded_chains_do_not_match(harness: Harness) -> None:
     first = await harness.started(new_job(key="k"))
 
     second = new_job(key="k", exclude=(first.id, new_id()))
@@ -190,7 +190,7 @@ async def excluded_chains_are_passed_over(harness: Harness) -> None:
     assert await _found(harness, new_job(key="k", exclude=(second.id,))) == first.id
 
 
-async def a_window_finds_only_what_was_created_within_it(harness: Harness) -> None:
+async def a_window_finds_only_chains_that_were_created_within_it(harness: Harness) -> None:
     job = await harness.started(new_job(key="k"))
 
     harness.clock.advance(59.999999)
@@ -208,7 +208,7 @@ async def a_window_limits_the_any_scope_too(harness: Harness) -> None:
     assert not await _found(harness, new_job(key="k", dedup="any", window=60))
 
 
-async def a_window_of_nothing_finds_nothing(harness: Harness) -> None:
+async def a_window_of_zero_finds_nothing(harness: Harness) -> None:
     await harness.start(new_job(key="k"))
 
     answers = await harness.start(new_job(key="k", window=0), new_job(key="k", window=0))
@@ -216,7 +216,7 @@ async def a_window_of_nothing_finds_nothing(harness: Harness) -> None:
     assert [deduplicated for _, deduplicated in answers] == [False, False]
 
 
-async def one_key_twice_in_a_batch_makes_one_chain(harness: Harness) -> None:
+async def the_same_key_twice_in_a_batch_creates_one_chain(harness: Harness) -> None:
     first = new_job(key="k")
 
     answers = await harness.start(first, new_job(key="k"), new_job(key="other"), new_job(key="k", dedup="any"))
@@ -226,7 +226,7 @@ async def one_key_twice_in_a_batch_makes_one_chain(harness: Harness) -> None:
     assert len(await harness.everything()) == 2
 
 
-async def in_a_batch_too_the_newest_that_is_not_excluded_is_found(harness: Harness) -> None:
+async def within_a_batch_the_newest_chain_that_is_not_excluded_is_returned(harness: Harness) -> None:
     stored = await harness.started(new_job(key="k"))
     first = new_job(key="k", exclude=(stored.id,))
     second = new_job(key="k", exclude=(stored.id, first.id))
@@ -239,7 +239,7 @@ async def in_a_batch_too_the_newest_that_is_not_excluded_is_found(harness: Harne
     assert [deduplicated for _, deduplicated in answers] == [False, True, False, True, True]
 
 
-async def an_id_counts_before_a_key(harness: Harness) -> None:
+async def an_existing_id_is_found_before_a_key(harness: Harness) -> None:
     keyed = await harness.started(new_job(key="k"))
     named = await harness.started(new_job())
 
@@ -247,7 +247,7 @@ async def an_id_counts_before_a_key(harness: Harness) -> None:
     assert await _found(harness, new_job(key="k")) == keyed.id
 
 
-async def what_is_found_need_not_be_able_to_start(harness: Harness) -> None:
+async def a_start_that_finds_a_chain_is_not_checked_for_unknown_blockers(harness: Harness) -> None:
     job = await harness.started(new_job(key="k"))
 
     assert await _found(harness, new_job(key="k", after=(new_id(),))) == job.id
@@ -264,7 +264,7 @@ async def a_deleted_or_pruned_chain_is_not_found(harness: Harness) -> None:
     assert not await _found(harness, new_job(key="k", dedup="any"))
 
 
-async def of_64_that_start_one_key_at_once_one_creates(harness: Harness) -> None:
+async def one_of_64_concurrent_starts_with_the_same_key_creates_the_chain(harness: Harness) -> None:
     other = await harness.second_store()
     for number in range(3):
         jobs = [new_job(key=f"k{number}") for _ in range(64)]
@@ -276,7 +276,7 @@ async def of_64_that_start_one_key_at_once_one_creates(harness: Harness) -> None
     assert len(await harness.everything()) == 3
 
 
-async def of_many_that_start_one_key_of_any_scope_at_once_one_creates(harness: Harness) -> None:
+async def one_of_many_concurrent_starts_with_the_any_scope_creates_the_chain(harness: Harness) -> None:
     other = await harness.second_store()
     for number in range(3):
         jobs = [new_job(key=f"k{number}", dedup="any", window=60) for _ in range(16)]
@@ -287,7 +287,7 @@ async def of_many_that_start_one_key_of_any_scope_at_once_one_creates(harness: H
         _one_created(answers, losers=15)
 
 
-async def batches_that_share_keys_in_opposite_order_make_one_chain_per_key(harness: Harness) -> None:
+async def concurrent_batches_with_the_same_keys_in_opposite_order_create_one_chain_per_key(harness: Harness) -> None:
     other = await harness.second_store()
     keys = [f"k{number}" for number in range(20)]
     batches = [[new_job(key=key) for key in (keys if turn % 2 else reversed(keys))] for turn in range(8)]
@@ -311,7 +311,7 @@ def _one_created(answers: list[list[Started] | HoldfastError], *, losers: int) -
 
 
 async def _found(harness: Harness, job: NewJob) -> str | None:
-    """The id of the chain that this job finds; None if it is created."""
+    """The id of the chain that a start of this job returns; None if it creates one."""
     ((chain, deduplicated),) = await harness.start(job)
     return chain.first.id if deduplicated else None
 

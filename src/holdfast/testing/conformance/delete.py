@@ -1,4 +1,4 @@
-"""Deleting: whole chains, nothing that an unfinished job still needs."""
+"""Delete: remove whole chains, except chains that an unfinished job waits for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.testing.builders import completed, continued, failed, new_job, nex
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_chain_is_deleted_whole(harness: Harness) -> None:
+async def all_jobs_of_a_chain_are_deleted(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(retrying(job))
     second = next_job(job)
@@ -39,7 +39,7 @@ async def chains_in_every_status_are_deleted(harness: Harness) -> None:
     assert await harness.everything() == [blocker]
 
 
-async def the_worker_of_a_deleted_job_finds_nothing_there(harness: Harness) -> None:
+async def the_claim_of_a_deleted_job_is_lost(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.perform(Delete((job.id,)))
 
@@ -47,7 +47,7 @@ async def the_worker_of_a_deleted_job_finds_nothing_there(harness: Harness) -> N
     assert (await harness.refused(ClaimLost, Guard(job.claim))).reason == "not_found"
 
 
-async def unknown_ids_are_passed_over(harness: Harness) -> None:
+async def unknown_ids_are_ignored(harness: Harness) -> None:
     job = await harness.claimed()
     second = next_job(job)
     await harness.settled(continued(job, second))
@@ -57,7 +57,7 @@ async def unknown_ids_are_passed_over(harness: Harness) -> None:
     assert await harness.perform(Delete((job.id,))) == []
 
 
-async def a_chain_that_an_unfinished_job_waits_for_stays(harness: Harness) -> None:
+async def a_chain_that_an_unfinished_job_waits_for_is_not_deleted(harness: Harness) -> None:
     blocker = await harness.started(new_job("other"))
     job = await harness.started(new_job(after=(blocker.id,)))
     free = await harness.started()
@@ -69,7 +69,7 @@ async def a_chain_that_an_unfinished_job_waits_for_stays(harness: Harness) -> No
     assert await harness.everything() == before
 
 
-async def a_completed_chain_whose_output_an_unfinished_job_may_read_stays(harness: Harness) -> None:
+async def a_completed_blocker_of_an_unfinished_job_is_not_deleted(harness: Harness) -> None:
     blocker = await harness.completed(new_job("other"))
     job = await harness.claimed(new_job(after=(blocker.id,)))
 
@@ -80,7 +80,7 @@ async def a_completed_chain_whose_output_an_unfinished_job_may_read_stays(harnes
     assert await harness.perform(Delete((blocker.id,))) == [blocker.id]
 
 
-async def a_later_step_that_waits_keeps_its_blocker_too(harness: Harness) -> None:
+async def a_blocker_of_a_continuation_is_not_deleted(harness: Harness) -> None:
     blocker = await harness.started(new_job("other"))
     job = await harness.claimed()
     second = next_job(job, after=(blocker.id,))
@@ -91,7 +91,7 @@ async def a_later_step_that_waits_keeps_its_blocker_too(harness: Harness) -> Non
     assert error.references == [(blocker.id, second.id)]
 
 
-async def a_chain_goes_together_with_those_that_wait_for_it(harness: Harness) -> None:
+async def a_chain_is_deleted_together_with_the_chains_that_wait_for_it(harness: Harness) -> None:
     blocker = await harness.started(new_job("other"))
     job = await harness.started(new_job(after=(blocker.id,)))
 
@@ -99,7 +99,7 @@ async def a_chain_goes_together_with_those_that_wait_for_it(harness: Harness) ->
     assert await harness.everything() == []
 
 
-async def without_cascade_blockers_stay(harness: Harness) -> None:
+async def blockers_are_not_deleted_without_cascade(harness: Harness) -> None:
     blocker = await harness.started(new_job("other"))
     job = await harness.started(new_job(after=(blocker.id,)))
 
@@ -109,7 +109,7 @@ async def without_cascade_blockers_stay(harness: Harness) -> None:
     assert await harness.perform(Delete((blocker.id,))) == [blocker.id]
 
 
-async def with_cascade_the_blockers_of_every_step_go_and_theirs(harness: Harness) -> None:
+async def cascade_deletes_the_blockers_of_every_job_and_their_blockers(harness: Harness) -> None:
     deep = await harness.completed(new_job("other"))
     first_blocker = await harness.completed(new_job("other", after=(deep.id,)))
     second_blocker = await harness.completed(new_job("other"))
@@ -124,7 +124,7 @@ async def with_cascade_the_blockers_of_every_step_go_and_theirs(harness: Harness
     assert await harness.everything() == [bystander]
 
 
-async def a_cascade_that_would_strand_a_job_outside_deletes_nothing(harness: Harness) -> None:
+async def a_cascade_is_refused_if_a_job_of_another_chain_waits_for_a_blocker(harness: Harness) -> None:
     shared = await harness.started(new_job("other"))
     job = await harness.started(new_job(after=(shared.id,)))
     outside = await harness.started(new_job(after=(shared.id,)))
@@ -136,7 +136,7 @@ async def a_cascade_that_would_strand_a_job_outside_deletes_nothing(harness: Har
     assert await harness.everything() == before
 
 
-async def a_finished_job_does_not_keep_its_blockers(harness: Harness) -> None:
+async def the_blockers_of_a_finished_job_can_be_deleted(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     await harness.settled(failed(blocker))
     job = await harness.started(new_job(after=(blocker.id,)))
@@ -148,7 +148,7 @@ async def a_finished_job_does_not_keep_its_blockers(harness: Harness) -> None:
     assert await harness.perform(Delete((job.id,), cascade=True)) == [job.id]
 
 
-async def hundreds_of_chains_are_deleted_in_one_step(harness: Harness) -> None:
+async def hundreds_of_chains_are_deleted_by_one_operation(harness: Harness) -> None:
     jobs = [new_job() for _ in range(500)]
     await harness.start(*jobs)
 
@@ -156,7 +156,7 @@ async def hundreds_of_chains_are_deleted_in_one_step(harness: Harness) -> None:
     assert await harness.everything() == []
 
 
-async def of_a_delete_and_a_start_that_waits_for_the_chain_one_is_refused(harness: Harness) -> None:
+async def a_concurrent_delete_or_a_start_that_waits_for_the_chain_is_refused(harness: Harness) -> None:
     other = await harness.second_store()
     for _ in range(20):
         blocker = await harness.started(new_job("other"))

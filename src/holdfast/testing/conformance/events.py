@@ -1,4 +1,4 @@
-"""Live events: every transition, in order, while somebody listens."""
+"""Events: every change is recorded in order while a listener exists."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from holdfast.testing.conformance.harness import Harness
 HOUR = 3600 * SECOND
 
 
-async def nothing_is_recorded_while_nobody_listens(harness: Harness) -> None:
+async def nothing_is_recorded_without_a_listener(harness: Harness) -> None:
     await harness.completed()
 
     assert await harness.perform(ReadEvents(0, 100)) == []
@@ -39,7 +39,7 @@ async def nothing_is_recorded_while_nobody_listens(harness: Harness) -> None:
     assert await harness.perform(ReadEvents(0, 100)) == []
 
 
-async def an_event_names_its_job_its_chain_its_type_its_attempt_and_its_worker(harness: Harness) -> None:
+async def an_event_contains_job_chain_type_attempt_and_worker(harness: Harness) -> None:
     after = await harness.perform(Listen("me", HOUR))
     job = await harness.started()
     harness.clock.advance(1)
@@ -53,7 +53,7 @@ async def an_event_names_its_job_its_chain_its_type_its_attempt_and_its_worker(h
     assert after < created.seq < claimed.seq
 
 
-async def the_life_of_a_job_is_told_in_order(harness: Harness) -> None:
+async def the_changes_of_a_job_are_recorded_in_order(harness: Harness) -> None:
     after = await harness.perform(Listen("me", HOUR))
     job = await harness.claimed(new_job(delay=0))
     await harness.perform(ReportProgress(job.claim, 0.5, None))
@@ -78,7 +78,7 @@ async def the_life_of_a_job_is_told_in_order(harness: Harness) -> None:
     ]  # fmt: skip
 
 
-async def a_chain_that_ends_is_told_with_those_it_unblocks(harness: Harness) -> None:
+async def the_end_of_a_chain_is_recorded_with_the_unblocked_jobs(harness: Harness) -> None:
     after = await harness.perform(Listen("me", HOUR))
     job = await harness.claimed()
     waiting = await harness.started(new_job("other", after=(job.id,)))
@@ -93,7 +93,7 @@ async def a_chain_that_ends_is_told_with_those_it_unblocks(harness: Harness) -> 
     assert reported[5:] == [("completed", second.id), ("unblocked", waiting.id)]
 
 
-async def dependents_that_fail_with_their_blocker_are_told(harness: Harness) -> None:
+async def dependents_that_fail_with_their_blocker_are_recorded(harness: Harness) -> None:
     job = await harness.claimed()
     waiting = await harness.started(new_job("other", after=(job.id,), on_blocker_failure="fail"))
     after = await harness.perform(Listen("me", HOUR))
@@ -103,7 +103,7 @@ async def dependents_that_fail_with_their_blocker_are_told(harness: Harness) -> 
     assert _reported(await harness.perform(ReadEvents(after, 100))) == [("failed", job.id), ("failed", waiting.id)]
 
 
-async def a_job_that_fails_by_a_lost_lease_is_told_as_failed(harness: Harness) -> None:
+async def a_job_that_fails_in_a_reap_is_recorded_as_failed(harness: Harness) -> None:
     job = await harness.claimed(new_job(max_attempts=1))
     after = await harness.perform(Listen("me", HOUR))
     await harness.expire()
@@ -113,7 +113,7 @@ async def a_job_that_fails_by_a_lost_lease_is_told_as_failed(harness: Harness) -
     assert _reported(await harness.perform(ReadEvents(after, 100))) == [("failed", job.id)]
 
 
-async def what_was_not_written_is_not_told(harness: Harness) -> None:
+async def refused_writes_record_no_events(harness: Harness) -> None:
     job = await harness.claimed(new_job(key="k"))
     done = await harness.completed()
     after = await harness.perform(Listen("me", HOUR))
@@ -125,7 +125,7 @@ async def what_was_not_written_is_not_told(harness: Harness) -> None:
     assert _reported(await harness.perform(ReadEvents(after, 100))) == [("cancelled", job.id)]
 
 
-async def events_are_read_after_a_seq_oldest_first_up_to_a_limit(harness: Harness) -> None:
+async def events_are_read_oldest_first_from_a_seq_up_to_a_limit(harness: Harness) -> None:
     after = await harness.perform(Listen("me", HOUR))
     jobs = [await harness.started() for _ in range(7)]
     seen: list[EventRow] = []
@@ -138,7 +138,7 @@ async def events_are_read_after_a_seq_oldest_first_up_to_a_limit(harness: Harnes
     assert _reported(seen) == [("created", job.id) for job in jobs]
 
 
-async def who_listens_later_starts_at_the_newest_event(harness: Harness) -> None:
+async def a_later_listener_starts_at_the_newest_event(harness: Harness) -> None:
     await harness.perform(Listen("me", HOUR))
     await harness.started()
     after = await harness.perform(Listen("you", HOUR))
@@ -147,7 +147,7 @@ async def who_listens_later_starts_at_the_newest_event(harness: Harness) -> None
     assert _reported(await harness.perform(ReadEvents(after, 100))) == [("created", job.id)]
 
 
-async def listening_ends_with_its_lease_unless_called_again(harness: Harness) -> None:
+async def listening_ends_with_its_lease_unless_it_is_repeated(harness: Harness) -> None:
     after = await harness.perform(Listen("me", 10 * SECOND))
     harness.clock.advance(8)
     await harness.perform(Listen("me", 10 * SECOND))
@@ -159,19 +159,19 @@ async def listening_ends_with_its_lease_unless_called_again(harness: Harness) ->
     assert _reported(await harness.perform(ReadEvents(after, 100))) == [("created", received.id)]
 
 
-async def when_the_last_listener_leaves_nothing_more_is_recorded(harness: Harness) -> None:
+async def nothing_is_recorded_after_the_last_listener_stopped(harness: Harness) -> None:
     after = await harness.perform(Listen("me", HOUR))
     await harness.perform(Listen("you", HOUR))
     await harness.perform(Unlisten("me"))
     received = await harness.started()
     await harness.perform(Unlisten("you"))
-    await harness.perform(Unlisten("nobody"))
+    await harness.perform(Unlisten("unknown"))
     await harness.started()
 
     assert _reported(await harness.perform(ReadEvents(after, 100))) == [("created", received.id)]
 
 
-async def every_handle_hears_what_another_did(harness: Harness) -> None:
+async def events_of_another_store_object_are_recorded(harness: Harness) -> None:
     other = await harness.second_store()
     after = await harness.perform(Listen("me", HOUR))
 
@@ -180,7 +180,7 @@ async def every_handle_hears_what_another_did(harness: Harness) -> None:
     assert _reported(await harness.perform(ReadEvents(after, 100))) == [("created", job.id)]
 
 
-async def the_events_of_many_at_once_have_each_their_own_seq(harness: Harness) -> None:
+async def concurrent_events_have_different_seqs(harness: Harness) -> None:
     other = await harness.second_store()
     after = await harness.perform(Listen("me", HOUR))
 

@@ -1,4 +1,4 @@
-"""A stale claim writes nothing, whatever it is asked to write and however it went stale."""
+"""Fencing: a write with a stale claim is refused, for every kind of write and every reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def a_claim_is_stale_once_it_was_reaped(harness: Harness) -> None:
     await _refused(harness, job, "taken_by_another_worker")
 
 
-async def a_claim_is_stale_once_it_was_reaped_for_the_last_time(harness: Harness) -> None:
+async def a_claim_is_stale_once_its_job_failed_in_a_reap(harness: Harness) -> None:
     job = await harness.claimed(new_job(max_attempts=1))
     await harness.expire()
     await harness.reap()
@@ -57,7 +57,7 @@ async def a_claim_is_stale_once_the_same_worker_claimed_the_job_again(harness: H
     await _refused(harness, job, "taken_by_another_worker")
 
 
-async def a_claim_is_stale_once_it_was_released_though_the_attempt_number_returns(harness: Harness) -> None:
+async def a_claim_is_stale_once_it_was_released_and_the_attempt_number_is_used_again(harness: Harness) -> None:
     job = await harness.claimed(worker="one")
     await harness.settled(builders.released(job))
     again = await harness.claim_one(worker="one")
@@ -106,7 +106,7 @@ async def a_claim_is_stale_once_its_chain_was_cancelled_and_retried(harness: Har
 
 async def a_claim_is_stale_once_its_job_was_completed_from_outside(harness: Harness) -> None:
     job = await harness.claimed()
-    await harness.perform(Complete(job.chain_id, job.id, (Completion(output=b'"theirs"'),)))
+    await harness.perform(Complete(job.chain_id, job.id, (Completion(output=b'"external"'),)))
 
     await _refused(harness, job, "already_completed")
 
@@ -125,7 +125,7 @@ async def a_claim_is_stale_once_its_chain_was_deleted(harness: Harness) -> None:
     await _refused(harness, job, "not_found")
 
 
-async def a_token_of_another_job_is_no_proof(harness: Harness) -> None:
+async def the_token_of_another_job_is_refused(harness: Harness) -> None:
     await harness.start(new_job(), new_job())
     one, two = await harness.claim(token="t1"), await harness.claim(token="t2")
     (first,), (second,) = one, two
@@ -137,7 +137,7 @@ async def a_token_of_another_job_is_no_proof(harness: Harness) -> None:
     assert await harness.job(second.id) == second
 
 
-async def a_lease_that_ran_out_but_was_not_reaped_is_still_good(harness: Harness) -> None:
+async def a_claim_with_an_expired_lease_holds_until_it_is_reaped(harness: Harness) -> None:
     renewed, settled, noted = [(await harness.claimed()) for _ in range(3)]
     await harness.expire()
 
@@ -148,9 +148,9 @@ async def a_lease_that_ran_out_but_was_not_reaped_is_still_good(harness: Harness
 
 
 async def _refused(harness: Harness, job: Record, reason: LostReason, *, besides: Status | None = None) -> None:
-    """Try every write that takes a claim with a stale one: it is told why, and nothing changes.
+    """Try every write with a stale claim: each returns the reason, and nothing changes.
 
-    Settlements into the status `besides` may be the one that stands written, sent again.
+    A settlement with the status `besides` may be the one that was written before; it is then accepted again.
     """
     before = await harness.everything()
     side_chain = new_job("side")

@@ -1,4 +1,4 @@
-"""Histories: a row for each attempt that did not end its job well, and for no other."""
+"""History: one row for each attempt that did not complete its job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from holdfast.testing.builders import (
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_job_that_went_well_has_no_past_attempts(harness: Harness) -> None:
+async def a_job_that_completed_at_once_has_no_past_attempts(harness: Harness) -> None:
     waiting, done = await harness.started(new_job("other")), await harness.completed()
     moved_on = await harness.claimed()
     await harness.settled(continued(moved_on, next_job(moved_on)))
@@ -45,7 +45,7 @@ async def a_failed_attempt_is_kept_with_its_times_its_worker_and_its_error(harne
     assert await harness.past(job.id) == [expected]
 
 
-async def every_way_to_end_badly_has_its_word(harness: Harness) -> None:
+async def every_other_end_of_an_attempt_has_its_outcome(harness: Harness) -> None:
     now = harness.clock()
     moment = now + 5 * SECOND
 
@@ -80,7 +80,7 @@ async def a_reaped_attempt_is_lost(harness: Harness) -> None:
     assert (first.ended_at, first.next_at) == (first_end, first_end)
 
 
-async def cancelling_ends_a_running_attempt_and_no_other(harness: Harness) -> None:
+async def a_cancel_adds_a_row_only_for_a_running_attempt(harness: Harness) -> None:
     reason = failure.write("Cancelled", "by hand")
     running, waiting = await harness.claimed(), await harness.started(new_job("other"))
 
@@ -104,7 +104,7 @@ async def a_completion_from_outside_ends_a_running_attempt_as_lost(harness: Harn
     assert await harness.past(waiting.id) == []
 
 
-async def past_attempts_are_in_the_order_they_ended(harness: Harness) -> None:
+async def past_attempts_are_in_the_order_of_their_ends(harness: Harness) -> None:
     job = await harness.claimed()
     for _ in range(4):
         await harness.settled(retrying(job))
@@ -123,7 +123,7 @@ async def past_attempts_are_in_the_order_they_ended(harness: Harness) -> None:
     ]
 
 
-async def a_retry_by_hand_keeps_what_was_before(harness: Harness) -> None:
+async def a_retry_keeps_the_past_attempts(harness: Harness) -> None:
     job = await harness.claimed(new_job(max_attempts=1))
     await harness.settled(failed(job))
     await harness.perform(RetryJobs((job.id,)))
@@ -132,7 +132,7 @@ async def a_retry_by_hand_keeps_what_was_before(harness: Harness) -> None:
     assert [one.number for one in await harness.past(job.id)] == [1, 1]
 
 
-async def a_lost_claim_leaves_no_row(harness: Harness) -> None:
+async def a_settlement_with_a_lost_claim_adds_no_row(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.perform(Cancel((job.id,)))
 

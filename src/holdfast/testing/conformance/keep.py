@@ -1,4 +1,4 @@
-"""Keeping finished chains for another while."""
+"""Keep: change how long finished chains are kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.testing.builders import completed, continued, failed, new_job, nex
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_finished_chain_is_kept_from_now_on(harness: Harness) -> None:
+async def the_keep_time_counts_from_now(harness: Harness) -> None:
     job = await harness.completed(new_job(keep=60))
     harness.clock.advance(50)
 
@@ -21,7 +21,7 @@ async def a_finished_chain_is_kept_from_now_on(harness: Harness) -> None:
     assert await harness.perform(Prune(10)) == [job.id]
 
 
-async def a_keep_time_is_shortened_too(harness: Harness) -> None:
+async def a_keep_time_can_be_shortened(harness: Harness) -> None:
     job = await harness.completed(new_job(keep=3600))
     harness.clock.advance(100)
 
@@ -31,7 +31,7 @@ async def a_keep_time_is_shortened_too(harness: Harness) -> None:
     assert await harness.perform(Prune(10)) == [job.id]
 
 
-async def a_chain_is_kept_for_ever_and_no_longer_so(harness: Harness) -> None:
+async def a_chain_is_kept_without_end_and_then_with_an_end(harness: Harness) -> None:
     job = await harness.completed(new_job(keep=60))
     assert await harness.perform(Keep((job.id,), None)) == [True]
     harness.clock.advance(10**6)
@@ -64,7 +64,7 @@ async def the_keep_time_of_a_longer_chain_is_that_of_its_last_job(harness: Harne
     assert (first.keep, last.keep) == (SECOND, 60 * SECOND)
 
 
-async def answers_are_in_order_and_tell_why_not(harness: Harness) -> None:
+async def results_are_in_order_and_show_unfinished_and_unknown_chains(harness: Harness) -> None:
     done, past = await harness.completed(), await harness.completed(new_job(keep=0))
     blocked = await harness.started(new_job(after=((await harness.started(new_job("other"))).id,)))
     running, pending = await harness.claimed(), await harness.started(new_job(delay=60))
@@ -77,7 +77,7 @@ async def answers_are_in_order_and_tell_why_not(harness: Harness) -> None:
     assert [job.id for job in changed] == [done.id]
 
 
-async def the_id_of_a_later_job_is_not_that_of_a_chain(harness: Harness) -> None:
+async def the_id_of_a_later_job_is_not_the_id_of_a_chain(harness: Harness) -> None:
     job = await harness.claimed()
     second = next_job(job)
     await harness.settled(continued(job, second))

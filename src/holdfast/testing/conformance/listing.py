@@ -1,4 +1,4 @@
-"""Listings: newest first, page by page, without skipping or repeating a row."""
+"""List: newest first, in pages that skip and repeat no row."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ async def jobs_and_chains_are_listed_newest_first(harness: Harness) -> None:
     assert [chain.last.id for chain in chains] == [second.id, third.id]
 
 
-async def no_more_than_the_limit_are_listed(harness: Harness) -> None:
+async def at_most_the_limit_is_listed(harness: Harness) -> None:
     jobs = [await harness.started() for _ in range(5)]
 
     assert await harness.perform(ListJobs(Filter(), limit=2)) == [jobs[4], jobs[3]]
     assert [chain.first for chain in await harness.perform(ListChains(Filter(), limit=2))] == [jobs[4], jobs[3]]
 
 
-async def pages_over_rows_of_one_moment_skip_and_repeat_nothing_while_new_rows_arrive(harness: Harness) -> None:
+async def pages_skip_and_repeat_no_row_while_new_rows_are_created(harness: Harness) -> None:
     wanted = [one.chain.first for one in await harness.start(*[new_job() for _ in range(25)])]
     jobs: list[Record] = []
     chains: list[Record] = []
@@ -43,7 +43,7 @@ async def pages_over_rows_of_one_moment_skip_and_repeat_nothing_while_new_rows_a
     assert jobs == chains == wanted[::-1]
 
 
-async def pages_go_on_after_the_row_they_ended_with_is_gone(harness: Harness) -> None:
+async def pages_continue_after_the_last_row_was_deleted(harness: Harness) -> None:
     jobs = [await harness.started() for _ in range(6)]
     page = await harness.perform(ListJobs(Filter(), limit=2))
     await harness.perform(Delete((page[-1].id,)))
@@ -53,7 +53,7 @@ async def pages_go_on_after_the_row_they_ended_with_is_gone(harness: Harness) ->
     assert rest == jobs[3::-1]
 
 
-async def pages_of_chains_hold_still_while_chains_move_on(harness: Harness) -> None:
+async def pages_of_chains_do_not_change_while_chains_continue(harness: Harness) -> None:
     started = [await harness.started() for _ in range(6)]
     first = await harness.perform(ListChains(Filter(), limit=3))
     for job in await harness.claim(limit=6):
@@ -64,7 +64,7 @@ async def pages_of_chains_hold_still_while_chains_move_on(harness: Harness) -> N
     assert [chain.first.id for chain in first + second] == [job.id for job in reversed(started)]
 
 
-async def a_filtered_listing_pages_too(harness: Harness) -> None:
+async def a_filtered_list_has_pages_too(harness: Harness) -> None:
     jobs = [await harness.started(new_job("ab"[number % 2])) for number in range(20)]
     seen: list[Record] = []
 
@@ -88,7 +88,7 @@ async def rows_are_filtered_by_status(harness: Harness) -> None:
     }
 
 
-async def the_status_of_a_chain_is_that_of_its_last_job_and_the_rest_is_of_its_first(harness: Harness) -> None:
+async def a_chain_is_filtered_by_the_status_of_its_last_job_and_by_other_fields_of_its_first(harness: Harness) -> None:
     job = await harness.claimed(new_job("resize", key="k"))
     harness.clock.advance(10)
     await harness.settled(continued(job, next_job(job, "publish")))
@@ -100,7 +100,7 @@ async def the_status_of_a_chain_is_that_of_its_last_job_and_the_rest_is_of_its_f
     assert await _chains(harness, since) == []
 
 
-async def scheduled_means_pending_and_due_later(harness: Harness) -> None:
+async def scheduled_jobs_are_pending_and_due_later(harness: Harness) -> None:
     await harness.start(new_job())
     later = await harness.started(new_job(delay=60))
     blocker = await harness.started(new_job("other"))
@@ -124,13 +124,13 @@ async def rows_are_filtered_by_type_chain_and_key(harness: Harness) -> None:
     assert await _jobs(harness, Filter(chain_id=one.id)) == [(await harness.chain(one.id)).last.id, one.id]
     assert await _jobs(harness, Filter(key="k")) == [two.id, one.id]
     assert await _jobs(harness, Filter(key="k", types=("b",))) == [two.id]
-    assert await _jobs(harness, Filter(key="nobody's")) == []
+    assert await _jobs(harness, Filter(key="unknown's")) == []
     assert await _chains(harness, Filter(types=("b", "c"))) == [three.id, two.id]
     assert await _chains(harness, Filter(chain_id=two.id)) == [two.id]
     assert await _chains(harness, Filter(key="k")) == [two.id, one.id]
 
 
-async def rows_are_filtered_by_creation_from_a_moment_until_before_another(harness: Harness) -> None:
+async def rows_are_filtered_by_a_period_of_creation(harness: Harness) -> None:
     jobs: list[Record] = []
     for _ in range(4):
         jobs.append(await harness.started())
@@ -154,7 +154,7 @@ async def all_jobs_of_a_chain_are_listed(harness: Harness) -> None:
     assert await _jobs(harness, Filter(chain_id=job.chain_id)) == ids[::-1]
 
 
-async def chains_past_their_keep_time_are_left_out_where_asked(harness: Harness) -> None:
+async def chains_whose_keep_time_is_over_can_be_left_out(harness: Harness) -> None:
     brief = await harness.completed(new_job(key="k", keep=60))
     lost = await harness.claimed(new_job(key="k", keep=60))
     await harness.settled(failed(lost))
@@ -169,7 +169,7 @@ async def chains_past_their_keep_time_are_left_out_where_asked(harness: Harness)
     assert await _chains(harness, Filter(key="k")) == [unfinished.id, lost.id, brief.id]
 
 
-async def jobs_that_wait_after_a_failed_attempt_are_told_from_other_pending_ones(harness: Harness) -> None:
+async def jobs_that_wait_after_a_failed_attempt_are_listed_separately(harness: Harness) -> None:
     new = await harness.started(new_job("b"))
     failing = await harness.claimed(new_job("a"))
     await harness.settled(retrying(failing))

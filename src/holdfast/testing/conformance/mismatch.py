@@ -1,4 +1,4 @@
-"""Mismatches: an attempt that ended since its worker could not read the input. It does not count."""
+"""Mismatch: the worker could not read the input. The attempt does not count."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from holdfast.testing.builders import (
     completed,
     continued,
     failed,
+    finally_mismatched,
     mismatched,
-    mismatched_for_good,
     new_job,
     next_job,
     released,
@@ -37,7 +37,7 @@ from holdfast.testing.builders import (
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_mismatched_job_is_pending_after_its_delay_and_its_attempt_does_not_count(harness: Harness) -> None:
+async def a_mismatched_job_is_pending_after_the_delay_and_its_attempt_does_not_count(harness: Harness) -> None:
     job = await harness.claimed()
     harness.clock.advance(3)
     settlement = mismatched(job, delay=10, error="unknown parameter")
@@ -52,7 +52,7 @@ async def a_mismatched_job_is_pending_after_its_delay_and_its_attempt_does_not_c
     assert (waiting.leased_until, waiting.renewed_at, waiting.finished_at) == (None, None, None)
 
 
-async def a_job_without_mismatches_carries_none(harness: Harness) -> None:
+async def a_job_without_mismatches_has_no_mismatch_fields(harness: Harness) -> None:
     job = await harness.started()
 
     assert (job.mismatches, job.mismatched_at) == (None, None)
@@ -60,7 +60,7 @@ async def a_job_without_mismatches_carries_none(harness: Harness) -> None:
     assert (held.mismatches, held.mismatched_at) == (None, None)
 
 
-async def the_next_claim_is_told_how_many_there_were_and_since_when(harness: Harness) -> None:
+async def the_next_claim_returns_the_number_and_the_first_time_of_the_mismatches(harness: Harness) -> None:
     job = await harness.claimed()
     first = harness.clock()
     for number in (1, 2, 3):
@@ -73,7 +73,7 @@ async def the_next_claim_is_told_how_many_there_were_and_since_when(harness: Har
         assert (await harness.job(job.id)) == job
 
 
-async def mismatches_leave_the_limit_of_attempts_untouched(harness: Harness) -> None:
+async def mismatches_do_not_count_as_attempts(harness: Harness) -> None:
     job = await harness.claimed(new_job(max_attempts=1))
     for _ in range(5):
         await harness.settled(mismatched(job))
@@ -95,7 +95,7 @@ async def renewals_and_progress_keep_the_mismatches_of_a_claimed_job(harness: Ha
     assert (held.mismatches, held.mismatched_at) == (1, job.mismatched_at)
 
 
-async def any_other_end_of_an_attempt_clears_them(harness: Harness) -> None:
+async def any_other_end_of_an_attempt_clears_the_mismatches(harness: Harness) -> None:
     ends: list[Callable[[Record], Settlement]] = [
         completed,
         lambda job: continued(job, next_job(job)),
@@ -104,7 +104,7 @@ async def any_other_end_of_an_attempt_clears_them(harness: Harness) -> None:
         released,
         failed,
         cancelled,
-        mismatched_for_good,
+        finally_mismatched,
     ]
     for end in ends:
         await harness.settled(mismatched(await harness.claimed(new_job("cleared")), delay=0))
@@ -117,7 +117,7 @@ async def any_other_end_of_an_attempt_clears_them(harness: Harness) -> None:
         await harness.perform(Cancel((job.chain_id,), None))
 
 
-async def a_reaped_job_begins_to_count_anew(harness: Harness) -> None:
+async def a_reap_clears_the_mismatches(harness: Harness) -> None:
     await harness.settled(mismatched(await harness.claimed()))
     job = await harness.claim_one()
     await harness.expire()
@@ -128,7 +128,7 @@ async def a_reaped_job_begins_to_count_anew(harness: Harness) -> None:
     assert await harness.job(job.id) == reaped.record
 
 
-async def a_job_that_mismatched_can_be_hurried_cancelled_and_retried(harness: Harness) -> None:
+async def a_mismatched_job_can_be_run_now_cancelled_and_retried(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(mismatched(job, delay=60))
 
@@ -141,7 +141,7 @@ async def a_job_that_mismatched_can_be_hurried_cancelled_and_retried(harness: Ha
     assert (again.status, again.mismatches, again.mismatched_at) == (Status.PENDING, None, None)
 
 
-async def a_job_that_mismatched_can_be_completed_from_outside(harness: Harness) -> None:
+async def a_mismatched_job_can_be_completed_from_outside(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(mismatched(job, delay=60))
 
@@ -151,9 +151,9 @@ async def a_job_that_mismatched_can_be_completed_from_outside(harness: Harness) 
     assert (done.status, done.mismatches, done.mismatched_at) == (Status.COMPLETED, None, None)
 
 
-async def a_mismatch_for_good_fails_the_job_and_does_not_count_either(harness: Harness) -> None:
+async def a_final_mismatch_fails_the_job_and_does_not_count_as_an_attempt(harness: Harness) -> None:
     job = await harness.claimed(new_job(max_attempts=1))
-    settlement = mismatched_for_good(job)
+    settlement = finally_mismatched(job)
 
     await harness.settled(settlement)
 
@@ -162,17 +162,17 @@ async def a_mismatch_for_good_fails_the_job_and_does_not_count_either(harness: H
     assert ended.finished_at == harness.clock()
 
 
-async def a_mismatch_for_good_fails_the_jobs_that_wait_for_the_chain(harness: Harness) -> None:
+async def a_final_mismatch_fails_the_jobs_that_wait_for_the_chain(harness: Harness) -> None:
     first = await harness.started()
     await harness.start(new_job("later", id="waiting", after=(first.id,), on_blocker_failure="fail"))
     job = await harness.claim_one()
 
-    await harness.settled(mismatched_for_good(job))
+    await harness.settled(finally_mismatched(job))
 
     assert (await harness.job("waiting")).status is Status.FAILED
 
 
-async def a_mismatch_sent_twice_counts_once(harness: Harness) -> None:
+async def a_mismatch_that_is_sent_twice_counts_once(harness: Harness) -> None:
     job = await harness.claimed()
     settlement = mismatched(job, delay=5)
     await harness.settled(settlement)
@@ -204,7 +204,7 @@ async def the_history_lists_each_mismatch(harness: Harness) -> None:
     first = harness.clock()
     harness.clock.advance(5)
     again = await harness.claim_one(worker="older")
-    await harness.settled(mismatched_for_good(again))
+    await harness.settled(finally_mismatched(again))
 
     past = await harness.past(job.id)
 
@@ -216,24 +216,24 @@ async def the_history_lists_each_mismatch(harness: Harness) -> None:
     assert past[1].next_at is None
 
 
-async def a_mismatch_is_an_event_of_its_own(harness: Harness) -> None:
+async def a_mismatch_is_recorded_as_an_event(harness: Harness) -> None:
     after = await harness.perform(Listen("listener", 60 * SECOND))
     job = await harness.claimed(worker="old")
     await harness.settled(mismatched(job))
-    await harness.settled(mismatched_for_good(await harness.claim_one(worker="old")))
+    await harness.settled(finally_mismatched(await harness.claim_one(worker="old")))
 
     kinds = [event.kind for event in await harness.perform(ReadEvents(after, 100))]
 
     assert kinds == ["created", "claimed", "mismatched", "claimed", "failed"]
 
 
-async def several_outcomes_in_one_step_do_not_mix(harness: Harness) -> None:
+async def several_outcomes_in_one_operation_do_not_affect_each_other(harness: Harness) -> None:
     jobs = [await harness.claimed() for _ in range(5)]
     one, two, three, four, five = jobs
 
     answers = await harness.settle(
         mismatched(one, delay=1), retrying(two, delay=2), released(three), completed(four),
-        replace(mismatched_for_good(five), keep=7 * SECOND),
+        replace(finally_mismatched(five), keep=7 * SECOND),
     )  # fmt: skip
 
     assert answers == [Settled()] * 5

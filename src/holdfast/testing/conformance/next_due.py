@@ -1,4 +1,4 @@
-"""How long a worker may sleep."""
+"""Next due: how long a worker may sleep."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from holdfast.testing.builders import completed, new_job, retrying
 from holdfast.testing.conformance.harness import Harness
 
 
-async def with_nothing_to_wait_for_there_is_no_answer(harness: Harness) -> None:
+async def the_result_is_none_without_pending_and_running_jobs(harness: Harness) -> None:
     assert await _next(harness) is None
 
     await harness.completed()
@@ -17,7 +17,7 @@ async def with_nothing_to_wait_for_there_is_no_answer(harness: Harness) -> None:
     assert await _next(harness) is None
 
 
-async def a_due_job_means_now_and_never_less(harness: Harness) -> None:
+async def the_result_is_zero_for_a_due_job(harness: Harness) -> None:
     await harness.start(new_job())
     assert await _next(harness) == 0
 
@@ -25,7 +25,7 @@ async def a_due_job_means_now_and_never_less(harness: Harness) -> None:
     assert await _next(harness) == 0
 
 
-async def the_first_of_the_scheduled_counts(harness: Harness) -> None:
+async def the_earliest_scheduled_job_counts(harness: Harness) -> None:
     await harness.start(new_job(delay=60), new_job(delay=20, priority=-5), new_job("other", delay=5))
 
     assert await _next(harness) == 20 * SECOND
@@ -50,7 +50,7 @@ async def the_lease_of_a_running_job_counts(harness: Harness) -> None:
     assert await _next(harness) is None
 
 
-async def whichever_comes_first_counts(harness: Harness) -> None:
+async def the_earlier_of_a_due_time_and_a_lease_counts(harness: Harness) -> None:
     await harness.claimed(lease=30)
     await harness.start(new_job(delay=40))
     assert await _next(harness) == 30 * SECOND
@@ -77,7 +77,7 @@ async def the_jobs_of_a_paused_type_do_not_count(harness: Harness) -> None:
     assert await _next(harness) == 0
 
 
-async def jobs_that_are_gone_do_not_count(harness: Harness) -> None:
+async def deleted_and_finished_jobs_do_not_count(harness: Harness) -> None:
     cancelled, deleted, kept = [await harness.started(new_job(delay=delay)) for delay in (5, 10, 20)]
     await harness.perform(Cancel((cancelled.id,)))
     assert await _next(harness) == 10 * SECOND
@@ -90,7 +90,7 @@ async def jobs_that_are_gone_do_not_count(harness: Harness) -> None:
     assert await _next(harness) is None
 
 
-async def due_jobs_that_were_passed_over_and_then_cancelled_do_not_count(harness: Harness) -> None:
+async def due_jobs_that_were_not_claimed_and_then_cancelled_do_not_count(harness: Harness) -> None:
     first, second = await harness.started(), await harness.started()
     job = await harness.claim_one()
     assert job.id == first.id
@@ -102,7 +102,7 @@ async def due_jobs_that_were_passed_over_and_then_cancelled_do_not_count(harness
     assert await _next(harness) is None
 
 
-async def a_job_that_will_be_tried_again_counts_by_its_new_time(harness: Harness) -> None:
+async def a_retrying_job_counts_with_its_new_due_time(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(retrying(job, delay=10))
     assert await _next(harness) == 10 * SECOND
@@ -113,7 +113,7 @@ async def a_job_that_will_be_tried_again_counts_by_its_new_time(harness: Harness
     assert await _next(harness) == 20 * SECOND
 
 
-async def who_wakes_when_told_finds_what_it_was_told_of(harness: Harness) -> None:
+async def a_claim_after_the_returned_time_finds_the_job(harness: Harness) -> None:
     await harness.start(new_job(delay=12.345678))
     wait = await _next(harness)
     assert wait is not None

@@ -1,4 +1,4 @@
-"""Pausing: types of which nothing is handed out for a while."""
+"""Pause: jobs of paused types are not claimed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from holdfast.testing.builders import completed, new_job
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_paused_type_is_handed_out_again_when_resumed(harness: Harness) -> None:
+async def jobs_of_a_paused_type_are_claimed_again_after_resume(harness: Harness) -> None:
     job = await harness.started()
     await harness.perform(Pause(("resize",)))
     assert await harness.claim() == []
@@ -17,7 +17,7 @@ async def a_paused_type_is_handed_out_again_when_resumed(harness: Harness) -> No
     assert (await harness.claim_one()).id == job.id
 
 
-async def running_jobs_of_a_paused_type_go_on(harness: Harness) -> None:
+async def running_jobs_of_a_paused_type_continue(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.perform(Pause(("resize",)))
 
@@ -32,7 +32,7 @@ async def jobs_are_started_and_completed_from_outside_while_their_type_is_paused
     await harness.perform(Complete(job.id, job.id, (Completion(output=b"1"),)))
 
 
-async def several_types_are_paused_and_resumed_at_once(harness: Harness) -> None:
+async def several_types_are_paused_and_resumed_by_one_operation(harness: Harness) -> None:
     await harness.start(new_job("a"), new_job("b"), new_job("c"))
     await harness.perform(Pause(("a", "b")))
     assert [job.type for job in await harness.claim("a", "b", "c", limit=10)] == ["c"]
@@ -42,7 +42,7 @@ async def several_types_are_paused_and_resumed_at_once(harness: Harness) -> None
     assert [job.type for job in await harness.claim("a", "b", "c", limit=10)] == ["b"]
 
 
-async def pausing_or_resuming_twice_is_as_good_as_once(harness: Harness) -> None:
+async def pausing_or_resuming_twice_has_the_same_effect_as_once(harness: Harness) -> None:
     await harness.start(new_job())
     await harness.perform(Pause(("resize", "resize")))
     await harness.perform(Pause(("resize",)))
@@ -54,7 +54,7 @@ async def pausing_or_resuming_twice_is_as_good_as_once(harness: Harness) -> None
     assert len(await harness.claim()) == 1
 
 
-async def every_handle_sees_what_is_paused(harness: Harness) -> None:
+async def every_store_object_sees_paused_types(harness: Harness) -> None:
     other = await harness.second_store()
     await harness.start(new_job())
 

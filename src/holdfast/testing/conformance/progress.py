@@ -17,7 +17,7 @@ async def progress_is_kept_with_its_note(harness: Harness) -> None:
     assert (noted.status, noted.token, noted.leased_until) == (job.status, job.token, job.leased_until)
 
 
-async def the_latest_progress_counts(harness: Harness) -> None:
+async def the_latest_progress_replaces_earlier_ones(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.perform(ReportProgress(job.claim, 0.4, "resizing"))
     await harness.perform(ReportProgress(job.claim, 0.1, None))
@@ -26,7 +26,7 @@ async def the_latest_progress_counts(harness: Harness) -> None:
     assert (noted.progress, noted.progress_note) == (0.1, None)
 
 
-async def a_new_attempt_has_come_no_way_yet(harness: Harness) -> None:
+async def a_new_attempt_has_no_progress(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.perform(ReportProgress(job.claim, 0.4, "resizing"))
     await harness.settled(retrying(job))
@@ -36,7 +36,7 @@ async def a_new_attempt_has_come_no_way_yet(harness: Harness) -> None:
     assert (again.progress, again.progress_note) == (None, None)
 
 
-async def the_progress_of_the_last_attempt_stays_to_be_read(harness: Harness) -> None:
+async def the_progress_of_the_last_attempt_is_kept_after_its_end(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.perform(ReportProgress(job.claim, 1.0, "done"))
     await harness.settled(completed(job))

@@ -1,4 +1,4 @@
-"""What a chain that did not complete means for the jobs that wait for it and asked to fail with it."""
+"""Failure of a blocker: it fails the jobs that were created with `on_blocker_failure="fail"`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.testing.builders import cancelled, completed, continued, failed, n
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_failed_blocker_fails_the_dependents_that_asked_for_it(harness: Harness) -> None:
+async def a_failed_blocker_fails_the_dependents_with_that_option(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     fails = await harness.started(_dependent(blocker.id))
     waits = await harness.started(new_job(after=(blocker.id,)))
@@ -23,7 +23,7 @@ async def a_failed_blocker_fails_the_dependents_that_asked_for_it(harness: Harne
     assert await harness.job(waits.id) == waits
 
 
-async def a_blocker_that_ends_in_any_bad_way_counts(harness: Harness) -> None:
+async def every_end_of_a_blocker_other_than_completion_fails_the_dependents(harness: Harness) -> None:
     for settle in (failed, cancelled):
         blocker = await harness.claimed(new_job("other"))
         job = await harness.started(_dependent(blocker.id))
@@ -42,7 +42,7 @@ async def a_blocker_that_ends_in_any_bad_way_counts(harness: Harness) -> None:
     assert (await harness.job(job.id)).status is Status.FAILED
 
 
-async def one_bad_blocker_of_several_is_enough(harness: Harness) -> None:
+async def one_failed_blocker_of_several_is_enough(harness: Harness) -> None:
     one, two = [await harness.claimed(new_job("other")) for _ in range(2)]
     job = await harness.started(_dependent(one.id, two.id))
     await harness.settled(completed(one))
@@ -52,7 +52,7 @@ async def one_bad_blocker_of_several_is_enough(harness: Harness) -> None:
     assert (await harness.job(job.id)).status is Status.FAILED
 
 
-async def failure_passes_on_to_the_dependents_of_dependents(harness: Harness) -> None:
+async def failure_reaches_the_dependents_of_dependents(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     first = await harness.started(_dependent(blocker.id))
     second = await harness.started(_dependent(first.id))
@@ -66,7 +66,7 @@ async def failure_passes_on_to_the_dependents_of_dependents(harness: Harness) ->
     assert first.id in (await harness.error(second.id)).message
 
 
-async def failure_passes_down_a_line_of_any_length(harness: Harness) -> None:
+async def failure_reaches_dependents_at_any_distance(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     jobs = [_dependent(blocker.id)]
     while len(jobs) < 1200:
@@ -79,7 +79,7 @@ async def failure_passes_down_a_line_of_any_length(harness: Harness) -> None:
     assert sum(job.status is Status.FAILED for job in await harness.everything()) == 1201
 
 
-async def failure_that_arrives_by_two_ways_fails_once(harness: Harness) -> None:
+async def a_dependent_of_two_failed_blockers_fails_once(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     left, right = await harness.started(_dependent(blocker.id)), await harness.started(_dependent(blocker.id))
     bottom = await harness.started(_dependent(left.id, right.id, left.id))
@@ -89,7 +89,7 @@ async def failure_that_arrives_by_two_ways_fails_once(harness: Harness) -> None:
     assert (await harness.job(bottom.id)).status is Status.FAILED
 
 
-async def a_later_step_that_waits_fails_its_chain_and_the_chains_dependents(harness: Harness) -> None:
+async def a_blocked_continuation_that_fails_also_fails_the_dependents_of_its_chain(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     job = await harness.claimed()
     await harness.settled(continued(job, next_job(job, after=(blocker.id,), on_blocker_failure="fail")))
@@ -101,7 +101,7 @@ async def a_later_step_that_waits_fails_its_chain_and_the_chains_dependents(harn
     assert (await harness.job(beyond.id)).status is Status.FAILED
 
 
-async def a_job_whose_blocker_has_already_failed_fails_as_it_is_made(harness: Harness) -> None:
+async def a_job_whose_blocker_has_already_failed_is_created_as_failed(harness: Harness) -> None:
     for settle in (failed, cancelled):
         blocker = await harness.claimed(new_job("other"))
         await harness.settled(settle(blocker))
@@ -125,7 +125,7 @@ async def a_continuation_whose_blocker_has_already_failed_fails_with_its_chain(h
     assert (await harness.job(beyond.id)).status is Status.FAILED
 
 
-async def in_one_batch_failure_passes_from_job_to_job(harness: Harness) -> None:
+async def failure_reaches_dependents_in_the_same_batch(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     await harness.settled(failed(blocker))
     first = _dependent(blocker.id)

@@ -1,4 +1,4 @@
-"""Pruning: finished chains go when their time is over, oldest first."""
+"""Prune: delete finished chains whose keep time is over, oldest first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holdfast.testing.builders import completed, continued, failed, new_job, nex
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_finished_chain_is_kept_for_its_time_and_not_longer(harness: Harness) -> None:
+async def a_finished_chain_is_pruned_after_its_keep_time(harness: Harness) -> None:
     job = await harness.completed(new_job(keep=60))
 
     harness.clock.advance(59.999999)
@@ -43,7 +43,7 @@ async def failed_and_cancelled_chains_are_pruned_too(harness: Harness) -> None:
     assert await harness.perform(Prune(10)) == [lost.id, dropped.id]
 
 
-async def the_time_counts_from_the_end_of_the_chain(harness: Harness) -> None:
+async def the_keep_time_counts_from_the_end_of_the_chain(harness: Harness) -> None:
     job = await harness.claimed(new_job(keep=60))
     harness.clock.advance(3600)
     assert await harness.perform(Prune(10)) == []
@@ -53,7 +53,7 @@ async def the_time_counts_from_the_end_of_the_chain(harness: Harness) -> None:
     assert await harness.perform(Prune(10)) == []
 
 
-async def a_chain_whose_key_is_taken_for_longer_loses_its_payloads_and_stays(harness: Harness) -> None:
+async def a_chain_whose_key_is_taken_for_longer_loses_its_payloads_and_is_not_deleted(harness: Harness) -> None:
     first = await harness.claimed(new_job(key="k", input=b'"secret"', keep=60, dedup_for=3600))
     await harness.settled(retrying(first))
     job = await harness.claim_one()
@@ -96,7 +96,7 @@ async def all_jobs_of_a_chain_whose_key_is_taken_for_longer_lose_their_payloads(
     assert await harness.everything() == []
 
 
-async def a_chain_whose_key_is_free_sooner_is_kept_for_its_time(harness: Harness) -> None:
+async def a_chain_whose_key_is_free_sooner_is_kept_for_its_keep_time(harness: Harness) -> None:
     job = await harness.completed(new_job(key="k", keep=3600, dedup_for=60))
     harness.clock.advance(3599)
     assert await harness.perform(Prune(10)) == []
@@ -125,14 +125,14 @@ async def chains_that_are_only_cleared_do_not_hold_up_those_that_can_go(harness:
     assert len(await harness.everything()) == 5
 
 
-async def without_a_time_a_chain_is_kept_for_ever(harness: Harness) -> None:
+async def a_chain_without_a_keep_time_is_not_pruned(harness: Harness) -> None:
     await harness.completed(new_job(keep=None))
     harness.clock.advance(100 * 365 * 24 * 3600)
 
     assert await harness.perform(Prune(10)) == []
 
 
-async def a_time_of_nothing_keeps_nothing(harness: Harness) -> None:
+async def a_chain_with_a_keep_time_of_zero_is_pruned_at_once(harness: Harness) -> None:
     job = await harness.completed(new_job(keep=0))
 
     assert await harness.perform(Prune(10)) == [job.id]
@@ -148,7 +148,7 @@ async def unfinished_chains_are_never_pruned(harness: Harness) -> None:
     assert len(await harness.everything()) == 3
 
 
-async def a_chain_goes_whole_by_the_time_of_its_last_job(harness: Harness) -> None:
+async def all_jobs_of_a_chain_are_pruned_by_the_keep_time_of_the_last(harness: Harness) -> None:
     short = await harness.claimed(new_job(keep=None))
     await harness.settled(continued(short, next_job(short, "last", keep=10)))
     await harness.settled(completed(await harness.claim_one("last")))
@@ -161,7 +161,7 @@ async def a_chain_goes_whole_by_the_time_of_its_last_job(harness: Harness) -> No
     assert [job.chain_id for job in await harness.everything()] == [long.id, long.id]
 
 
-async def a_retried_chain_is_not_pruned_by_its_earlier_end(harness: Harness) -> None:
+async def a_retried_chain_is_not_pruned_by_its_earlier_end_time(harness: Harness) -> None:
     later, at_once = await harness.claimed(new_job(keep=10)), await harness.claimed(new_job(keep=0))
     for job in (later, at_once):
         await harness.settled(failed(job))
@@ -190,7 +190,7 @@ async def the_oldest_are_pruned_first_up_to_the_limit(harness: Harness) -> None:
     assert await harness.perform(Prune(2)) == [jobs[4].id]
 
 
-async def a_chain_that_an_unfinished_job_refers_to_stays(harness: Harness) -> None:
+async def a_blocker_of_an_unfinished_job_is_not_pruned(harness: Harness) -> None:
     blocker = await harness.completed(new_job("other", keep=1))
     job = await harness.claimed(new_job(after=(blocker.id,)))
     harness.clock.advance(60)
@@ -200,7 +200,7 @@ async def a_chain_that_an_unfinished_job_refers_to_stays(harness: Harness) -> No
     assert await harness.perform(Prune(10)) == [blocker.id]
 
 
-async def a_chain_that_an_unfinished_later_step_refers_to_stays(harness: Harness) -> None:
+async def a_blocker_of_an_unfinished_continuation_is_not_pruned(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other", keep=1))
     await harness.settled(failed(blocker))
     job = await harness.claimed()
@@ -212,7 +212,7 @@ async def a_chain_that_an_unfinished_later_step_refers_to_stays(harness: Harness
     assert await harness.perform(Prune(10)) == [blocker.id]
 
 
-async def chains_that_must_stay_do_not_keep_younger_ones(harness: Harness) -> None:
+async def chains_that_cannot_be_pruned_do_not_prevent_the_pruning_of_newer_ones(harness: Harness) -> None:
     held = [await harness.completed(new_job("other", keep=1)) for _ in range(3)]
     await harness.start(new_job("waits", delay=10**6, after=tuple(chain.id for chain in held)))
     free = await harness.completed(new_job(keep=1))
@@ -235,7 +235,7 @@ async def a_chain_and_its_blockers_are_pruned_in_any_order(harness: Harness) -> 
     assert await harness.perform(Prune(10)) == [late_blocker.id]
 
 
-async def of_many_that_prune_at_once_each_chain_is_pruned_once(harness: Harness) -> None:
+async def each_chain_is_pruned_once_by_concurrent_callers(harness: Harness) -> None:
     other = await harness.second_store()
     jobs = [await harness.completed(new_job(keep=1)) for _ in range(12)]
     harness.clock.advance(5)
@@ -248,7 +248,7 @@ async def of_many_that_prune_at_once_each_chain_is_pruned_once(harness: Harness)
     assert await harness.perform(GetChains(tuple(pruned))) == [None] * 12
 
 
-async def what_is_pruned_takes_nothing_else_with_it(harness: Harness) -> None:
+async def pruning_a_chain_does_not_change_other_chains(harness: Harness) -> None:
     short = await harness.completed(new_job(keep=1))
     long = await harness.completed(new_job(keep=3600))
     harness.clock.advance(2)

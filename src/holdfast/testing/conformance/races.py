@@ -1,4 +1,4 @@
-"""Races of three: one wins, the others are told, and the job shows it."""
+"""Races of three operations on one job: one succeeds, the others report it, and the job shows the result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.testing.conformance.harness import LEASE, Harness
 ROUNDS = 20
 
 
-async def cancel_against_settle_against_reap_leaves_one_truth(harness: Harness) -> None:
+async def one_of_concurrent_cancel_settle_and_reap_succeeds(harness: Harness) -> None:
     other = await harness.second_store()
     losers = 0
     for _ in range(ROUNDS):
@@ -34,7 +34,7 @@ async def cancel_against_settle_against_reap_leaves_one_truth(harness: Harness) 
     assert losers == ROUNDS
 
 
-async def renew_against_reap_has_one_winner(harness: Harness) -> None:
+async def either_a_renewal_or_a_concurrent_reap_succeeds(harness: Harness) -> None:
     other = await harness.second_store()
     losers = 0
     for _ in range(ROUNDS):
@@ -50,7 +50,7 @@ async def renew_against_reap_has_one_winner(harness: Harness) -> None:
     assert losers == ROUNDS
 
 
-async def cancel_against_a_continuation_against_a_completer_makes_at_most_one_successor(harness: Harness) -> None:
+async def concurrent_cancel_settle_and_complete_create_at_most_one_continuation(harness: Harness) -> None:
     other = await harness.second_store()
     losers = 0
     for _ in range(ROUNDS):
@@ -76,7 +76,7 @@ async def cancel_against_a_continuation_against_a_completer_makes_at_most_one_su
     assert losers >= ROUNDS
 
 
-async def delete_against_settle_against_complete_leaves_nothing(harness: Harness) -> None:
+async def nothing_is_left_after_concurrent_delete_settle_and_complete(harness: Harness) -> None:
     other = await harness.second_store()
     reported = 0
     for _ in range(ROUNDS):
@@ -95,7 +95,7 @@ async def delete_against_settle_against_complete_leaves_nothing(harness: Harness
     assert await harness.everything() == []
 
 
-async def claim_against_cancel_never_lets_the_cancelled_job_finish(harness: Harness) -> None:
+async def a_job_that_is_claimed_and_cancelled_at_the_same_time_does_not_complete(harness: Harness) -> None:
     other = await harness.second_store()
     for _ in range(ROUNDS):
         job = await harness.started()
@@ -109,7 +109,7 @@ async def claim_against_cancel_never_lets_the_cancelled_job_finish(harness: Harn
         assert (await harness.job(job.id)).status is Status.CANCELLED
 
 
-async def retry_against_delete_against_retry_is_told_apart(harness: Harness) -> None:
+async def concurrent_retries_and_a_delete_report_different_results(harness: Harness) -> None:
     other = await harness.second_store()
     for _ in range(ROUNDS):
         job = await harness.started(new_job(delay=60))
@@ -123,7 +123,7 @@ async def retry_against_delete_against_retry_is_told_apart(harness: Harness) -> 
         assert await harness.everything() == []
 
 
-async def batches_over_the_same_jobs_in_opposite_order_all_go_through(harness: Harness) -> None:
+async def concurrent_batches_over_the_same_jobs_in_opposite_order_do_not_deadlock(harness: Harness) -> None:
     other = await harness.second_store()
     for _ in range(5):
         await harness.start(*[new_job() for _ in range(20)])
@@ -196,7 +196,7 @@ async def _renew_all(harness: Harness, jobs: list[Record]) -> object:
 
 
 def _expected(settled: Settled, reaped: object) -> Counter[str]:
-    """Which attempts the history shows: a reaped one was lost, a cancelled running one was cancelled."""
+    """The attempts in the history: a reaped attempt is lost, a cancelled running attempt is cancelled."""
     if reaped:
         return Counter(["lost"])
     return Counter() if settled.written else Counter(["cancelled"])

@@ -1,4 +1,4 @@
-"""Reading by id."""
+"""Get chains and jobs by id."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from holdfast.testing.builders import continued, next_job
 from holdfast.testing.conformance.harness import Harness
 
 
-async def jobs_are_answered_in_the_order_asked_and_none_where_there_is_none(harness: Harness) -> None:
+async def jobs_are_returned_in_the_given_order_with_none_for_unknown_ids(harness: Harness) -> None:
     one, two = await harness.started(), await harness.started()
 
     assert await harness.perform(GetJobs((two.id, new_id(), one.id, two.id))) == [two, None, one, two]
     assert await harness.perform(GetJobs(())) == []
 
 
-async def chains_are_answered_in_the_order_asked_and_none_where_there_is_none(harness: Harness) -> None:
+async def chains_are_returned_in_the_given_order_with_none_for_unknown_ids(harness: Harness) -> None:
     one, two = await harness.started(), await harness.started()
 
     chains = await harness.perform(GetChains((two.id, new_id(), one.id, two.id)))
@@ -25,7 +25,7 @@ async def chains_are_answered_in_the_order_asked_and_none_where_there_is_none(ha
     assert await harness.perform(GetChains(())) == []
 
 
-async def a_chain_is_its_first_job_and_its_last(harness: Harness) -> None:
+async def a_chain_consists_of_its_first_and_its_last_job(harness: Harness) -> None:
     job = await harness.claimed()
     second = next_job(job, "resize")
     await harness.settled(continued(job, second))
@@ -43,7 +43,7 @@ async def a_job_that_does_not_exist_has_no_blockers_and_no_history(harness: Harn
     assert await harness.perform(GetHistory(new_id())) is None
 
 
-async def hundreds_are_read_in_one_step(harness: Harness) -> None:
+async def hundreds_of_jobs_are_read_by_one_operation(harness: Harness) -> None:
     jobs = [await harness.started() for _ in range(400)]
     ids = tuple(job.id for job in jobs)
 
@@ -51,7 +51,7 @@ async def hundreds_are_read_in_one_step(harness: Harness) -> None:
     assert await harness.perform(GetChains(ids)) == [ChainRecord(job, job) for job in jobs]
 
 
-async def an_examination_answers_findings(harness: Harness) -> None:
+async def an_examination_returns_findings(harness: Harness) -> None:
     findings = await harness.perform(Examine())
 
     assert {finding.level for finding in findings} <= {"ok", "warning", "error"}

@@ -1,4 +1,4 @@
-"""Reaping: taking jobs back from workers that stopped renewing."""
+"""Reap: end the attempts of running jobs whose lease expired."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from holdfast.testing.builders import completed, new_job, released, retrying
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_job_with_attempts_left_is_pending_and_due_at_once(harness: Harness) -> None:
-    job = await harness.claimed(worker="gone")
+async def a_job_with_attempts_left_becomes_pending_and_due_now(harness: Harness) -> None:
+    job = await harness.claimed(worker="w1")
     await harness.expire()
 
     ((record, worker),) = await harness.reap()
 
-    assert (record.id, record.status, record.attempt, worker) == (job.id, Status.PENDING, 1, "gone")
+    assert (record.id, record.status, record.attempt, worker) == (job.id, Status.PENDING, 1, "w1")
     assert record.scheduled_at == harness.clock()
     assert (record.worker, record.token, record.leased_until, record.renewed_at) == (None, None, None, None)
     assert record == lost_claims.reap(job, harness.clock())
-    assert await harness.error(record.id) == "LeaseLost: lease lost: worker gone stopped renewing it"
+    assert await harness.error(record.id) == "LeaseLost: lease lost: worker w1 stopped renewing it"
     assert await harness.job(job.id) == record
     assert (await harness.claim_one()).attempt == 2
 
 
-async def a_job_without_attempts_left_fails_as_lease_lost(harness: Harness) -> None:
+async def a_job_without_attempts_left_fails_with_the_error_lease_lost(harness: Harness) -> None:
     job = await harness.claimed(new_job(max_attempts=1))
     await harness.expire()
 
@@ -36,7 +36,7 @@ async def a_job_without_attempts_left_fails_as_lease_lost(harness: Harness) -> N
     assert await harness.claim() == []
 
 
-async def a_job_that_kills_its_workers_ends_after_its_attempts(harness: Harness) -> None:
+async def a_job_whose_workers_always_crash_fails_after_its_last_attempt(harness: Harness) -> None:
     await harness.claimed(max_attempts=3)
     for _ in range(2):
         await harness.expire()
@@ -49,7 +49,7 @@ async def a_job_that_kills_its_workers_ends_after_its_attempts(harness: Harness)
     assert (record.attempt, record.status) == (3, Status.FAILED)
 
 
-async def a_job_without_end_is_always_given_back(harness: Harness) -> None:
+async def a_job_without_a_limit_of_attempts_always_becomes_pending(harness: Harness) -> None:
     await harness.claimed(new_job(max_attempts=FOR_EVER), max_attempts=1)
     for _ in range(5):
         await harness.expire()
@@ -69,7 +69,7 @@ async def a_released_attempt_does_not_count_against_the_limit(harness: Harness) 
     assert (record.attempt, record.status) == (1, Status.PENDING)
 
 
-async def a_lease_ends_at_its_time_and_not_before(harness: Harness) -> None:
+async def a_job_is_not_reaped_before_the_end_of_its_lease(harness: Harness) -> None:
     job = await harness.claimed(lease=30)
 
     harness.clock.advance(29.999999)
@@ -78,7 +78,7 @@ async def a_lease_ends_at_its_time_and_not_before(harness: Harness) -> None:
     assert [reaped.record.id for reaped in await harness.reap()] == [job.id]
 
 
-async def only_running_jobs_are_taken_back(harness: Harness) -> None:
+async def only_running_jobs_are_reaped(harness: Harness) -> None:
     blocker = await harness.started(new_job("other"))
     await harness.start(new_job(after=(blocker.id,)), new_job(delay=1))
     await harness.completed()
@@ -88,7 +88,7 @@ async def only_running_jobs_are_taken_back(harness: Harness) -> None:
     assert await harness.reap("resize", "other") == []
 
 
-async def only_these_types_are_taken_back(harness: Harness) -> None:
+async def only_jobs_of_the_given_types_are_reaped(harness: Harness) -> None:
     await harness.claimed(new_job("resize"))
     mine = await harness.claimed(new_job("publish"))
     await harness.expire()
@@ -97,7 +97,7 @@ async def only_these_types_are_taken_back(harness: Harness) -> None:
     assert await harness.perform(Reap((), (), 10)) == []
 
 
-async def paused_types_are_taken_back_too(harness: Harness) -> None:
+async def jobs_of_paused_types_are_reaped_too(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.perform(Pause(("resize",)))
     await harness.expire()
@@ -105,7 +105,7 @@ async def paused_types_are_taken_back_too(harness: Harness) -> None:
     assert [reaped.record.id for reaped in await harness.reap()] == [job.id]
 
 
-async def held_claims_are_left_alone(harness: Harness) -> None:
+async def held_claims_are_not_reaped(harness: Harness) -> None:
     held, other = await harness.claimed(), await harness.claimed()
     await harness.expire()
 
@@ -116,7 +116,7 @@ async def held_claims_are_left_alone(harness: Harness) -> None:
     await harness.settled(completed(held))
 
 
-async def holding_an_older_claim_of_the_job_does_not_keep_it(harness: Harness) -> None:
+async def an_older_claim_among_the_held_ones_does_not_prevent_the_reap(harness: Harness) -> None:
     old = await harness.claimed(worker="w")
     await harness.expire()
     await harness.reap()
@@ -128,7 +128,7 @@ async def holding_an_older_claim_of_the_job_does_not_keep_it(harness: Harness) -
     assert [one.record.id for one in reaped] == [old.id]
 
 
-async def held_claims_do_not_use_up_the_limit(harness: Harness) -> None:
+async def held_claims_do_not_count_towards_the_limit(harness: Harness) -> None:
     held = [await harness.claimed() for _ in range(3)]
     other = await harness.claimed()
     await harness.expire()
@@ -138,7 +138,7 @@ async def held_claims_do_not_use_up_the_limit(harness: Harness) -> None:
     assert [one.record.id for one in reaped] == [other.id]
 
 
-async def the_oldest_are_taken_back_first_up_to_the_limit(harness: Harness) -> None:
+async def the_oldest_leases_are_reaped_first_up_to_the_limit(harness: Harness) -> None:
     late, early, middle = [await harness.claimed(lease=lease) for lease in (30, 10, 20)]
     await harness.expire()
 
@@ -156,7 +156,7 @@ async def a_renewed_lease_counts_from_its_renewal(harness: Harness) -> None:
     assert [reaped.record.id for reaped in await harness.reap()] == [other.id]
 
 
-async def a_reaped_job_goes_to_the_end_of_those_that_are_due(harness: Harness) -> None:
+async def a_reaped_job_is_claimed_after_the_other_due_jobs(harness: Harness) -> None:
     reaped = await harness.claimed()
     await harness.expire()
     waiting = await harness.started(new_job())
@@ -166,7 +166,7 @@ async def a_reaped_job_goes_to_the_end_of_those_that_are_due(harness: Harness) -
     assert [(await harness.claim_one()).id for _ in range(2)] == [waiting.id, reaped.id]
 
 
-async def of_many_reapers_at_once_one_takes_each_job_back(harness: Harness) -> None:
+async def each_job_is_reaped_once_by_concurrent_reapers(harness: Harness) -> None:
     other = await harness.second_store()
     losers = 0
     for _ in range(10):

@@ -1,4 +1,4 @@
-"""Renewing: keeping what one holds, and learning what one lost."""
+"""Renew: extend leases, and return the lost claims."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.testing.builders import new_job
 from holdfast.testing.conformance.harness import Harness
 
 
-async def each_lease_is_extended_by_its_own_time_from_now(harness: Harness) -> None:
+async def each_lease_is_extended_by_its_own_duration_from_now(harness: Harness) -> None:
     one, two = await harness.claimed(lease=30), await harness.claimed(lease=30)
     harness.clock.advance(20)
     now = harness.clock()
@@ -23,7 +23,7 @@ async def each_lease_is_extended_by_its_own_time_from_now(harness: Harness) -> N
     assert (two.leased_until, two.renewed_at) == (now + 5 * SECOND, now)
 
 
-async def renewing_changes_nothing_but_the_lease(harness: Harness) -> None:
+async def a_renewal_changes_only_the_lease(harness: Harness) -> None:
     job = await harness.claimed()
     harness.clock.advance(1)
 
@@ -34,7 +34,7 @@ async def renewing_changes_nothing_but_the_lease(harness: Harness) -> None:
     assert (renewed.started_at, renewed.scheduled_at, renewed.status) == (job.started_at, job.scheduled_at, job.status)
 
 
-async def a_renewed_job_is_not_reaped_when_its_first_lease_would_have_ended(harness: Harness) -> None:
+async def a_renewed_job_is_not_reaped_at_the_end_of_its_first_lease(harness: Harness) -> None:
     job = await harness.claimed(lease=30)
     harness.clock.advance(29)
     await harness.perform(Renew(((job.claim, 30 * SECOND),)))
@@ -45,7 +45,7 @@ async def a_renewed_job_is_not_reaped_when_its_first_lease_would_have_ended(harn
     assert [reaped.record.id for reaped in await harness.reap()] == [job.id]
 
 
-async def a_lease_that_ran_out_but_was_not_reaped_is_renewed(harness: Harness) -> None:
+async def an_expired_lease_that_was_not_reaped_is_renewed(harness: Harness) -> None:
     job = await harness.claimed(lease=30)
     harness.clock.advance(3600)
 
@@ -53,7 +53,7 @@ async def a_lease_that_ran_out_but_was_not_reaped_is_renewed(harness: Harness) -
     assert await harness.reap() == []
 
 
-async def the_answer_names_the_lost_claims_and_why_and_renews_the_others(harness: Harness) -> None:
+async def lost_claims_are_returned_with_their_reasons_and_the_others_are_renewed(harness: Harness) -> None:
     jobs = [await harness.claimed() for _ in range(5)]
     kept, cancelled, completed, deleted, reaped = jobs
     await harness.perform(Cancel((cancelled.id,)))
@@ -63,25 +63,25 @@ async def the_answer_names_the_lost_claims_and_why_and_renews_the_others(harness
     await harness.perform(Renew(((kept.claim, 30 * SECOND),)))
     harness.clock.advance(25)
     await harness.reap()
-    nobody = Claim(new_id(), "t")
+    unknown = Claim(new_id(), "t")
 
-    lost = await harness.perform(Renew((*[(job.claim, 30 * SECOND) for job in jobs], (nobody, SECOND))))
+    lost = await harness.perform(Renew((*[(job.claim, 30 * SECOND) for job in jobs], (unknown, SECOND))))
 
     assert lost == {
         cancelled.claim: "cancelled",
         completed.claim: "already_completed",
         deleted.claim: "not_found",
         reaped.claim: "taken_by_another_worker",
-        nobody: "not_found",
+        unknown: "not_found",
     }
     assert (await harness.job(kept.id)).leased_until == harness.clock() + 30 * SECOND
 
 
-async def renewing_nothing_answers_nothing(harness: Harness) -> None:
+async def an_empty_renewal_returns_nothing(harness: Harness) -> None:
     assert await harness.perform(Renew(())) == {}
 
 
-async def hundreds_of_leases_are_renewed_in_one_step(harness: Harness) -> None:
+async def hundreds_of_leases_are_renewed_by_one_operation(harness: Harness) -> None:
     await harness.start(*[new_job() for _ in range(500)])
     jobs = await harness.claim(limit=500)
     harness.clock.advance(10)

@@ -1,4 +1,4 @@
-"""Retrying by hand: failed and cancelled jobs get their attempts anew."""
+"""Retry: return failed and cancelled jobs to pending."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.testing.builders import completed, continued, failed, new_job, nex
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_failed_or_cancelled_job_is_pending_and_due_at_once(harness: Harness) -> None:
+async def a_failed_or_cancelled_job_becomes_pending_and_due_now(harness: Harness) -> None:
     lost = await harness.claimed()
     await harness.settled(failed(lost))
     dropped = await harness.started(new_job(delay=60))
@@ -26,7 +26,7 @@ async def a_failed_or_cancelled_job_is_pending_and_due_at_once(harness: Harness)
     assert len(await harness.claim(limit=10)) == 2
 
 
-async def attempts_are_granted_anew(harness: Harness) -> None:
+async def a_retried_job_has_all_its_attempts_again(harness: Harness) -> None:
     job = await harness.claimed(new_job(max_attempts=2))
     await harness.settled(retrying(job))
     await harness.settled(failed(await harness.claim_one()))
@@ -40,7 +40,7 @@ async def attempts_are_granted_anew(harness: Harness) -> None:
     assert (await harness.claim_one()).attempt == 2
 
 
-async def a_retried_job_waits_for_its_open_blockers(harness: Harness) -> None:
+async def a_retried_job_is_blocked_while_blockers_are_not_completed(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     job = await harness.started(new_job(after=(blocker.id,)))
     await harness.perform(Cancel((job.id,)))
@@ -89,11 +89,11 @@ async def jobs_in_another_status_are_refused(harness: Harness) -> None:
 
 
 async def a_job_that_would_wait_for_a_deleted_chain_is_refused(harness: Harness) -> None:
-    gone, done = await harness.started(new_job("other")), await harness.completed()
-    waits = await harness.started(new_job(after=(done.id, gone.id)))
+    deleted, done = await harness.started(new_job("other")), await harness.completed()
+    waits = await harness.started(new_job(after=(done.id, deleted.id)))
     free = await harness.started(new_job(after=(done.id,)))
     await harness.perform(Cancel((waits.id, free.id)))
-    await harness.perform(Delete((gone.id, done.id)))
+    await harness.perform(Delete((deleted.id, done.id)))
     before = await harness.everything()
 
     error = await harness.refused(NotPending, RetryJobs((free.id, waits.id)))
@@ -103,7 +103,7 @@ async def a_job_that_would_wait_for_a_deleted_chain_is_refused(harness: Harness)
     assert [job.status for job in await harness.perform(RetryJobs((free.id,)))] == [Status.PENDING]
 
 
-async def a_key_that_a_newer_chain_has_taken_keeps_the_old_one_from_being_retried(harness: Harness) -> None:
+async def a_chain_is_not_retried_while_a_newer_chain_with_its_key_is_unfinished(harness: Harness) -> None:
     old = await harness.claimed(new_job(key="report"))
     await harness.settled(continued(old, next_job(old)))
     step = await harness.claim_one("publish")
@@ -120,7 +120,7 @@ async def a_key_that_a_newer_chain_has_taken_keeps_the_old_one_from_being_retrie
     assert [job.status for job in await harness.perform(RetryJobs((step.id,)))] == [Status.PENDING]
 
 
-async def two_chains_of_one_key_are_not_retried_together(harness: Harness) -> None:
+async def two_chains_with_the_same_key_are_not_retried_together(harness: Harness) -> None:
     older, newer = [await harness.started(new_job(key="report", dedup="any", window=0)) for _ in range(2)]
     await harness.perform(Cancel((older.id, newer.id)))
     before = await harness.everything()
@@ -131,7 +131,7 @@ async def two_chains_of_one_key_are_not_retried_together(harness: Harness) -> No
     assert await harness.everything() == before
 
 
-async def a_step_that_the_chain_left_behind_is_refused(harness: Harness) -> None:
+async def a_job_that_is_not_the_last_of_its_chain_is_refused(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(continued(job, next_job(job)))
     await harness.settled(failed(await harness.claim_one("publish")))
@@ -141,7 +141,7 @@ async def a_step_that_the_chain_left_behind_is_refused(harness: Harness) -> None
     assert (error.job_id, error.status) == (job.id, Status.COMPLETED)
 
 
-async def one_that_cannot_be_retried_leaves_all_as_they_are(harness: Harness) -> None:
+async def one_refused_job_refuses_the_whole_operation(harness: Harness) -> None:
     lost = await harness.claimed()
     await harness.settled(failed(lost))
     running, unknown = await harness.claimed(), new_id()
@@ -153,13 +153,13 @@ async def one_that_cannot_be_retried_leaves_all_as_they_are(harness: Harness) ->
     assert await harness.everything() == before
 
 
-async def an_unknown_job_is_told_before_one_in_another_status(harness: Harness) -> None:
+async def an_unknown_job_is_reported_before_a_job_in_another_status(harness: Harness) -> None:
     running, unknown = await harness.claimed(), new_id()
 
     assert (await harness.refused(JobNotFound, RetryJobs((running.id, unknown)))).job_id == unknown
 
 
-async def a_job_named_twice_is_retried_once_and_answered_twice(harness: Harness) -> None:
+async def a_job_that_is_given_twice_is_retried_once_and_returned_twice(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(failed(job))
 
@@ -168,7 +168,7 @@ async def a_job_named_twice_is_retried_once_and_answered_twice(harness: Harness)
     assert [record.status for record in records] == [Status.PENDING] * 2
 
 
-async def of_two_that_retry_one_job_at_once_one_is_refused(harness: Harness) -> None:
+async def one_of_two_concurrent_retries_of_a_job_is_refused(harness: Harness) -> None:
     other = await harness.second_store()
     losers = 0
     for _ in range(10):

@@ -1,4 +1,4 @@
-"""Running now: pending jobs need not wait for their time."""
+"""Run now: make pending jobs due."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.testing.builders import new_job, retrying
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_scheduled_job_is_due_at_once(harness: Harness) -> None:
+async def a_scheduled_job_becomes_due_now(harness: Harness) -> None:
     job = await harness.started(new_job(delay=3600))
     harness.clock.advance(5)
 
@@ -20,7 +20,7 @@ async def a_scheduled_job_is_due_at_once(harness: Harness) -> None:
     assert (await harness.claim_one()).id == job.id
 
 
-async def a_job_that_waits_for_its_next_attempt_is_due_at_once(harness: Harness) -> None:
+async def a_job_that_waits_for_its_next_attempt_becomes_due_now(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(retrying(job, delay=300))
 
@@ -29,7 +29,7 @@ async def a_job_that_waits_for_its_next_attempt_is_due_at_once(harness: Harness)
     assert (await harness.claim_one()).attempt == 2
 
 
-async def a_job_that_is_due_already_keeps_its_place(harness: Harness) -> None:
+async def a_job_that_is_already_due_keeps_its_position(harness: Harness) -> None:
     first, second = await harness.started(), await harness.started()
     harness.clock.advance(5)
 
@@ -52,7 +52,7 @@ async def jobs_in_another_status_are_refused(harness: Harness) -> None:
         assert (error.job_id, error.status) == (job.id, job.status)
 
 
-async def one_that_cannot_run_now_leaves_all_as_they_are(harness: Harness) -> None:
+async def one_refused_job_refuses_the_whole_operation(harness: Harness) -> None:
     running = await harness.claimed()
     waiting, unknown = await harness.started(new_job(delay=60)), new_id()
     before = await harness.everything()
@@ -63,7 +63,7 @@ async def one_that_cannot_run_now_leaves_all_as_they_are(harness: Harness) -> No
     assert await harness.everything() == before
 
 
-async def a_job_named_twice_is_answered_twice(harness: Harness) -> None:
+async def a_job_that_is_given_twice_is_returned_twice(harness: Harness) -> None:
     job = await harness.started(new_job(delay=60))
 
     records = await harness.perform(RunNow((job.id, job.id)))

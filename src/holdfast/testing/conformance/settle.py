@@ -1,4 +1,4 @@
-"""Settling: what an attempt leaves behind, each under its claim."""
+"""Settle: write the outcome of an attempt, each with its claim."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def a_returned_value_completes_the_job(harness: Harness) -> None:
     assert (done.token, done.leased_until, done.renewed_at) == (job.token, None, None)
 
 
-async def outputs_come_back_as_the_bytes_they_were(harness: Harness) -> None:
+async def outputs_are_kept_byte_by_byte(harness: Harness) -> None:
     for output in (b"", bytes(range(256)), b"9007199254740993", b"x" * 1_000_000):
         job = await harness.claimed()
         await harness.settled(completed(job, output))
@@ -46,7 +46,7 @@ async def outputs_come_back_as_the_bytes_they_were(harness: Harness) -> None:
         assert (await harness.job(job.id)).output == output
 
 
-async def a_failed_attempt_with_more_to_come_is_pending_after_its_delay(harness: Harness) -> None:
+async def a_failed_attempt_with_attempts_left_returns_the_job_to_pending_after_the_delay(harness: Harness) -> None:
     job = await harness.claimed()
     settlement = retrying(job, delay=10, error="no luck")
 
@@ -60,7 +60,7 @@ async def a_failed_attempt_with_more_to_come_is_pending_after_its_delay(harness:
     assert waiting.finished_at is None
 
 
-async def a_rescheduled_job_is_pending_at_the_time_it_chose(harness: Harness) -> None:
+async def a_rescheduled_job_is_pending_until_the_given_time(harness: Harness) -> None:
     later, passed = await harness.claimed(), await harness.claimed()
     moment = harness.clock() + 77_000_001
 
@@ -84,7 +84,7 @@ async def a_failed_or_cancelled_job_is_finished_with_its_error(harness: Harness)
         assert (ended.worker, ended.token, ended.leased_until, ended.renewed_at) == (None, job.token, None, None)
 
 
-async def a_released_attempt_gives_its_number_back_and_keeps_the_job_in_its_place(harness: Harness) -> None:
+async def a_released_attempt_does_not_count_and_the_job_keeps_its_position(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(retrying(job, error="first"))
     again = await harness.claim_one()
@@ -116,7 +116,7 @@ async def completion_clears_the_error_of_an_earlier_attempt(harness: Harness) ->
     assert (await harness.job(job.id)).error is None
 
 
-async def a_job_without_end_is_tried_for_ever(harness: Harness) -> None:
+async def a_job_without_a_limit_of_attempts_is_always_retried(harness: Harness) -> None:
     job = await harness.claimed(new_job(max_attempts=FOR_EVER))
     for _ in range(30):
         await harness.settled(retrying(job))
@@ -125,7 +125,7 @@ async def a_job_without_end_is_tried_for_ever(harness: Harness) -> None:
     assert (job.attempt, job.max_attempts) == (31, FOR_EVER)
 
 
-async def lost_claims_write_nothing_and_do_not_disturb_the_others(harness: Harness) -> None:
+async def settlements_with_lost_claims_write_nothing_and_do_not_affect_the_others(harness: Harness) -> None:
     jobs = [await harness.claimed() for _ in range(6)]
     await harness.perform(Cancel((jobs[1].id, jobs[4].id)))
 
@@ -144,7 +144,7 @@ async def lost_claims_write_nothing_and_do_not_disturb_the_others(harness: Harne
     assert statuses == [Status.COMPLETED, cancelled_, Status.PENDING, Status.FAILED, cancelled_, Status.PENDING]
 
 
-async def of_two_settlements_of_one_claim_in_a_batch_the_first_counts(harness: Harness) -> None:
+async def the_first_of_two_settlements_of_one_claim_in_a_batch_is_written(harness: Harness) -> None:
     job = await harness.claimed()
 
     answers = await harness.settle(completed(job, b"1"), failed(job), completed(job, b"2"))
@@ -153,7 +153,7 @@ async def of_two_settlements_of_one_claim_in_a_batch_the_first_counts(harness: H
     assert (await harness.job(job.id)).output == b"1"
 
 
-async def a_settlement_sent_again_is_answered_like_the_first_time_and_writes_nothing(harness: Harness) -> None:
+async def a_settlement_that_is_sent_again_returns_the_first_result_and_writes_nothing(harness: Harness) -> None:
     builds: tuple[Callable[[Record], Settlement], ...] = (
         completed,
         lambda job: continued(job, next_job(job)),
@@ -176,7 +176,7 @@ async def a_settlement_sent_again_is_answered_like_the_first_time_and_writes_not
         assert await harness.past(settlement.claim.job_id) == past
 
 
-async def a_release_sent_again_does_not_give_another_number_back(harness: Harness) -> None:
+async def a_release_that_is_sent_again_does_not_change_the_attempt_again(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(retrying(job))
     again = await harness.claim_one()
@@ -187,7 +187,7 @@ async def a_release_sent_again_does_not_give_another_number_back(harness: Harnes
     assert (await harness.job(job.id)).attempt == 1
 
 
-async def a_settlement_sent_again_after_the_next_claim_is_lost(harness: Harness) -> None:
+async def a_settlement_that_is_sent_again_after_the_next_claim_is_lost(harness: Harness) -> None:
     job = await harness.claimed()
     settlement = retrying(job)
     await harness.settled(settlement)
@@ -198,7 +198,7 @@ async def a_settlement_sent_again_after_the_next_claim_is_lost(harness: Harness)
     assert (await harness.settle(settlement))[0].lost == "taken_by_another_worker"
 
 
-async def hundreds_are_settled_in_one_step(harness: Harness) -> None:
+async def hundreds_of_attempts_are_settled_by_one_operation(harness: Harness) -> None:
     await harness.start(*[new_job() for _ in range(500)])
     jobs = await harness.claim(limit=500)
 
@@ -208,11 +208,11 @@ async def hundreds_are_settled_in_one_step(harness: Harness) -> None:
     assert all(job.output == job.id.encode() for job in await harness.everything())
 
 
-async def settling_nothing_answers_nothing(harness: Harness) -> None:
+async def an_empty_settle_returns_nothing(harness: Harness) -> None:
     assert await harness.settle() == []
 
 
-async def of_two_outcomes_of_one_claim_at_once_one_is_told_that_it_is_lost(harness: Harness) -> None:
+async def one_of_two_concurrent_settlements_of_one_claim_is_lost(harness: Harness) -> None:
     other = await harness.second_store()
     losers = 0
     for _ in range(20):
@@ -227,7 +227,7 @@ async def of_two_outcomes_of_one_claim_at_once_one_is_told_that_it_is_lost(harne
     assert losers == 20
 
 
-async def one_settlement_sent_by_many_at_once_is_written_once(harness: Harness) -> None:
+async def one_settlement_that_is_sent_concurrently_is_written_once(harness: Harness) -> None:
     other = await harness.second_store()
     for _ in range(5):
         job = await harness.claimed()

@@ -1,4 +1,4 @@
-"""Starting chains: what is kept, in which order, all or none."""
+"""Start: which fields are kept, in which order chains are created, and that all or none are created."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.testing.builders import completed, continued, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
 
 
-async def a_started_job_is_the_first_and_last_of_its_chain_and_due_at_once(harness: Harness) -> None:
+async def a_started_job_is_the_only_one_of_its_chain_and_is_due_now(harness: Harness) -> None:
     job = new_job("resize")
 
     ((chain, deduplicated),) = await harness.start(job)
@@ -23,7 +23,7 @@ async def a_started_job_is_the_first_and_last_of_its_chain_and_due_at_once(harne
     assert chain.first.created_at == chain.first.scheduled_at == harness.clock()
 
 
-async def whatever_nobody_said_about_a_new_job_is_empty(harness: Harness) -> None:
+async def fields_that_are_not_given_are_empty(harness: Harness) -> None:
     job = await harness.started(new_job())
 
     assert (job.priority, job.blockers, job.open_blockers, job.on_blocker_failure) == (0, 0, 0, "wait")
@@ -57,7 +57,7 @@ async def every_field_of_a_new_job_is_kept(harness: Harness) -> None:
     assert await harness.job(job.id) == kept
 
 
-async def payloads_come_back_as_the_bytes_they_were(harness: Harness) -> None:
+async def payloads_are_kept_byte_by_byte(harness: Harness) -> None:
     payloads = [
         b"",
         b"{}",
@@ -73,7 +73,7 @@ async def payloads_come_back_as_the_bytes_they_were(harness: Harness) -> None:
     assert [(await harness.job(job.id)).input for job in jobs] == payloads
 
 
-async def names_and_keys_hold_any_text(harness: Harness) -> None:
+async def names_and_keys_may_contain_any_text(harness: Harness) -> None:
     odd = 'it\'s "50%" of :a_{b}%s \\ $1 ?\t\u00e9\u4e2d\U0001f600'
 
     job = await harness.started(new_job(odd, key=odd, trace=odd))
@@ -91,7 +91,7 @@ async def the_largest_numbers_are_kept_exactly(harness: Harness) -> None:
     assert (job.priority, job.scheduled_at, job.max_attempts) == (-(2**31), far, 2**31 - 1)
 
 
-async def chains_are_created_and_answered_in_the_order_given(harness: Harness) -> None:
+async def chains_are_created_and_returned_in_the_given_order(harness: Harness) -> None:
     jobs = [new_job() for _ in range(50)]
     shuffled = jobs[25:] + jobs[:25]
 
@@ -101,12 +101,12 @@ async def chains_are_created_and_answered_in_the_order_given(harness: Harness) -
     assert [job.id for job in await harness.everything()] == [job.id for job in reversed(shuffled)]
 
 
-async def a_start_of_nothing_does_nothing(harness: Harness) -> None:
+async def an_empty_start_does_nothing(harness: Harness) -> None:
     assert await harness.start() == []
     assert await harness.everything() == []
 
 
-async def a_thousand_chains_start_in_one_step(harness: Harness) -> None:
+async def a_thousand_chains_are_created_by_one_operation(harness: Harness) -> None:
     jobs = [new_job() for _ in range(1000)]
 
     answers = await harness.start(*jobs)
@@ -115,13 +115,13 @@ async def a_thousand_chains_start_in_one_step(harness: Harness) -> None:
     assert len(await harness.everything()) == 1000
 
 
-async def a_delayed_job_is_due_that_much_later(harness: Harness) -> None:
+async def a_job_with_a_delay_is_due_after_the_delay(harness: Harness) -> None:
     job = await harness.started(new_job(delay=60))
 
     assert job.scheduled_at == harness.clock() + 60 * SECOND
 
 
-async def a_job_with_a_time_is_due_then(harness: Harness) -> None:
+async def a_job_with_a_time_is_due_at_that_time(harness: Harness) -> None:
     moment = harness.clock() + 12_345_678
 
     job = await harness.started(new_job(at=moment, delay=5))
@@ -129,7 +129,7 @@ async def a_job_with_a_time_is_due_then(harness: Harness) -> None:
     assert job.scheduled_at == moment
 
 
-async def a_past_time_is_clamped_to_now(harness: Harness) -> None:
+async def a_time_in_the_past_becomes_the_current_time(harness: Harness) -> None:
     now = harness.clock()
 
     earlier = await harness.started(new_job(at=now - SECOND))
@@ -138,7 +138,7 @@ async def a_past_time_is_clamped_to_now(harness: Harness) -> None:
     assert (earlier.scheduled_at, before_delay.scheduled_at) == (now, now)
 
 
-async def sending_the_same_start_again_is_answered_with_the_same_chain(harness: Harness) -> None:
+async def a_start_that_is_sent_again_returns_the_same_chain(harness: Harness) -> None:
     job = new_job()
     ((chain, _),) = await harness.start(job)
     harness.clock.advance(5)
@@ -149,7 +149,7 @@ async def sending_the_same_start_again_is_answered_with_the_same_chain(harness: 
     assert len(await harness.everything()) == 1
 
 
-async def a_start_sent_again_after_the_chain_moved_on_shows_where_it_stands(harness: Harness) -> None:
+async def a_start_that_is_sent_again_returns_the_current_state_of_the_chain(harness: Harness) -> None:
     job = await harness.claimed()
     second = next_job(job)
     await harness.settled(continued(job, second))
@@ -160,7 +160,7 @@ async def a_start_sent_again_after_the_chain_moved_on_shows_where_it_stands(harn
     assert (chain.first.id, chain.last.id, chain.last.status) == (job.id, second.id, Status.PENDING)
 
 
-async def the_id_of_a_later_job_is_answered_with_its_chain(harness: Harness) -> None:
+async def a_start_with_the_id_of_a_later_job_returns_the_chain_of_that_job(harness: Harness) -> None:
     job = await harness.claimed()
     second = next_job(job)
     await harness.settled(continued(job, second))
@@ -170,7 +170,7 @@ async def the_id_of_a_later_job_is_answered_with_its_chain(harness: Harness) -> 
     assert (deduplicated, chain.first.id) == (True, job.id)
 
 
-async def a_batch_of_which_a_part_exists_creates_the_rest(harness: Harness) -> None:
+async def a_batch_creates_only_the_chains_that_do_not_exist(harness: Harness) -> None:
     jobs = [new_job() for _ in range(4)]
     await harness.start(jobs[1], jobs[2])
 
@@ -181,7 +181,7 @@ async def a_batch_of_which_a_part_exists_creates_the_rest(harness: Harness) -> N
     assert len(await harness.everything()) == 4
 
 
-async def one_id_twice_in_a_batch_makes_one_chain(harness: Harness) -> None:
+async def the_same_id_twice_in_a_batch_creates_one_chain(harness: Harness) -> None:
     job = new_job()
 
     (chain, first), (same, second) = await harness.start(job, job)
@@ -191,7 +191,7 @@ async def one_id_twice_in_a_batch_makes_one_chain(harness: Harness) -> None:
     assert len(await harness.everything()) == 1
 
 
-async def one_id_started_by_many_at_once_makes_one_chain(harness: Harness) -> None:
+async def concurrent_starts_with_the_same_id_create_one_chain(harness: Harness) -> None:
     other = await harness.second_store()
 
     for _ in range(5):
@@ -203,7 +203,7 @@ async def one_id_started_by_many_at_once_makes_one_chain(harness: Harness) -> No
         assert all(isinstance(answer, list) and answer[0].chain.first.id == job.id for answer in answers)
 
 
-async def an_unknown_blocker_starts_nothing_at_all(harness: Harness) -> None:
+async def an_unknown_blocker_refuses_the_whole_batch(harness: Harness) -> None:
     unknown = new_id()
 
     error = await harness.refused(ChainNotFound, Start((new_job(), new_job(after=(unknown,)), new_job())))
@@ -238,7 +238,7 @@ async def a_job_cannot_wait_for_its_own_chain(harness: Harness) -> None:
     assert await harness.everything() == []
 
 
-async def what_one_handle_started_another_reads(harness: Harness) -> None:
+async def another_store_object_reads_what_was_started(harness: Harness) -> None:
     other = await harness.second_store()
     job = await harness.started()
 

@@ -1,4 +1,4 @@
-"""Counts: they add up, whatever happens meanwhile."""
+"""Stats: counts per type and status, from one snapshot."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def pending_jobs_are_due_or_scheduled(harness: Harness) -> None:
     assert stats.counts[Status.PENDING] == 4
 
 
-async def with_nothing_due_there_is_no_oldest(harness: Harness) -> None:
+async def the_oldest_due_time_is_none_without_due_jobs(harness: Harness) -> None:
     await harness.start(new_job(delay=60))
 
     (stats,) = await harness.perform(GetStats())
@@ -99,7 +99,7 @@ async def _work(harness: Harness) -> int:
 
 
 async def _count(harness: Harness) -> int:
-    """How many jobs there are by every one of some counts."""
+    """The number of jobs, which must be the same in several counts."""
     counts = {sum(one.counts.values()) for _ in range(10) for one in await harness.perform(GetStats())}
     assert len(counts) == 1
     return counts.pop()

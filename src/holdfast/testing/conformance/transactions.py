@@ -1,4 +1,4 @@
-"""Transactions of the store's own: there for everyone after the commit, or never there."""
+"""Transactions of the store: visible after the commit, without effect after a rollback."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.testing.builders import completed, continued, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
 
 
-async def what_is_performed_in_one_is_there_after_the_commit(harness: Harness) -> None:
+async def operations_in_a_transaction_are_visible_after_the_commit(harness: Harness) -> None:
     job, side = await harness.claimed(), new_job("side")
 
     tx = await harness.begin()
@@ -25,7 +25,7 @@ async def what_is_performed_in_one_is_there_after_the_commit(harness: Harness) -
     assert (await harness.job(side.id)).status is Status.PENDING
 
 
-async def what_was_only_started_in_one_is_there_after_the_commit(harness: Harness) -> None:
+async def a_start_in_a_transaction_is_visible_after_the_commit(harness: Harness) -> None:
     side, keyed = new_job("side"), new_job("side", key="k")
 
     tx = await harness.begin()
@@ -37,7 +37,7 @@ async def what_was_only_started_in_one_is_there_after_the_commit(harness: Harnes
     assert (await harness.start(new_job("side", key="k")))[0].chain.first.id == keyed.id
 
 
-async def what_was_started_in_one_is_not_there_after_a_rollback(harness: Harness) -> None:
+async def a_start_in_a_transaction_has_no_effect_after_a_rollback(harness: Harness) -> None:
     job = await harness.claimed()
     before = await harness.everything()
 
@@ -51,7 +51,7 @@ async def what_was_started_in_one_is_not_there_after_a_rollback(harness: Harness
     assert not (await harness.start(new_job("side", key="k")))[0].deduplicated
 
 
-async def nobody_sees_what_is_not_committed(harness: Harness) -> None:
+async def uncommitted_changes_are_not_visible_to_others(harness: Harness) -> None:
     other = await harness.second_store()
     job, side = await harness.claimed(), new_job("side")
 
@@ -64,7 +64,7 @@ async def nobody_sees_what_is_not_committed(harness: Harness) -> None:
     assert (await other.chain(side.id)).first.id == side.id
 
 
-async def one_reads_what_was_there_before_it(harness: Harness) -> None:
+async def a_transaction_reads_committed_data(harness: Harness) -> None:
     job = await harness.started()
 
     tx = await harness.begin()
@@ -99,7 +99,7 @@ async def a_stale_claim_settles_nothing(harness: Harness) -> None:
     assert await harness.everything() == before
 
 
-async def a_key_is_found_in_one_as_it_is_outside(harness: Harness) -> None:
+async def a_transaction_finds_a_key_as_a_plain_start_does(harness: Harness) -> None:
     made = await harness.started(new_job("side", key="k"))
     job, fresh = await harness.claimed(), new_job("side", key="fresh")
 
@@ -117,7 +117,7 @@ async def a_key_is_found_in_one_as_it_is_outside(harness: Harness) -> None:
     assert len(await harness.everything()) == 3
 
 
-async def a_completion_from_outside_is_part_of_one(harness: Harness) -> None:
+async def a_completion_from_outside_is_part_of_the_transaction(harness: Harness) -> None:
     job, side = await harness.started(), new_job("side")
 
     tx = await harness.begin()
@@ -131,13 +131,13 @@ async def a_completion_from_outside_is_part_of_one(harness: Harness) -> None:
     assert (await harness.job(side.id)).status is Status.PENDING
 
 
-async def locking_a_chain_that_is_gone_is_refused(harness: Harness) -> None:
+async def a_lock_on_an_unknown_chain_is_refused(harness: Harness) -> None:
     tx = await harness.begin()
     await tx.refused(ChainNotFound, LockChain(new_id()))
     await tx.rollback()
 
 
-async def of_many_transactions_that_complete_one_chain_exactly_one_wins(harness: Harness) -> None:
+async def exactly_one_of_many_concurrent_transactions_completes_a_chain(harness: Harness) -> None:
     other = await harness.second_store()
     losers = 0
     for _ in range(5):
@@ -151,7 +151,7 @@ async def of_many_transactions_that_complete_one_chain_exactly_one_wins(harness:
     assert losers == 25
 
 
-async def a_guarded_claim_and_a_cancel_at_once_leave_one_truth(harness: Harness) -> None:
+async def either_a_guarded_claim_or_a_concurrent_cancel_succeeds(harness: Harness) -> None:
     other = await harness.second_store()
     losers = 0
     for _ in range(10):
@@ -168,7 +168,7 @@ async def a_guarded_claim_and_a_cancel_at_once_leave_one_truth(harness: Harness)
     assert losers == 10
 
 
-async def of_many_transactions_that_start_one_key_one_creates_and_none_is_misled(harness: Harness) -> None:
+async def one_of_many_concurrent_transactions_with_the_same_key_creates_the_chain(harness: Harness) -> None:
     other = await harness.second_store()
     for number in range(5):
         jobs = [await harness.claimed() for _ in range(6)]
@@ -218,7 +218,7 @@ async def _cancel(harness: Harness, job: Record) -> Status:
 
 
 async def _start_and_settle(harness: Harness, job: Record, key: str) -> tuple[str, bool]:
-    """Start a key and settle in one transaction; answers what was told about the chain."""
+    """Start a key and settle in one transaction. Returns what the start reported about the chain."""
     tx = await harness.begin()
     ((chain, deduplicated),) = await tx.perform(Start((new_job("side", key=key),)))
     (answer,) = await tx.perform(Settle((completed(job),)))

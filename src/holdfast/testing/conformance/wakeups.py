@@ -1,6 +1,6 @@
-"""Wake-ups: whoever must act on a commit hears of it, on this handle and on any other.
+"""Wake-ups: a commit sends hints to listeners of this store object and of others.
 
-A hint too many is no fault, so these cases only ask that the needed one comes.
+Additional hints are allowed, so these cases only require that the expected one arrives.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from holdfast.testing.builders import completed, continued, failed, new_job, nex
 from holdfast.testing.conformance.harness import Harness
 
 
-async def workers_hear_that_a_job_is_due(harness: Harness) -> None:
+async def a_due_job_sends_a_hint(harness: Harness) -> None:
     for act in (
         lambda: harness.start(new_job()),
         lambda: harness.start(new_job(delay=60)),
@@ -24,60 +24,60 @@ async def workers_hear_that_a_job_is_due(harness: Harness) -> None:
         await _received(harness, act, _due("resize"))
 
 
-async def workers_hear_of_a_continuation(harness: Harness) -> None:
+async def a_continuation_sends_a_hint(harness: Harness) -> None:
     job = await harness.claimed()
 
     await _received(harness, lambda: harness.settle(continued(job, next_job(job, "publish"))), _due("publish"))
 
 
-async def workers_hear_of_a_job_that_will_be_tried_again(harness: Harness) -> None:
+async def a_job_that_will_be_retried_sends_a_hint(harness: Harness) -> None:
     job = await harness.claimed()
 
     await _received(harness, lambda: harness.settle(retrying(job, delay=5)), _due("resize"))
     await _received(harness, lambda: harness.perform(RunNow((job.id,))), _due("resize"))
 
 
-async def workers_hear_of_a_job_that_was_retried_by_hand(harness: Harness) -> None:
+async def a_retry_by_an_operator_sends_a_hint(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.settled(failed(job))
 
     await _received(harness, lambda: harness.perform(RetryJobs((job.id,))), _due("resize"))
 
 
-async def workers_hear_of_a_job_that_was_unblocked(harness: Harness) -> None:
+async def an_unblocked_job_sends_a_hint(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     await harness.start(new_job("resize", after=(blocker.id,)))
 
     await _received(harness, lambda: harness.settle(completed(blocker)), _due("resize"))
 
 
-async def workers_hear_of_a_job_that_was_reaped(harness: Harness) -> None:
+async def a_reaped_job_sends_a_hint(harness: Harness) -> None:
     job = await harness.claimed()
     await harness.expire()
 
     await _received(harness, harness.reap, lambda hints: "resize" in hints.due and job.id in hints.lost)
 
 
-async def waiters_hear_that_a_chain_is_finished(harness: Harness) -> None:
+async def a_finished_chain_sends_a_hint(harness: Harness) -> None:
     done, lost = await harness.claimed(), await harness.claimed()
-    dropped, outside, gone = [await harness.started() for _ in range(3)]
+    dropped, outside, deleted = [await harness.started() for _ in range(3)]
 
     await _received(harness, lambda: harness.settle(completed(done)), _finished(done.id))
     await _received(harness, lambda: harness.settle(failed(lost)), _finished(lost.id))
     await _received(harness, lambda: harness.perform(Cancel((dropped.id,))), _finished(dropped.id))
     steps = (Completion(output=b"1"),)
     await _received(harness, lambda: harness.perform(Complete(outside.id, outside.id, steps)), _finished(outside.id))
-    await _received(harness, lambda: harness.perform(Delete((gone.id,))), _finished(gone.id))
+    await _received(harness, lambda: harness.perform(Delete((deleted.id,))), _finished(deleted.id))
 
 
-async def waiters_hear_of_dependents_that_failed_with_their_blocker(harness: Harness) -> None:
+async def dependents_that_failed_with_their_blocker_send_a_hint(harness: Harness) -> None:
     blocker = await harness.claimed(new_job("other"))
     job = await harness.started(new_job(after=(blocker.id,), on_blocker_failure="fail"))
 
     await _received(harness, lambda: harness.settle(failed(blocker)), _finished(job.id))
 
 
-async def a_running_worker_hears_that_its_claim_is_lost(harness: Harness) -> None:
+async def a_lost_claim_sends_a_hint(harness: Harness) -> None:
     one, two, three = [await harness.claimed() for _ in range(3)]
 
     await _received(harness, lambda: harness.perform(Cancel((one.id,))), _lost(one.id))
@@ -86,26 +86,26 @@ async def a_running_worker_hears_that_its_claim_is_lost(harness: Harness) -> Non
     await _received(harness, lambda: harness.perform(Delete((three.id,))), _lost(three.id))
 
 
-async def listeners_hear_that_events_were_recorded(harness: Harness) -> None:
+async def recorded_events_send_a_hint(harness: Harness) -> None:
     await harness.perform(Listen("me", 3600 * SECOND))
 
     await _received(harness, lambda: harness.start(new_job()), lambda hints: hints.recorded)
 
 
-async def who_has_unsubscribed_hears_nothing_and_disturbs_nobody(harness: Harness) -> None:
-    gone: list[Hints] = []
-    unsubscribe = harness.store.wakeups.subscribe(gone.append)
+async def an_unsubscribed_listener_receives_nothing(harness: Harness) -> None:
+    received: list[Hints] = []
+    unsubscribe = harness.store.wakeups.subscribe(received.append)
     unsubscribe()
     unsubscribe()
-    gone.clear()  # whoever subscribes may be told at once to look for itself
+    received.clear()  # a new listener may receive ANYTHING at once
 
     await _received(harness, lambda: harness.start(new_job()), _due("resize"))
 
-    assert gone == []
+    assert received == []
 
 
 async def _received(harness: Harness, act: Callable[[], Awaitable[object]], wanted: Callable[[Hints], bool]) -> None:
-    """Act on one handle, and require that listeners on it and on another hear what they need."""
+    """Act on one store object, and require that listeners on it and on another one receive the wanted hints."""
     other = await harness.second_store()
     wake_flags = [WakeFlag(), WakeFlag()]
 

@@ -1,4 +1,4 @@
-"""The cases are worth something: a store that lacks one protection fails the case that is named after it."""
+"""The cases detect broken stores: a store without a protection fails the case of that protection."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from holdfast.testing.conformance import CASES, Case, Mode
 R = TypeVar("R")
 
 
-class ByWorker(MemoryStore):
-    """Fences by job and status alone: whoever settles is believed."""
+class AcceptsAnyToken(MemoryStore):
+    """Settles without comparing the token."""
 
     def perform_sync(self, operation: Operation[R], /) -> R:
         if isinstance(operation, Settle):
-            settlements = tuple(self._believed(settlement) for settlement in operation.settlements)
+            settlements = tuple(self._with_current_token(settlement) for settlement in operation.settlements)
             return cast(R, super().perform_sync(Settle(settlements)))
         return super().perform_sync(operation)
 
-    def _believed(self, settlement: Settlement) -> Settlement:
+    def _with_current_token(self, settlement: Settlement) -> Settlement:
         (job,) = super().perform_sync(GetJobs((settlement.claim.job_id,)))
         token = None if job is None else job.token
         return replace(settlement, claim=Claim(settlement.claim.job_id, token or settlement.claim.token))
 
 
-class Keyless(MemoryStore):
-    """Looks for no key."""
+class IgnoresKeys(MemoryStore):
+    """Ignores the keys of started jobs."""
 
     def perform_sync(self, operation: Operation[R], /) -> R:
         if isinstance(operation, Start):
@@ -41,18 +41,20 @@ class Keyless(MemoryStore):
         return super().perform_sync(operation)
 
 
-class OneByOne(MemoryStore):
-    """Takes a batch apart."""
+class SplitsBatches(MemoryStore):
+    """Performs the parts of a batch one by one."""
 
     def perform_sync(self, operation: Operation[R], /) -> R:
         if isinstance(operation, Cancel):
-            chains = [super(OneByOne, self).perform_sync(Cancel((id,), operation.reason)) for id in operation.chain_ids]
+            chains = [
+                super(SplitsBatches, self).perform_sync(Cancel((id,), operation.reason)) for id in operation.chain_ids
+            ]
             return cast(R, [chain for answer in chains for chain in answer])
         return super().perform_sync(operation)
 
 
-class Heedless(MemoryStore):
-    """Deletes and reaps what it should spare."""
+class IgnoresOptions(MemoryStore):
+    """Ignores `held` of a reap, and deletes blockers without `cascade`."""
 
     def perform_sync(self, operation: Operation[R], /) -> R:
         if isinstance(operation, Reap):
@@ -66,12 +68,12 @@ class Heedless(MemoryStore):
 @pytest.mark.parametrize(
     ("store", "case"),
     [
-        (ByWorker, "fencing: a claim is stale once the same worker claimed the job again"),
-        (ByWorker, "fencing: a claim is stale once another worker has the job"),
-        (Keyless, "dedup: of 64 that start one key at once one creates"),
-        (OneByOne, "cancel: an unknown chain means that nothing is cancelled"),
-        (Heedless, "reap: held claims are left alone"),
-        (Heedless, "delete: without cascade blockers stay"),
+        (AcceptsAnyToken, "fencing: a claim is stale once the same worker claimed the job again"),
+        (AcceptsAnyToken, "fencing: a claim is stale once another worker has the job"),
+        (IgnoresKeys, "dedup: one of 64 concurrent starts with the same key creates the chain"),
+        (SplitsBatches, "cancel: an unknown chain refuses the whole operation"),
+        (IgnoresOptions, "reap: held claims are not reaped"),
+        (IgnoresOptions, "delete: blockers are not deleted without cascade"),
     ],
 )
 def test_a_store_without_a_protection_fails_its_case(store: type[MemoryStore], case: str, mode: Mode) -> None:
@@ -81,7 +83,7 @@ def test_a_store_without_a_protection_fails_its_case(store: type[MemoryStore], c
         _case(case).run(lambda: broken, mode)
 
 
-def test_every_case_is_a_sentence_of_its_own() -> None:
+def test_every_case_is_a_different_sentence() -> None:
     names = [str(case) for case in CASES]
 
     assert len(set(names)) == len(names)
