@@ -34,7 +34,7 @@ class ManualClock:
         return self.move_to(self._now + duration(seconds(by)))
 
     def move_to(self, moment: Micros) -> Micros:
-        """Set the time, call every subscriber, and return the time. It may be in the past, like a clock that is set back."""
+        """Set the time, call every subscriber, and return the time. It may be in the past."""
         with self._lock:
             self._now = moment
             listeners = list(self._listeners.values())
@@ -43,7 +43,7 @@ class ManualClock:
         return moment
 
     def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call `listener` after each move, in the thread that moves the clock, until the returned function is called."""
+        """Call `listener` after each move, in the moving thread, until the returned function is called."""
         with self._lock:
             number = self._next
             self._next += 1
