@@ -17,4 +17,4 @@ def test_pytest_loads_the_plugin_by_itself() -> None:
 def test_a_plain_install_brings_no_database_driver_and_no_framework() -> None:
     always = [requirement for requirement in requires("holdfast") or [] if "extra ==" not in requirement]
 
-    assert sorted(name.split(">")[0] for name in always) == ["aiosqlite", "msgspec", "rich", "typer"]
+    assert sorted(name.split(">")[0] for name in always) == ["msgspec", "rich", "typer"]

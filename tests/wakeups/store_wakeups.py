@@ -45,5 +45,5 @@ class StoreWakeups:
     def _write(store: SqliteStore, hints: Hints) -> None:
         """Write the hints into the hint table. Other processes read them there."""
         tx = store.begin_sync()
-        run(store.emit(hints), executor(tx.native))
+        run(store.write_hints(hints), executor(tx.native))
         tx.commit()

@@ -148,7 +148,7 @@ def test_a_damaged_file_says_so(path: Path, store: SqliteStore) -> None:
 
 def test_a_full_disk_is_the_stores_failure_and_loses_nothing(store: SqliteStore) -> None:
     [kept] = store.perform_sync(Start((new_job(),)))
-    writer = store._parts.writer._connection  # type: ignore[union-attr] # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
+    writer = store._parts.writer._writing.connection  # type: ignore[union-attr] # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
     assert writer is not None
     [(pages,)] = writer.execute("pragma page_count").fetchall()
     writer.execute(f"pragma max_page_count={pages}").fetchall()

@@ -28,7 +28,7 @@ BY_INDEX = {
     "reap_expired": "USING INDEX holdfast_job_leased (status=? AND type=? AND leased_until<?)",
     "settle_claims": "SEARCH job USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
     "settle_completed": "USING INTEGER PRIMARY KEY (rowid=?)",
-    "place": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
+    "start_one": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
     "find_ids": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
     "find_key": "SEARCH first USING INDEX holdfast_job_key (key=? AND type=?)",
     "chains": "USING INDEX sqlite_autoindex_holdfast_job_1 (id=?)",
@@ -93,7 +93,7 @@ def test_claiming_reads_as_much_beside_many_finished_and_scheduled_jobs_as_besid
             count += 1
             return 0
 
-        writer = store._parts.writer._connection  # type: ignore[union-attr] # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
+        writer = store._parts.writer._writing.connection  # type: ignore[union-attr] # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
         assert writer is not None
         writer.set_progress_handler(counted, 100)
         claimed = store.perform_sync(ClaimJobs((TypeTerms("resize", 1, 1),), 10, "w", "token"))

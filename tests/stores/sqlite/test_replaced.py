@@ -19,10 +19,10 @@ from holdfast import Client, Jobs, SyncClient, Worker
 from holdfast.errors import StoreReplaced, StoreUnavailable
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.wakeups.file_watch import wake_file
-from holdfast.stores.sqlite.writing.write_queue import turnstile
+from holdfast.stores.sqlite.writing.write_queue import write_queue
 from tests.stores.postgres.watching import wait_until
 
-PATIENCE = 20.0
+TIMEOUT = 20.0
 
 jobs = Jobs()
 
@@ -80,13 +80,13 @@ def test_a_call_that_waited_for_the_write_lock_meanwhile_is_refused(path: Path) 
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("begin immediate")
         starting = pool.submit(client.start, noted.bind(2))
-        wait_until(lambda: len(turnstile(path).line) == 1)
+        wait_until(lambda: len(write_queue(path).waiters) == 1)
 
         rename_another_over_it(path)
         other.execute("rollback")
 
         with pytest.raises(StoreReplaced):
-            starting.result(PATIENCE)
+            starting.result(TIMEOUT)
         assert other.execute("select count(*) from holdfast_job").fetchone() == (1,)
         other.close()
 
@@ -111,12 +111,12 @@ async def test_a_worker_stops_with_a_message(
     async with Client(f"sqlite:///{path}", jobs) as client:
         worker = Worker(client, poll_interval=0.05)
         running = asyncio.create_task(worker.run(signals=False))
-        await client.wait(await client.start(noted.bind(1)), timeout=PATIENCE)
+        await client.wait(await client.start(noted.bind(1)), timeout=TIMEOUT)
 
         replace(path)
 
         with caplog.at_level(logging.ERROR), pytest.raises(StoreReplaced):
-            await asyncio.wait_for(running, PATIENCE)
+            await asyncio.wait_for(running, TIMEOUT)
         assert f"worker {worker.id} stops" in caplog.text
         assert "was removed or replaced" in caplog.text
 

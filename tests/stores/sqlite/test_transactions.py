@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import aiosqlite
 import pytest
 
 from holdfast.core.record import Claim
@@ -18,8 +17,8 @@ from holdfast.engine.operations import GetChains, GetStats, Guard, Start
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import ClaimLost
 from holdfast.stores.sqlite import SqliteStore
-from holdfast.stores.sqlite.connection import transaction
-from holdfast.stores.sqlite.writing.write_queue import Waiter, turnstile
+from holdfast.stores.sqlite.connection.async_connection import AsyncConnection
+from holdfast.stores.sqlite.writing.write_queue import Waiter, write_queue
 from holdfast.testing.builders import new_job
 from tests.stores.sqlite.slow_clock import SlowClock
 
@@ -69,7 +68,7 @@ def test_the_applications_writes_commit_with_the_job(store: SqliteStore) -> None
 
 async def test_the_same_for_async_code(open_store: SqliteStore) -> None:
     tx = await open_store.begin()
-    assert isinstance(tx.native, aiosqlite.Connection)
+    assert isinstance(tx.native, AsyncConnection)
     await tx.native.execute("create table orders (id integer primary key)")
     await tx.native.execute("insert into orders values (7)")
     [started] = await tx.perform(Start((new_job(),)))
@@ -352,21 +351,6 @@ async def test_a_begin_that_is_cancelled_holds_nobody_up(open_store: SqliteStore
     await tx.rollback()
 
 
-async def test_one_that_the_driver_cannot_serve_holds_nobody_up(
-    open_store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise ImportError("no such driver")
-
-    with monkeypatch.context() as without:
-        without.setattr(transaction, "facade", refuse)
-        with pytest.raises(ImportError):
-            await open_store.begin()
-
-    tx = await asyncio.wait_for(open_store.begin(), 10)
-    await tx.rollback()
-
-
 def test_one_that_begins_for_a_loop_that_is_closed_holds_nobody_up(store: SqliteStore) -> None:
     hold = store.begin_sync()
 
@@ -431,14 +415,14 @@ async def test_one_cancelled_just_as_its_time_is_up_is_simply_cancelled(
     store = SqliteStore(f"sqlite:///{path}?timeout=0.05")
     await store.open()
     hold = await store.begin()
-    turns = turnstile(path)
-    step_out = turns.step_out
+    turns = write_queue(path)
+    withdraw = turns.withdraw
 
-    def step_out_and_cancel(waiter: Waiter) -> bool:
+    def withdraw_and_cancel(waiter: Waiter) -> bool:
         asyncio.get_running_loop().call_soon(late.cancel)
-        return step_out(waiter)
+        return withdraw(waiter)
 
-    monkeypatch.setattr(turns, "step_out", step_out_and_cancel)
+    monkeypatch.setattr(turns, "withdraw", withdraw_and_cancel)
     late = asyncio.ensure_future(store.begin())
 
     with pytest.raises(asyncio.CancelledError):

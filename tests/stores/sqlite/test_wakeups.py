@@ -24,7 +24,7 @@ PROMPTLY = 10.0
 STARTING = """
 import sys
 from holdfast.engine.operations import Start
-from holdfast.stores.sqlite import SqliteStore, hinting
+from holdfast.stores.sqlite import SqliteStore
 from holdfast.testing.builders import new_job
 store = SqliteStore(sys.argv[1])
 store.open_sync()

@@ -13,8 +13,8 @@ from holdfast.engine.operations import GetChains, GetStats, Operation, Pause, St
 from holdfast.engine.wakeups import Hints, NoWakeups
 from holdfast.errors import ChainNotFound, StoreUnavailable
 from holdfast.stores.sqlite import SqliteStore
-from holdfast.stores.sqlite.connection.database_file import File
-from holdfast.stores.sqlite.writing.write_queue import Waiter, turnstile
+from holdfast.stores.sqlite.connection.database_file import DatabaseFile
+from holdfast.stores.sqlite.writing.write_queue import Waiter, write_queue
 from holdfast.testing.builders import new_job
 from tests.stores.sqlite.slow_clock import SlowClock
 
@@ -118,13 +118,13 @@ def test_reading_does_not_wait_for_a_transaction(store: SqliteStore) -> None:
 async def test_a_waiter_opens_no_connection_in_the_loops_thread(
     open_store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connect, opened_in = File.connect_reader, list[int]()
+    connect, opened_in = DatabaseFile.connect_reader, list[int]()
 
-    def connect_reader(file: File) -> sqlite3.Connection:
+    def connect_reader(file: DatabaseFile) -> sqlite3.Connection:
         opened_in.append(threading.get_ident())
         return connect(file)
 
-    monkeypatch.setattr(File, "connect_reader", connect_reader)
+    monkeypatch.setattr(DatabaseFile, "connect_reader", connect_reader)
 
     assert await open_store.perform(GetChains(("nobody",), fresh=True)) == [None]
     assert await open_store.perform(GetChains(("nobody",), fresh=True)) == [None]
@@ -212,10 +212,10 @@ def test_one_that_waits_for_its_turn_when_its_store_is_closed_opens_nothing(
     store = SqliteStore(f"sqlite:///{path}")
     store.open_sync()
     hold = store.begin_sync()
-    opened: list[File] = []
-    monkeypatch.setattr(File, "connect", opened.append)
+    opened: list[DatabaseFile] = []
+    monkeypatch.setattr(DatabaseFile, "connect", opened.append)
     errors: list[BaseException] = []
-    waiting, enter = threading.Event(), turnstile(path).enter_sync
+    waiting, enter = threading.Event(), write_queue(path).enter_sync
 
     def enter_sync(waiter: Waiter, timeout: float) -> bool:
         waiting.set()
@@ -227,7 +227,7 @@ def test_one_that_waits_for_its_turn_when_its_store_is_closed_opens_nothing(
         except Exception as error:
             errors.append(error)
 
-    monkeypatch.setattr(turnstile(path), "enter_sync", enter_sync)
+    monkeypatch.setattr(write_queue(path), "enter_sync", enter_sync)
     writing = threading.Thread(target=write)
     writing.start()
     waiting.wait(10)

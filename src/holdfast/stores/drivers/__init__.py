@@ -1,1 +1,1 @@
-"""Connections that an application has already, as drivers for plans. Each is imported when such a connection is met."""
+"""Drivers that execute plans on connections of the application. Each is imported when it is needed first."""

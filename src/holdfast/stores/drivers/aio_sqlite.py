@@ -1,4 +1,4 @@
-"""A plan on an `aiosqlite.Connection`."""
+"""The driver for an `aiosqlite.Connection`, and for the connection of a store's transaction."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 class AioSqliteDriver:
-    """Nothing tells of this connection's commit; whoever watches the file notices."""
+    """This connection has no commit hook. The file watch detects its commits."""
 
     def __init__(self, connection: aiosqlite.Connection) -> None:
         self._connection = connection
 
-    async def execute(self, step: Statement | Many, /) -> list[Row]:
-        # The application may have set factories that make rows or texts into something else.
+    async def execute(self, instruction: Statement | Many, /) -> list[Row]:
+        # The application may have set other factories for rows or text.
         texts, self._connection.text_factory = self._connection.text_factory, str
         try:
             async with self._connection.cursor() as cursor:
                 cursor.row_factory = None
-                match step:
+                match instruction:
                     case Statement(sql, parameters):
                         await cursor.execute(sql, parameters)
                         return [tuple(row) for row in await cursor.fetchall()]
@@ -36,7 +36,7 @@ class AioSqliteDriver:
     async def connection(self) -> aiosqlite.Connection:
         return self._connection
 
-    def after_commit(self, emit: Callable[[], None], /) -> bool:
+    def after_commit(self, send: Callable[[], None], /) -> bool:
         return False
 
     def is_open(self) -> bool:

@@ -1,4 +1,4 @@
-"""A plan on an `asyncpg.Connection`. Its parameters are numbered, so a statement comes with a tuple of them."""
+"""The driver for an `asyncpg.Connection`. Its parameters are numbered, so a statement has a tuple of them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from holdfast.stores.sql.plan import Many, Row, Statement
 
 
 class AsyncpgDriver:
-    """Nothing tells of this connection's commit."""
+    """This connection has no commit hook."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    async def execute(self, step: Statement | Many, /) -> list[Row]:
-        assert isinstance(step, Statement)
-        return [tuple(row) for row in await self._connection.fetch(step.sql, *step.parameters)]
+    async def execute(self, instruction: Statement | Many, /) -> list[Row]:
+        assert isinstance(instruction, Statement)
+        return [tuple(row) for row in await self._connection.fetch(instruction.sql, *instruction.parameters)]
 
     async def connection(self) -> Any:
         return self._connection
 
-    def after_commit(self, emit: Callable[[], None], /) -> bool:
+    def after_commit(self, send: Callable[[], None], /) -> bool:
         return False
 
     def is_open(self) -> bool:

@@ -1,4 +1,4 @@
-"""A plan on a connection of Django's."""
+"""The driver for a connection of Django to PostgreSQL."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class DjangoDriver:
-    """Django tells of its commits."""
+    """Django has a commit hook inside `atomic`."""
 
     def __init__(self, wrapper: BaseDatabaseWrapper) -> None:
         self._wrapper = wrapper
 
-    def execute(self, step: Statement | Many, /) -> list[Row]:
-        assert isinstance(step, Statement)
+    def execute(self, instruction: Statement | Many, /) -> list[Row]:
+        assert isinstance(instruction, Statement)
         with self._wrapper.cursor() as logged:
             # The same cursor without Django's log: the parameters are tokens and payloads.
             cursor = self._wrapper.make_cursor(logged.cursor)
-            cursor.execute(step.sql, step.parameters or None)
+            cursor.execute(instruction.sql, instruction.parameters or None)
             if cursor.description is None:
                 return []
             return [tuple(map(_plain, row)) for row in cursor.fetchall()]
@@ -32,10 +32,10 @@ class DjangoDriver:
     def connection(self) -> BaseDatabaseWrapper:
         return self._wrapper
 
-    def after_commit(self, emit: Callable[[], None], /) -> bool:
+    def after_commit(self, send: Callable[[], None], /) -> bool:
         if not self._wrapper.in_atomic_block:
-            return False  # Django has no hook for a transaction that the application manages by hand
-        transaction.on_commit(emit, using=self._wrapper.alias, robust=True)
+            return False  # Django has no hook for a transaction that the application manages itself
+        transaction.on_commit(send, using=self._wrapper.alias, robust=True)
         return True
 
     def is_open(self) -> bool:
@@ -44,5 +44,5 @@ class DjangoDriver:
 
 
 def _plain(value: Any) -> Any:
-    """psycopg2 gives binary columns as memory views."""
+    """psycopg2 returns binary columns as memory views."""
     return value.tobytes() if isinstance(value, memoryview) else value

@@ -1,4 +1,4 @@
-"""A plan on a connection of Django's to SQLite."""
+"""The driver for a connection of Django to SQLite."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def blocking(tx: Any) -> DjangoSqliteDriver | None:
-    """A driver for a database alias, a connection, or `django.db.connection`; None for anything else of Django's."""
+    """A driver for a database alias, a connection, or `django.db.connection`; None for other objects of Django."""
     alias = tx if isinstance(tx, str) else getattr(tx, "alias", None)
     if not isinstance(alias, str):
         return None
-    # By its alias, since `django.db.connection` only stands for the connection of the thread that uses it.
+    # Through its alias: `django.db.connection` is a proxy for the connection of the current thread.
     wrapper = connections[alias]
     if wrapper.vendor != "sqlite":
         raise ValueError(f"database {alias!r} of Django is {wrapper.vendor}, not SQLite")
@@ -26,14 +26,14 @@ def blocking(tx: Any) -> DjangoSqliteDriver | None:
 
 
 class DjangoSqliteDriver:
-    """Django tells of its commits. Its cursors take `:name` and `?` as they are, and our statements hold no `%`."""
+    """Django has a commit hook inside `atomic`. Its cursors accept `:name` and `?`; our statements contain no `%`."""
 
     def __init__(self, wrapper: BaseDatabaseWrapper) -> None:
         self._wrapper = wrapper
 
-    def execute(self, step: Statement | Many, /) -> list[Row]:
+    def execute(self, instruction: Statement | Many, /) -> list[Row]:
         with self._wrapper.cursor() as cursor:
-            match step:
+            match instruction:
                 case Statement(sql, parameters):
                     cursor.execute(sql, parameters or None)
                     return [] if cursor.description is None else cursor.fetchall()
@@ -45,10 +45,10 @@ class DjangoSqliteDriver:
         self._wrapper.ensure_connection()
         return self._wrapper.connection
 
-    def after_commit(self, emit: Callable[[], None], /) -> bool:
+    def after_commit(self, send: Callable[[], None], /) -> bool:
         if not self._wrapper.in_atomic_block:
-            return False  # Django has no hook for a transaction that the application manages by hand
-        transaction.on_commit(emit, using=self._wrapper.alias, robust=True)
+            return False  # Django has no hook for a transaction that the application manages itself
+        transaction.on_commit(send, using=self._wrapper.alias, robust=True)
         return True
 
     def is_open(self) -> bool:

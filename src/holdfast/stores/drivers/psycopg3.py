@@ -1,4 +1,4 @@
-"""A plan on the connections of psycopg 3, blocking and async."""
+"""The drivers for connections of psycopg 3, blocking and async."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 
 class PsycopgDriver:
-    """Nothing tells of this connection's commit."""
+    """This connection has no commit hook."""
 
     def __init__(self, connection: Connection[Any]) -> None:
         self._connection = connection
 
-    def execute(self, step: Statement | Many, /) -> list[Row]:
-        assert isinstance(step, Statement)
-        # The application may have set a factory that makes rows into something else.
+    def execute(self, instruction: Statement | Many, /) -> list[Row]:
+        assert isinstance(instruction, Statement)
+        # The application may have set another row factory.
         with self._connection.cursor(row_factory=tuple_row) as cursor:
-            cursor.execute(step.sql.encode(), step.parameters)
+            cursor.execute(instruction.sql.encode(), instruction.parameters)
             return cursor.fetchall() if cursor.description is not None else []
 
     def connection(self) -> Connection[Any]:
         return self._connection
 
-    def after_commit(self, emit: Callable[[], None], /) -> bool:
+    def after_commit(self, send: Callable[[], None], /) -> bool:
         return False
 
     def is_open(self) -> bool:
@@ -38,21 +38,21 @@ class PsycopgDriver:
 
 
 class AsyncPsycopgDriver:
-    """The same, async."""
+    """The same for an async connection."""
 
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def execute(self, step: Statement | Many, /) -> list[Row]:
-        assert isinstance(step, Statement)
+    async def execute(self, instruction: Statement | Many, /) -> list[Row]:
+        assert isinstance(instruction, Statement)
         async with self._connection.cursor(row_factory=tuple_row) as cursor:
-            await cursor.execute(step.sql.encode(), step.parameters)
+            await cursor.execute(instruction.sql.encode(), instruction.parameters)
             return await cursor.fetchall() if cursor.description is not None else []
 
     async def connection(self) -> AsyncConnection[Any]:
         return self._connection
 
-    def after_commit(self, emit: Callable[[], None], /) -> bool:
+    def after_commit(self, send: Callable[[], None], /) -> bool:
         return False
 
     def is_open(self) -> bool:

@@ -1,4 +1,4 @@
-"""The application's session while it carries a transaction of ours: only we end it."""
+"""Guards the application's session during a transaction of the store: only the store may end it."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from holdfast.stores.sql.lent_transaction import Lending, ended
+from holdfast.stores.sql.lent_transaction import TransactionGuard, ended
 
 _CONNECTION = ("commit", "rollback", "close", "begin", "begin_twophase", "invalidate", "detach")
 _SESSION = ("commit", "rollback", "close", "begin", "prepare", "reset", "invalidate")
 
 _TRANSACTION = 22
-"""SQLITE_TRANSACTION, which Python 3.11 does not name: a statement that begins or ends a transaction."""
+"""SQLITE_TRANSACTION: a statement that begins or ends a transaction. Python 3.11 has no name for it."""
 
 
 class SessionGuard:
-    """Rejects what would end the transaction of a session, until `take_back`.
+    """Rejects calls that would end the transaction of a session, until `take_back`.
 
-    A session of SQLAlchemy, or a connection of SQLAlchemy or of a driver. What ends the transaction in another way, by
-    the driver's connection below a session, is not rejected; the store notices where the transaction is gone.
+    The session is a session or connection of SQLAlchemy, or a connection of a driver. Calls on the driver's connection
+    below a session are not rejected. The store detects that the transaction has ended.
     """
 
     def __init__(self, native: Any) -> None:
-        self._lending = Lending()
-        self._guarded: list[tuple[Any, str]] = []
+        self._guard = TransactionGuard()
+        self._replaced: list[tuple[Any, str]] = []
         self._lent = True
         self._rolled_back = False
         self._session: Any = None
@@ -47,33 +47,33 @@ class SessionGuard:
 
     def check(self) -> None:
         """RuntimeError if the application ended the transaction, or tried to."""
-        self._lending.check()
-        # After a failed flush SQLAlchemy rolls back by itself, and says so when the session is used again.
+        self._guard.check()
+        # After a failed flush SQLAlchemy rolls back by itself, and raises an error at the next use of the session.
         if self._rolled_back and (self._session is None or self._session.is_active):
             raise ended()
 
     def take_back(self) -> None:
-        """Allow everything again, for our own commit or rollback."""
+        """Allow all calls again, for the commit or rollback of the store."""
         self._lent = False
-        for subject, name in self._guarded:
+        for subject, name in self._replaced:
             subject.__dict__.pop(name, None)
-        self._guarded.clear()
+        self._replaced.clear()
 
     def _reject(self, subject: Any, names: tuple[str, ...]) -> None:
         for name in names:
             method = getattr(subject, name, None)
             if method is not None:
                 vars(subject)[name] = self._begin_nested(method) if name == "begin" else self._rejecting(name)
-                self._guarded.append((subject, name))
+                self._replaced.append((subject, name))
 
     def _rejecting(self, name: str) -> Callable[..., Any]:
-        return lambda *_, **__: self._lending.refuse(f"{name}()")
+        return lambda *_, **__: self._guard.refuse(f"{name}()")
 
     def _begin_nested(self, begin: Callable[..., Any]) -> Callable[..., Any]:
-        """A session's `begin`, which is also how it begins a savepoint."""
+        """The method `begin` of a session, which may begin a savepoint only."""
 
         def begin_nested(nested: bool = False) -> Any:
-            return begin(nested=True) if nested else self._lending.refuse("begin()")
+            return begin(nested=True) if nested else self._guard.refuse("begin()")
 
         return begin_nested
 
@@ -81,7 +81,7 @@ class SessionGuard:
         self._guard_connection(connection)
 
     def _guard_connection(self, connection: Any) -> None:
-        if not self._lent or any(subject is connection for subject, _ in self._guarded):
+        if not self._lent or any(subject is connection for subject, _ in self._replaced):
             return
         from sqlalchemy import event
 
@@ -92,7 +92,7 @@ class SessionGuard:
 
     def _before_commit(self, _connection: Any) -> None:
         if self._lent:
-            self._lending.refuse("commit()")
+            self._guard.refuse("commit()")
 
     def _before_rollback(self, _connection: Any) -> None:
         if self._lent:
@@ -100,14 +100,14 @@ class SessionGuard:
 
     def _before_statement(self, _connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         if self._lent:
-            self._lending.refuse_statement(statement)
+            self._guard.refuse_statement(statement)
 
     def _guard_sqlite(self, connection: sqlite3.Connection) -> None:
         def authorize(action: int, command: str | None, *_: str | None) -> int:
             if action != _TRANSACTION or not self._lent:
                 return sqlite3.SQLITE_OK
             try:
-                self._lending.refuse(command or "this statement")
+                self._guard.refuse(command or "this statement")
             except RuntimeError:
                 return sqlite3.SQLITE_DENY
 

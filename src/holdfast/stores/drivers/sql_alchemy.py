@@ -1,4 +1,4 @@
-"""A plan on SQLAlchemy's sessions and connections, blocking and async."""
+"""The drivers for sessions and connections of SQLAlchemy, blocking and async."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _CALLBACKS = "holdfast.after_commit"
 
 
 def blocking(tx: Any) -> SqlAlchemyDriver | None:
-    """A driver for a blocking session or connection; None for anything else of SQLAlchemy's."""
+    """A driver for a blocking session or connection; None for other objects of SQLAlchemy."""
     session = _unscoped(tx, scoped_session)
     return SqlAlchemyDriver(session) if isinstance(session, Session | Connection) else None
 
 
 def asynchronous(tx: Any) -> AsyncSqlAlchemyDriver | None:
-    """A driver for an async session or connection; None for anything else of SQLAlchemy's."""
-    # Whoever has one has loaded the module. To load it for somebody who has none would ask for greenlet, which
-    # SQLAlchemy does not bring along.
+    """A driver for an async session or connection; None for other objects of SQLAlchemy."""
+    # An application with an async session has imported this module. Importing it here would need greenlet, which
+    # SQLAlchemy does not install by itself.
     if "sqlalchemy.ext.asyncio" not in sys.modules:
         return None
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, async_scoped_session
@@ -41,15 +41,15 @@ def asynchronous(tx: Any) -> AsyncSqlAlchemyDriver | None:
 
 
 class SqlAlchemyDriver:
-    """A session has an event after its commit. A connection has one before its commit only, which is too early."""
+    """A session has an event after its commit. A connection has only an event before its commit, which is too early."""
 
     def __init__(self, tx: Session | Connection) -> None:
         self._tx = tx
 
-    def execute(self, step: Statement | Many, /) -> list[Row]:
+    def execute(self, instruction: Statement | Many, /) -> list[Row]:
         connection = self._alchemy()
         with _unlogged(connection):
-            match step:
+            match instruction:
                 case Statement(sql, parameters):
                     given = parameters if isinstance(parameters, tuple) else dict(parameters)
                     result = connection.exec_driver_sql(sql, given)
@@ -62,15 +62,15 @@ class SqlAlchemyDriver:
     def connection(self) -> Any:
         return self._alchemy().connection.driver_connection
 
-    def after_commit(self, emit: Callable[[], None], /) -> bool:
+    def after_commit(self, send: Callable[[], None], /) -> bool:
         session = self._tx
         if not isinstance(session, Session) or _joins_another(session):
             return False
         if _CALLBACKS not in session.info:
-            event.listen(session, "after_commit", _emit)
+            event.listen(session, "after_commit", _send)
             event.listen(session, "after_soft_rollback", _discard)
             event.listen(session, "after_transaction_end", _clear)
-        _callbacks(session).append((emit, _transactions(session)))
+        _callbacks(session).append((send, _transactions(session)))
         return True
 
     def is_open(self) -> bool:
@@ -82,27 +82,27 @@ class SqlAlchemyDriver:
 
 
 class AsyncSqlAlchemyDriver:
-    """The blocking driver, run where SQLAlchemy runs blocking code for async sessions."""
+    """The blocking driver inside `run_sync`, the way of SQLAlchemy to run blocking code on async sessions."""
 
     def __init__(self, tx: AsyncSession | AsyncConnection, blocking: SqlAlchemyDriver) -> None:
         self._tx = tx
         self._blocking = blocking
 
-    async def execute(self, step: Statement | Many, /) -> list[Row]:
-        return await self._tx.run_sync(lambda _: self._blocking.execute(step))
+    async def execute(self, instruction: Statement | Many, /) -> list[Row]:
+        return await self._tx.run_sync(lambda _: self._blocking.execute(instruction))
 
     async def connection(self) -> Any:
         return await self._tx.run_sync(lambda _: self._blocking.connection())
 
-    def after_commit(self, emit: Callable[[], None], /) -> bool:
-        return self._blocking.after_commit(emit)
+    def after_commit(self, send: Callable[[], None], /) -> bool:
+        return self._blocking.after_commit(send)
 
     def is_open(self) -> bool:
         return self._blocking.is_open()
 
 
 _Callback = tuple[Callable[[], None], "tuple[SessionTransaction, ...]"]
-"""A callback, and the transactions whose rollback discards it: the savepoints around the call and the outermost one."""
+"""A callback, and the transactions whose rollback discards it: the open savepoints and the outermost transaction."""
 
 
 def _callbacks(session: Session) -> list[_Callback]:
@@ -120,9 +120,9 @@ def _transactions(session: Session) -> tuple[SessionTransaction, ...]:
 
 
 def _joins_another(session: Session) -> bool:
-    """Whether a commit of the session is not the commit of its connection's transaction.
+    """Whether a commit of the session does not commit the transaction of its connection.
 
-    The session was given a connection, or its connection has a savepoint that the session did not make.
+    The session is bound to a connection, or the connection has a savepoint that the session did not create.
     """
     if isinstance(session.get_bind(), Connection):
         return True
@@ -141,12 +141,12 @@ def _unlogged(connection: Connection) -> Generator[None]:
         logs._echo = echo
 
 
-def _emit(session: Session) -> None:
+def _send(session: Session) -> None:
     # SQLAlchemy reports the release of a savepoint as a commit, too.
     if not session.in_nested_transaction():
         callbacks, session.info[_CALLBACKS] = _callbacks(session), []
-        for emit, _ in callbacks:
-            emit()
+        for send, _ in callbacks:
+            send()
 
 
 def _discard(session: Session, ended: SessionTransaction) -> None:
@@ -160,5 +160,5 @@ def _clear(session: Session, ended: SessionTransaction) -> None:
 
 
 def _unscoped(tx: Any, scoped: type[Any]) -> Any:
-    """The session that a scoped one stands for."""
+    """The session behind a scoped session."""
     return tx() if isinstance(tx, scoped) else tx

@@ -1,4 +1,4 @@
-"""A plan on a `sqlite3.Connection`."""
+"""The driver for a `sqlite3.Connection`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from holdfast.stores.sql.plan import Many, Row, Statement
 
 
 class SqliteDriver:
-    """Nothing tells of this connection's commit; whoever watches the file notices."""
+    """This connection has no commit hook. The file watch detects its commits."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def execute(self, step: Statement | Many, /) -> list[Row]:
-        # The application may have set factories that make rows or texts into something else.
+    def execute(self, instruction: Statement | Many, /) -> list[Row]:
+        # The application may have set other factories for rows or text.
         texts, self._connection.text_factory = self._connection.text_factory, str
         cursor = self._connection.cursor()
         cursor.row_factory = None
         try:
-            match step:
+            match instruction:
                 case Statement(sql, parameters):
                     return cursor.execute(sql, parameters).fetchall()
                 case Many(sql, parameters):
@@ -33,7 +33,7 @@ class SqliteDriver:
     def connection(self) -> sqlite3.Connection:
         return self._connection
 
-    def after_commit(self, emit: Callable[[], None], /) -> bool:
+    def after_commit(self, send: Callable[[], None], /) -> bool:
         return False
 
     def is_open(self) -> bool:

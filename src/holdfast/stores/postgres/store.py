@@ -28,7 +28,7 @@ from holdfast.stores.postgres.retrying import Tries
 from holdfast.stores.postgres.verbs.claim_marks import ClaimMarks
 from holdfast.stores.postgres.verbs.plans import plan
 from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups
-from holdfast.stores.sql.repeated_hints import Echo
+from holdfast.stores.sql.repeated_hints import RepeatedHints
 from holdfast.stores.wakeup_address import wakeups_at
 
 R = TypeVar("R")
@@ -214,7 +214,7 @@ class PostgresStore(Store):
         given = self._given_wakeups
         self._listener: ConnectedWakeups | None = None
         self._notifies: PostgresWakeups | None = None
-        self._repeated_hints = Echo(self.send)
+        self._repeated_hints = RepeatedHints(self.send)
         self.notify = given is None and self.address.notify
         """Whether transactions of the application send their hints by NOTIFY."""
         if isinstance(given, str):

@@ -1,1 +1,1 @@
-"""What the SQL stores share: verbs as plans of statements, and the ways to run a plan."""
+"""The common parts of the SQL stores: plans of statements, and operations in the application's transaction."""

@@ -1,4 +1,4 @@
-"""The application's own transaction as one of ours. We run statements in it, and never begin, commit or roll back."""
+"""Operations in the application's own transaction (`tx=`). Holdfast never begins, commits or rolls it back."""
 
 from __future__ import annotations
 
@@ -6,54 +6,57 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
+from holdfast.engine.generators import drive, drive_async
 from holdfast.engine.operations import Operation
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.sql.driver import AsyncDriver, Driver
-from holdfast.stores.sql.lent_transaction import Mark
-from holdfast.stores.sql.plan import Plan, Turn, run, run_async
+from holdfast.stores.sql.lent_transaction import TransactionIdentity
+from holdfast.stores.sql.plan import Execution, Plan
 
 R = TypeVar("R")
 
 REFUSAL = "this transaction is the application's own: commit or roll it back there"
 
 
-class Joins(Protocol):
-    """What a SQL store says about transactions that are not its own."""
+class JoinableStore(Protocol):
+    """What a SQL store provides for operations in the application's transaction."""
 
-    def turn(self) -> Turn:
-        """A new turn, now."""
+    def new_execution(self) -> Execution:
+        """A new execution, with the time of the store."""
         ...
 
-    def plan_joined(self, operation: Operation[R], turn: Turn, connection: Any, mark: Mark, /) -> Plan[R]:
-        """The plan of an operation, preceded by whatever a connection of the application's needs.
+    def plan_joined(
+        self, operation: Operation[R], execution: Execution, connection: Any, identity: TransactionIdentity, /
+    ) -> Plan[R]:
+        """The plan of an operation, after the checks of the application's connection.
 
-        Raises ValueError where the connection is not one to this store, or commits each statement by itself, and
-        RuntimeError where the transaction that an earlier operation marked has ended.
+        ValueError: the connection leads to another database, or commits each statement by itself. RuntimeError: the
+        transaction of an earlier operation has ended.
         """
         ...
 
     def translated(self) -> AbstractContextManager[None]:
-        """Turns the database's errors into ours."""
+        """A context that translates the errors of the database into errors of Holdfast."""
         ...
 
     def send(self, hints: Hints, /) -> None:
-        """Wake whoever has something to do after a commit."""
+        """Send wake-ups after a commit."""
         ...
 
     def send_soon(self, hints: Hints, /) -> None:
-        """The same for a commit that nobody will tell us of: it happens soon, or never."""
+        """Send wake-ups for a transaction without a commit hook. It commits soon, or never."""
         ...
 
 
-class _Telling:
-    """Sends hints after the commit, where the driver has a hook for it."""
+class _HintsAfterCommit:
+    """Sends hints after the commit, if the driver has a hook for it."""
 
-    def __init__(self, store: Joins, after_commit: Callable[[Callable[[], None]], bool]) -> None:
+    def __init__(self, store: JoinableStore, after_commit: Callable[[Callable[[], None]], bool]) -> None:
         self._store = store
         self._after_commit = after_commit
 
-    def gather(self, hints: Hints) -> None:
-        # One callback for each operation: a rollback to a savepoint discards only the callbacks that came after it.
+    def send(self, hints: Hints) -> None:
+        # One callback for each operation: a rollback to a savepoint discards only the callbacks after the savepoint.
         if hints and not self._after_commit(lambda: self._store.send(hints)):
             self._store.send_soon(hints)
 
@@ -61,25 +64,25 @@ class _Telling:
 class JoinedSyncTransaction:
     """The application's transaction in blocking code."""
 
-    def __init__(self, store: Joins, driver: Driver, native: Any) -> None:
+    def __init__(self, store: JoinableStore, driver: Driver, native: Any) -> None:
         self.native = native
         self._store = store
         self._driver = driver
-        self._mark = Mark()
-        self._telling = _Telling(store, driver.after_commit)
+        self._identity = TransactionIdentity()
+        self._hints = _HintsAfterCommit(store, driver.after_commit)
 
     def perform(self, operation: Operation[R], /) -> R:
-        turn = self._store.turn()
+        execution = self._store.new_execution()
         with self._store.translated():
             connection = self._driver.connection()
             self._check(connection)
-            plan = self._store.plan_joined(operation, turn, connection, self._mark)
-            answer = run(plan, self._driver.execute)
-        self._telling.gather(turn.hints)
-        return answer
+            plan = self._store.plan_joined(operation, execution, connection, self._identity)
+            result = drive(plan, self._driver.execute)
+        self._hints.send(execution.hints)
+        return result
 
     def _check(self, connection: Any) -> None:
-        """Raise if the connection does not belong to this store. A store that has to ask a server overrides this."""
+        """Raise if the connection does not belong to this store. A store that has to query the server overrides it."""
 
     def after_commit(self, call: Callable[[], None], /) -> bool:
         return self._driver.after_commit(call)
@@ -87,7 +90,7 @@ class JoinedSyncTransaction:
     def is_open(self) -> bool:
         try:
             return self._driver.is_open()
-        except Exception:  # a connection that was closed, or given back to its pool
+        except Exception:  # the connection was closed, or returned to its pool
             return False
 
     def commit(self) -> None:
@@ -103,25 +106,25 @@ class JoinedSyncTransaction:
 class JoinedTransaction:
     """The application's transaction in async code."""
 
-    def __init__(self, store: Joins, driver: AsyncDriver, native: Any) -> None:
+    def __init__(self, store: JoinableStore, driver: AsyncDriver, native: Any) -> None:
         self.native = native
         self._store = store
         self._driver = driver
-        self._mark = Mark()
-        self._telling = _Telling(store, driver.after_commit)
+        self._identity = TransactionIdentity()
+        self._hints = _HintsAfterCommit(store, driver.after_commit)
 
     async def perform(self, operation: Operation[R], /) -> R:
-        turn = self._store.turn()
+        execution = self._store.new_execution()
         with self._store.translated():
             connection = await self._driver.connection()
             await self._check(connection)
-            plan = self._store.plan_joined(operation, turn, connection, self._mark)
-            answer = await run_async(plan, self._driver.execute)
-        self._telling.gather(turn.hints)
-        return answer
+            plan = self._store.plan_joined(operation, execution, connection, self._identity)
+            result = await drive_async(plan, self._driver.execute)
+        self._hints.send(execution.hints)
+        return result
 
     async def _check(self, connection: Any) -> None:
-        """Raise if the connection does not belong to this store. A store that has to ask a server overrides this."""
+        """Raise if the connection does not belong to this store. A store that has to query the server overrides it."""
 
     def after_commit(self, call: Callable[[], None], /) -> bool:
         return self._driver.after_commit(call)
@@ -129,7 +132,7 @@ class JoinedTransaction:
     def is_open(self) -> bool:
         try:
             return self._driver.is_open()
-        except Exception:  # a connection that was closed, or given back to its pool
+        except Exception:  # the connection was closed, or returned to its pool
             return False
 
     async def commit(self) -> None:

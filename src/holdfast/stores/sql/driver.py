@@ -1,4 +1,4 @@
-"""What a plan needs of a connection: a driver is a page of code for each kind there is."""
+"""The interface of the drivers in `holdfast.stores.drivers`, one for each type of connection."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from holdfast.stores.sql.plan import Many, Row, Statement
 
 
 class Driver(Protocol):
-    """Runs statements on a blocking connection that the application gave us, inside its transaction."""
+    """Executes statements on a blocking connection of the application, inside its transaction."""
 
-    def execute(self, step: Statement | Many, /) -> list[Row]: ...
+    def execute(self, instruction: Statement | Many, /) -> list[Row]: ...
 
     def connection(self) -> Any:
-        """The driver's own connection object, to ask about its state. May connect, never begins or commits."""
+        """The connection object of the database driver. May connect, but never begins or commits."""
         ...
 
-    def after_commit(self, emit: Callable[[], None], /) -> bool:
-        """Have `tell` called once, after the commit of the outermost transaction. False if there is no such hook.
+    def after_commit(self, send: Callable[[], None], /) -> bool:
+        """Call `send` once, after the commit of the outermost transaction. False if there is no such hook.
 
-        A rollback, also one to a savepoint before this call, discards `tell`.
+        A rollback discards the call. So does a rollback to a savepoint that was set before it.
         """
         ...
 
     def is_open(self) -> bool:
-        """False if the transaction that was open here has ended. True if it may be open. Asks the driver only."""
+        """False if the transaction has ended. True if it may be open. Does not contact the server."""
         ...
 
 
 class AsyncDriver(Protocol):
-    """The same on an async connection."""
+    """Executes statements on an async connection of the application."""
 
-    async def execute(self, step: Statement | Many, /) -> list[Row]: ...
+    async def execute(self, instruction: Statement | Many, /) -> list[Row]: ...
 
     async def connection(self) -> Any: ...
 
-    def after_commit(self, emit: Callable[[], None], /) -> bool: ...
+    def after_commit(self, send: Callable[[], None], /) -> bool: ...
 
     def is_open(self) -> bool: ...

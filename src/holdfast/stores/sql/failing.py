@@ -1,4 +1,4 @@
-"""The SQL for a listing of jobs that wait for another attempt after a failure, or of all others."""
+"""The SQL condition for jobs that wait for another attempt after a failure, or for all other jobs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from holdfast.engine.operations import Filter
 
 
 def narrowed_statuses(wanted: Filter, statuses: Sequence[Status | None]) -> list[Status | None]:
-    """Those of these statuses that the filter leaves; `[None]` is any. Only a pending job can be failing."""
+    """The statuses that match the filter; `[None]` means any status. Only a pending job can be failing."""
     given = list(statuses)
     if wanted.failing is None:
         return given

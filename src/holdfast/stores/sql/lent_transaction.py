@@ -1,8 +1,8 @@
-"""A transaction of ours whose connection is lent to the application: the application must not end it.
+"""A transaction of the store whose connection is lent to the application. The application must not end it.
 
 `commit()`, `rollback()`, `close()` and `begin()` are rejected before they take effect, and so are their SQL commands.
-A rejected call fails the transaction even where the application catches the error: after a rejected `rollback()`,
-a commit would write what the application wanted undone. What gets past the rejection is detected at the next operation.
+A rejected call fails the transaction even if the application catches the error: after a rejected `rollback()`, a
+commit would write what the application wanted to undo. If a command is not rejected, the next operation detects it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _ENDED_BORROWED = (
 OVER = "this transaction is over"
 
 
-class Lending:
+class TransactionGuard:
     """The state of one lent transaction."""
 
     def __init__(self) -> None:
         self.over = False
-        """Whether we ended the transaction: its connection may be in another one now."""
+        """Whether the store ended the transaction. Its connection may be in another one now."""
         self.used = False
-        """Whether the application ran statements in it."""
+        """Whether the application executed statements in it."""
         self.ended = False
         """Whether the application ended the transaction."""
         self._refused: str | None = None
@@ -60,23 +60,23 @@ class Lending:
             raise ended()
 
 
-class Mark:
-    """What identifies a transaction of the application's own, from its first operation to its last."""
+class TransactionIdentity:
+    """Identifies a transaction of the application, from its first operation to its last."""
 
     def __init__(self) -> None:
-        self.held = False
-        """Whether an earlier operation holds locks in it, which are gone if it has ended."""
+        self.holds_locks = False
+        """Whether an earlier operation acquired locks in it. The end of the transaction releases them."""
         self.id: int | None = None
-        """The transaction's id, for a store that can tell one transaction from the next."""
+        """The transaction id, for a store that has one."""
 
     def check(self, *, is_open: bool) -> None:
         """RuntimeError if the transaction is no longer open."""
-        if self.held and not is_open:
+        if self.holds_locks and not is_open:
             raise ended(borrowed=self.id is not None)
 
 
 def ended(*, borrowed: bool = False) -> RuntimeError:
-    """The error for a transaction that the application ended; `borrowed` for one of the application's own."""
+    """The error after the application has ended a transaction. `borrowed`: it was the application's own."""
     return RuntimeError(_ENDED_BORROWED if borrowed else _ENDED)
 
 
@@ -89,13 +89,13 @@ _COMMAND = re.compile(
 _OPAQUE = re.compile(
     r"[eE]'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(\$\w*\$).*?\1|--[^\n]*|/\*.*?\*/", re.DOTALL
 )
-"""Text and comments, in which a semicolon ends no statement."""
+"""Strings and comments, in which a semicolon does not end a statement."""
 _HAS_BODY = re.compile(r"\s*create\b", re.IGNORECASE)
-"""Triggers and functions have statements inside, up to an END of their own."""
+"""Triggers and functions contain statements and have their own END."""
 
 
 def transaction_command(sql: str) -> str | None:
-    """The command that begins or ends a transaction, if there is one in this SQL. Savepoints are none."""
+    """The command in this SQL that begins or ends a transaction; None without one. Savepoint commands do not count."""
     if (found := _COMMAND.match(sql)) is None and ";" in sql:
         for statement in _OPAQUE.sub(" ", sql).split(";"):
             if _HAS_BODY.match(statement):

@@ -13,14 +13,14 @@ from typing import Any, Final
 
 _DRIVERS: Final = frozenset({"psycopg", "psycopg2", "asyncpg", "sqlite3", "aiosqlite", "sqlalchemy", "django"})
 _ATTRIBUTES: Final = ("statement", "params", "detail", "hint", "context", "internal_query", "query", "pgerror")
-"""Where SQLAlchemy, asyncpg and psycopg2 keep the statement, its parameters and the server's details."""
+"""Attributes of SQLAlchemy, asyncpg and psycopg2 errors with the statement, its parameters or the server's details."""
 _ARGUMENT: Final = re.compile(r"(invalid input for query argument \$\d+).*", re.DOTALL)
 """asyncpg: the text continues with the value."""
 _ARRAY: Final = re.compile(r"(invalid (?:array element|input) (?:in|for) .*?): .*", re.DOTALL)
 
 
 def redact(error: BaseException) -> None:
-    """Reduce an error that one of our statements met, and the driver's errors behind it, to their first lines.
+    """Reduce an error of one of our statements, and the errors of the driver behind it, to their first lines.
 
     The class, the SQLSTATE and the first line stay, so that an application can still recognise and retry it.
     `__context__` is not touched: it may be an error of the application's own statement.

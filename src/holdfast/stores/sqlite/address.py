@@ -1,4 +1,4 @@
-"""Where a SQLite store is, and how it is to be used: `sqlite:///jobs.db?synchronous=normal&timeout=10`."""
+"""The address of a SQLite store and its options: `sqlite:///jobs.db?synchronous=normal&timeout=10`."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class SqliteAddress:
     synchronous: Synchronous = "full"
     """With `normal` a power failure may undo the last commits; a crash of the process does not."""
     timeout: float = 30.0
-    """How long a write waits for those of others, in seconds."""
+    """Seconds that a write waits for other writes."""
     wakeups: str | None = field(default=None, repr=False)
-    """Where wake-ups go instead of the file's own."""
+    """The address of the wake-ups, instead of the wake-ups through the file."""
 
     @property
     def name(self) -> str:
@@ -30,7 +30,7 @@ class SqliteAddress:
 
 
 def parse(url: str) -> SqliteAddress:
-    """Read an address. A ValueError says what is wrong with it, and how it should look."""
+    """Parse an address. The ValueError explains what is wrong and shows a correct address."""
     parts = split(url)
     if parts.scheme != "sqlite":
         raise ValueError(f"{parts.scheme}:// is not the address of a SQLite store, which begins with sqlite:///")

@@ -1,4 +1,4 @@
-"""SQLite's errors as ours."""
+"""Translate SQLite's errors into errors of Holdfast."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.errors import HoldfastError, NotPermitted, StoreUnavailable
 from holdfast.stores.sql.redaction import redact
 
 ERROR = 1
-"""A statement that cannot be: it names what is not there, or makes what is."""
+"""SQLITE_ERROR: for example, a statement with an unknown table, or the creation of an existing one."""
 BUSY = 5
 LOCKED = 6
 BUSY_SNAPSHOT = 517
@@ -21,7 +21,7 @@ _DENIED = {
     23: "the connection's authorizer refused a statement",
 }
 DB_MOVED = 1032
-"""Of code 8: the file was removed or replaced, which no permission can change."""
+"""A special case of code 8: the file was removed or replaced. It is not a matter of permissions."""
 
 _MEANINGS = {
     DB_MOVED: "the file was removed or replaced while it was open",
@@ -43,17 +43,17 @@ NEEDED = "permission to read and write the file, and to create files in its dire
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether trying again may help."""
+    """Whether another connection has the lock, so that a retry may succeed."""
     return code(error) & 0xFF in (BUSY, LOCKED)
 
 
 def code(error: BaseException) -> int:
-    """SQLite's extended code of an error; 0 where there is none."""
+    """The extended error code of SQLite; 0 for other errors."""
     return int(getattr(error, "sqlite_errorcode", None) or 0)
 
 
 def translate(error: BaseException, store: str) -> HoldfastError | None:
-    """What an error of SQLite's means for the caller; None if it is no fault of the store but a program's mistake."""
+    """The error of Holdfast for an error of SQLite; None for a mistake in a program."""
     number = code(error)
     meaning = _MEANINGS.get(number) or _MEANINGS.get(number & 0xFF)
     if meaning is None and (denied := _DENIED.get(number & 0xFF)) is not None:
@@ -72,7 +72,7 @@ def translated(store: str) -> Generator[None]:
         raise
     except Exception as error:
         redact(error)
-        # SQLAlchemy wraps the driver's error, Django raises one of its own from it.
+        # SQLAlchemy wraps the error of the driver, and Django raises its own error from it.
         for inner in (getattr(error, "orig", None), error.__cause__, error):
             if inner is not None and (ours := translate(inner, store)) is not None:
                 raise ours from error

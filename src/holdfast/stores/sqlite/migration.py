@@ -1,4 +1,4 @@
-"""Bring a file's schema up to date."""
+"""Apply the missing migrations to a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 
 from holdfast.stores.sql import files
 from holdfast.stores.sqlite.errors import ERROR, code, is_busy
-from holdfast.stores.sqlite.writing.process_write_lock import Gate
+from holdfast.stores.sqlite.writing.process_write_lock import ProcessWriteLock
 
 OLDEST = (3, 31, 0)
 
@@ -25,20 +25,20 @@ select part.name, info.name from sqlite_master part, pragma_table_info(part.name
 """
 
 
-def steps() -> dict[str, str]:
+def migrations() -> dict[str, str]:
     """The migrations, oldest first."""
     return files.read("holdfast.stores.sqlite.migrations")
 
 
-def migrate(connection: sqlite3.Connection, gate: Gate, *, now: int, timeout: float) -> list[str]:
-    """Apply what is missing; answers the names of the steps applied.
+def migrate(connection: sqlite3.Connection, write_lock: ProcessWriteLock, *, now: int, timeout: float) -> list[str]:
+    """Apply the missing migrations. Returns their names.
 
-    Of any number of processes that do this at once, one applies each step, and all return when it is done.
-    ValueError: the file has tables under our names that are not ours, or lacks some of what we read. What a later
-    release added is no hindrance.
+    Several processes may do this at the same time. One of them applies each migration, and all return when it is done.
+    ValueError: the file has tables with our names that Holdfast did not create, or it lacks tables or columns that this
+    release reads. Additional columns of a later release are accepted.
     """
     try:
-        applied = _apply(connection, gate, now=now, timeout=timeout)
+        applied = _apply(connection, write_lock, now=now, timeout=timeout)
     except sqlite3.OperationalError as error:
         if code(error) != ERROR:
             raise
@@ -53,15 +53,15 @@ def migrate(connection: sqlite3.Connection, gate: Gate, *, now: int, timeout: fl
     return applied
 
 
-def _apply(connection: sqlite3.Connection, gate: Gate, *, now: int, timeout: float) -> list[str]:
+def _apply(connection: sqlite3.Connection, write_lock: ProcessWriteLock, *, now: int, timeout: float) -> list[str]:
     if not _missing(connection):
         return []
-    gate.begin(connection, timeout)
+    write_lock.begin(connection, timeout)
     try:
         connection.execute(_TABLE)
         applied: list[str] = []
         for name in _missing(connection):
-            for statement in _statements(steps()[name]):
+            for statement in _statements(migrations()[name]):
                 connection.execute(statement)
             connection.execute("insert into holdfast_migration values (?, ?)", (name, now))
             applied.append(name)
@@ -74,7 +74,7 @@ def _apply(connection: sqlite3.Connection, gate: Gate, *, now: int, timeout: flo
 
 
 def use_wal(connection: sqlite3.Connection, timeout: float) -> None:
-    """Have the file use a write-ahead log. SQLite does not wait for others here, so we do."""
+    """Switch the file to a write-ahead log. SQLite does not wait for other connections here, so this function does."""
     deadline = time.monotonic() + timeout
     while True:
         try:
@@ -97,11 +97,11 @@ def _missing(connection: sqlite3.Connection) -> list[str]:
         if is_busy(error) or "no such table" not in str(error):
             raise
         applied = set[str]()
-    return [name for name in steps() if name not in applied]
+    return [name for name in migrations() if name not in applied]
 
 
 def _lacking(connection: sqlite3.Connection) -> list[str]:
-    """Tables and columns of this release that the file has not."""
+    """Tables and columns of this release that are missing in the file."""
     present = _columns(connection)
     whole = [table for table in _expected() if table not in present]
     parts = [
@@ -116,7 +116,7 @@ def _lacking(connection: sqlite3.Connection) -> list[str]:
 @cache
 def _expected() -> dict[str, set[str]]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        for script in steps().values():
+        for script in migrations().values():
             connection.executescript(script)
         return _columns(connection)
 
@@ -129,7 +129,7 @@ def _columns(connection: sqlite3.Connection) -> dict[str, set[str]]:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script, one by one: `executescript` would commit the transaction that they are part of."""
+    """The statements of a script. `executescript` would commit the open transaction."""
     text = ""
     for line in script.splitlines(keepends=True):
         text += line

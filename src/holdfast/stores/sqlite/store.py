@@ -1,4 +1,4 @@
-"""The SQLite store: one file, shared by any number of processes of one machine."""
+"""The SQLite store: one file that the processes of one machine share."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from holdfast.engine.operations import GetChains, Operation
 from holdfast.engine.store import Store, SyncTransaction, Transaction
 from holdfast.engine.wakeups import Hints, NoWakeups, Wakeups
 from holdfast.stores.sql.app_transaction import JoinedSyncTransaction, JoinedTransaction
-from holdfast.stores.sql.lent_transaction import Mark
+from holdfast.stores.sql.lent_transaction import TransactionIdentity
 from holdfast.stores.sql.plan import Execution, Plan
-from holdfast.stores.sql.repeated_hints import Echo
+from holdfast.stores.sql.repeated_hints import RepeatedHints
 from holdfast.stores.sqlite import address
 from holdfast.stores.sqlite.address import SqliteAddress
 from holdfast.stores.sqlite.connection import app_transactions
-from holdfast.stores.sqlite.connection.database_file import File
+from holdfast.stores.sqlite.connection.database_file import DatabaseFile
 from holdfast.stores.sqlite.connection.reader import Reader
 from holdfast.stores.sqlite.connection.threads import Threads
-from holdfast.stores.sqlite.connection.transaction import Lender
+from holdfast.stores.sqlite.connection.transactions import Transactions
 from holdfast.stores.sqlite.errors import translated
 from holdfast.stores.sqlite.wakeups import hint_table
 from holdfast.stores.sqlite.wakeups.wakeups import SqliteWakeups
@@ -36,14 +36,14 @@ R = TypeVar("R")
 _log = logging.getLogger("holdfast.sqlite")
 
 _THREADS = 4
-"""Threads for reads of async code. None of them ever waits for a transaction."""
+"""Threads for reads of async code. A read never waits for a transaction."""
 
 
 class _Parts:
-    """What an open store is made of."""
+    """The parts of an open store."""
 
     def __init__(self, store: SqliteStore) -> None:
-        self.file = File(store.address)
+        self.file = DatabaseFile(store.address)
         try:
             with translated(store.name):
                 self.applied = self.file.migrate(store.now())
@@ -51,25 +51,30 @@ class _Parts:
             self.file.close()
             raise
         self.threads = Threads(_THREADS, "holdfast-sqlite")
-        self.writer = Writer(self.file, clock=store.now, emit=store.emit, send=store.send)
+        self.writer = Writer(self.file, clock=store.now, write_hints=store.write_hints, send=store.send)
         self.reader = Reader(self.file, clock=store.now)
-        self.lane = Threads(1, "holdfast-sqlite-transactions")
-        self.lender = Lender(
-            self.file, clock=store.now, emit=store.emit, send=store.send, threads=self.threads, lane=self.lane
+        self.transaction_thread = Threads(1, "holdfast-sqlite-transactions")
+        self.transactions = Transactions(
+            self.file,
+            clock=store.now,
+            write_hints=store.write_hints,
+            send=store.send,
+            threads=self.threads,
+            transaction_thread=self.transaction_thread,
         )
 
     def close(self) -> None:
-        # The writing connections last: the last one of all folds the log into the file.
+        # The writing connections last: SQLite checkpoints the log when the last connection is closed.
         self.reader.close()
         self.threads.close()
-        self.lane.close()
-        self.lender.close()
+        self.transaction_thread.close()
+        self.transactions.close()
         self.writer.close()
         self.file.close()
 
 
 class SqliteStore(Store):
-    """Jobs in a SQLite file. The tables are made when it is opened."""
+    """Jobs in a SQLite file. Opening the store creates the tables."""
 
     def __init__(
         self, url: str | SqliteAddress, *, clock: Clock | None = None, wakeups: str | Wakeups | None = None
@@ -81,7 +86,7 @@ class SqliteStore(Store):
         wakeups = self.address.wakeups if wakeups is None else wakeups
         self._made = wakeups_at(wakeups) if isinstance(wakeups, str) else None
         self.wakeups = self._made or (self._files if wakeups is None or isinstance(wakeups, str) else wakeups)
-        self._echo = Echo(self.send)
+        self._repeated_hints = RepeatedHints(self.send)
         self._parts: _Parts | None = None
         self._was_open = False
         self._opening = threading.Lock()
@@ -103,12 +108,12 @@ class SqliteStore(Store):
                 self._made.open()
 
     async def close(self) -> None:
-        parts = self._let_go()
+        parts = self._detach()
         if parts is not None:
             await asyncio.to_thread(self._close_parts, parts)
 
     def close_sync(self) -> None:
-        parts = self._let_go()
+        parts = self._detach()
         if parts is not None:
             self._close_parts(parts)
 
@@ -120,7 +125,7 @@ class SqliteStore(Store):
         if operation.writes:
             return await parts.writer.perform(operation)
         if _is_fresh(operation):
-            # What was just written is in memory, and read in less time than it takes to ask a thread for it.
+            # The rows were just written and are in memory. A read here takes less time than a request to a thread.
             answer = parts.reader.perform_at_once(operation)
             if answer is not None:
                 return answer
@@ -131,10 +136,10 @@ class SqliteStore(Store):
         return parts.writer.perform_sync(operation) if operation.writes else parts.reader.perform(operation)
 
     async def begin(self) -> Transaction:
-        return await self._open_parts().lender.begin()
+        return await self._open_parts().transactions.begin()
 
     def begin_sync(self) -> SyncTransaction:
-        return self._open_parts().lender.begin_sync()
+        return self._open_parts().transactions.begin_sync()
 
     def join(self, tx: Any) -> JoinedTransaction:
         self._open_parts()
@@ -148,7 +153,7 @@ class SqliteStore(Store):
         return await asyncio.to_thread(self.migrate_sync)
 
     def migrate_sync(self) -> list[str]:
-        """Nothing is left to do when a store is open; answers what opening it applied."""
+        """Opening the store has applied the migrations. Returns their names."""
         parts = self._open_parts()
         applied, parts.applied = parts.applied, []
         return applied
@@ -157,30 +162,32 @@ class SqliteStore(Store):
         """The store's time."""
         return (self.clock or system_clock)()
 
-    def turn(self) -> Execution:
+    def new_execution(self) -> Execution:
         return Execution(self.now())
 
     def send(self, hints: Hints, /) -> None:
-        """Wake whoever has something to do after a commit. Never raises: the commit stands."""
+        """Send wake-ups after a commit. It never raises, because the commit is done."""
         try:
             self.wakeups.send(hints)
         except Exception:
-            _log.exception("the wake-ups of %s could not be told of a commit", self.name)
+            _log.exception("could not send the wake-ups of %s after a commit", self.name)
 
     def send_soon(self, hints: Hints, /) -> None:
-        """Wake whoever has something to do after a commit that nobody tells us of; a watched file does."""
+        """Send wake-ups after a commit that the application will make. The file watch detects it without this call."""
         if self.wakeups is not self._files and not isinstance(self.wakeups, NoWakeups):
-            self._echo.add(hints)
+            self._repeated_hints.add(hints)
 
-    def emit(self, hints: Hints) -> Plan[None]:
-        """What a transaction writes for other processes before its commit."""
+    def write_hints(self, hints: Hints) -> Plan[None]:
+        """Write the hints of a transaction for other processes, before its commit."""
         if self.wakeups is self._files:
             yield from hint_table.write(self._files.source, hints)
 
-    def plan_joined(self, operation: Operation[R], execution: Execution, connection: Any, mark: Mark, /) -> Plan[R]:
+    def plan_joined(
+        self, operation: Operation[R], execution: Execution, connection: Any, identity: TransactionIdentity, /
+    ) -> Plan[R]:
         path = self._open_parts().file.path
-        answer = yield from app_transactions.joined(operation, execution, connection, path=path, mark=mark)
-        # Under nobody's name: we ourselves may hear of this commit by the file alone.
+        answer = yield from app_transactions.joined(operation, execution, connection, path=path, identity=identity)
+        # Without a source, so that this process reads the hint too: it learns of this commit only through the file.
         if self.wakeups is self._files:
             yield from hint_table.write("", execution.hints)
         return answer
@@ -194,10 +201,10 @@ class SqliteStore(Store):
             state = "was closed" if self._was_open else "is not open"
             raise RuntimeError(f"{self.name} {state}; use `with` or `async with`, or call open first")
         parts.file.check_process()
-        parts.file.check_place()
+        parts.file.check_replaced()
         return parts
 
-    def _let_go(self) -> _Parts | None:
+    def _detach(self) -> _Parts | None:
         with self._opening:
             parts, self._parts = self._parts, None
             if parts is None:
@@ -208,8 +215,8 @@ class SqliteStore(Store):
 
     def _close_parts(self, parts: _Parts) -> None:
         parts.close()
-        # What is committed may be told now.
-        self._echo.close()
+        # Sends the remaining hints now: their transactions may have committed.
+        self._repeated_hints.close()
         if self._made is not None:
             self._made.close()
 
@@ -221,5 +228,5 @@ def _is_fresh(operation: Operation[Any]) -> bool:
 _stores: WeakSet[SqliteStore] = WeakSet()
 _inherited: list[SqliteStore] = []
 
-# A child must not even close the connections it inherited, so they are kept from being collected.
+# Keep references in a forked child: garbage collection would close connections that belong to the parent.
 os.register_at_fork(after_in_child=lambda: _inherited.extend(_stores))

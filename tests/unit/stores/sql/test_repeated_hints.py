@@ -8,12 +8,12 @@ import pytest
 
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.sql import repeated_hints
-from holdfast.stores.sql.repeated_hints import Echo
+from holdfast.stores.sql.repeated_hints import RepeatedHints
 
-PATIENCE = 20.0
+TIMEOUT = 20.0
 
 
-class Heard:
+class Received:
     def __init__(self) -> None:
         self.hints: list[Hints] = []
         self._more = threading.Condition()
@@ -25,19 +25,19 @@ class Heard:
 
     def wait(self, times: int) -> None:
         with self._more:
-            assert self._more.wait_for(lambda: len(self.hints) >= times, PATIENCE)
+            assert self._more.wait_for(lambda: len(self.hints) >= times, TIMEOUT)
 
 
 def test_a_hint_is_said_again_and_then_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeated_hints, "DELAYS", (0.01, 0.02, 0.03))
-    received = Heard()
-    said = Echo(received)
+    received = Received()
+    said = RepeatedHints(received)
 
     said.add(Hints(due={"resize"}))
     received.wait(1)
     for thread in threading.enumerate():
-        if thread.name == "holdfast-echo":  # ends by itself
-            thread.join(PATIENCE)
+        if thread.name == "holdfast-repeated-hints":  # ends by itself
+            thread.join(TIMEOUT)
             assert not thread.is_alive()
 
     # Late, it may say two at once.
@@ -47,8 +47,8 @@ def test_a_hint_is_said_again_and_then_no_more(monkeypatch: pytest.MonkeyPatch) 
 
 def test_what_comes_together_is_said_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeated_hints, "DELAYS", (3600.0, 3601.0))
-    received = Heard()
-    said = Echo(received)
+    received = Received()
+    said = RepeatedHints(received)
 
     said.add(Hints(due={"a"}))
     said.add(Hints(due={"b"}))

@@ -26,7 +26,7 @@ from holdfast.stores.postgres.verbs.start_rights import StartRights
 from holdfast.stores.postgres.wakeups.notification import channel, payloads
 from holdfast.stores.sql import plan
 from holdfast.stores.sql.app_transaction import JoinedSyncTransaction, JoinedTransaction
-from holdfast.stores.sql.lent_transaction import Mark, ended
+from holdfast.stores.sql.lent_transaction import TransactionIdentity, ended
 from holdfast.stores.sql.plan import Many, Row, Statement, sets_of
 from holdfast.stores.sql.redaction import redact
 
@@ -61,7 +61,7 @@ class AppTransaction(JoinedTransaction):
         self._same_database = SameDatabase.of(store)
 
     async def _check(self, connection: Any) -> None:
-        _check_open(connection, self._mark)
+        _check_open(connection, self._identity)
         await self._same_database.check_async(native_connection(connection), self._driver.execute)
 
 
@@ -74,7 +74,7 @@ class SyncAppTransaction(JoinedSyncTransaction):
         self._same_database = SameDatabase.of(store)
 
     def _check(self, connection: Any) -> None:
-        _check_open(connection, self._mark)
+        _check_open(connection, self._identity)
         self._same_database.check(native_connection(connection), self._driver.execute)
 
 
@@ -87,11 +87,11 @@ class _Plans:
         self._verb = ""
         self._render: Renderer
 
-    def turn(self) -> Execution:
+    def new_execution(self) -> Execution:
         return self._store.execution()
 
     def plan_joined(
-        self, operation: Operation[R], execution: plan.Execution, connection: Any, mark: Mark, /
+        self, operation: Operation[R], execution: plan.Execution, connection: Any, mark: TransactionIdentity, /
     ) -> plan.Plan[R]:
         """The plan of an operation, with statements in the parameter style of the driver."""
         assert isinstance(execution, Execution)
@@ -100,7 +100,9 @@ class _Plans:
         self._render = Renderer.of(self._store.schema, style)
         return self._rendered(self._whole(operation, execution, connection, mark), style)
 
-    def _whole(self, operation: Operation[R], execution: Execution, connection: Any, mark: Mark) -> Plan[R]:
+    def _whole(
+        self, operation: Operation[R], execution: Execution, connection: Any, mark: TransactionIdentity
+    ) -> Plan[R]:
         yield from _refuse_autocommit(connection)
         rights = StartRights.of(self._store)
         if operation.verb in ("start", "mark") and (yield from rights.only_by_functions(native_connection(connection))):
@@ -112,7 +114,7 @@ class _Plans:
                 raise ended(borrowed=True)
         answer = yield from plan_of(execution, operation)
         if operation.verb in (LockChain.verb, Guard.verb):
-            mark.held = True
+            mark.holds_locks = True
         if operation.verb == LockChain.verb:
             ((mark.id,),) = yield _TRANSACTION
         if not self._store.notify:
@@ -192,7 +194,7 @@ def _refuse_autocommit(connection: Any) -> Plan[None]:
         raise ValueError("tx would commit each statement by itself: open a transaction on it first, or leave tx out")
 
 
-def _check_open(connection: Any, mark: Mark) -> None:
+def _check_open(connection: Any, mark: TransactionIdentity) -> None:
     """ValueError for another kind of database. RuntimeError if the transaction of an earlier operation has ended."""
     if not comes_from(connection, "asyncpg", "django", "psycopg", "psycopg2"):
         raise ValueError(f"tx leads to {class_name(connection)}, which is not a connection to a PostgreSQL database")

@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn, TypeVar, cast
 import psycopg
 from psycopg import pq, sql
 
-from holdfast.stores.sql.lent_transaction import OVER, Lending
+from holdfast.stores.sql.lent_transaction import OVER, TransactionGuard
 
 _OPEN: Final = (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR, pq.TransactionStatus.ACTIVE)
 
@@ -19,7 +19,7 @@ class _Refusing:
     Settings of the application (row factory, adapters) affect only the copy.
     """
 
-    lending: Lending
+    lending: TransactionGuard
     pgconn: pq.abc.PGconn
 
     def _note_status(self) -> None:
@@ -135,7 +135,7 @@ def lend_async(connection: psycopg.AsyncConnection) -> AsyncLentConnection:
 def _copied(connection: Any, kind: type[L]) -> L:
     lent = object.__new__(kind)
     lent.__dict__.update(connection.__dict__)
-    lent.lending = Lending()
+    lent.lending = TransactionGuard()
     return lent
 
 

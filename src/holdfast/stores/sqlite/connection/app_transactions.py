@@ -1,4 +1,4 @@
-"""Which of the application's connections may carry our statements, and on what terms."""
+"""The application's connections that the store accepts as `tx=`, and the checks before it uses one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 
 from holdfast.engine.operations import Complete, Guard, LockChain, Operation
 from holdfast.stores.sql.driver import AsyncDriver, Driver
-from holdfast.stores.sql.lent_transaction import Mark, ended
+from holdfast.stores.sql.lent_transaction import TransactionIdentity, ended
 from holdfast.stores.sql.plan import Execution, Plan, Statement
 from holdfast.stores.sqlite import errors
+from holdfast.stores.sqlite.connection.async_connection import AsyncConnection
 from holdfast.stores.sqlite.connection.connect import SAFE_WAL
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs.plans import plan
@@ -25,15 +26,15 @@ _TAKE_WRITE_LOCK = SQL["take_write_lock"]
 _BLOCKING = "a sqlite3.Connection, a SQLAlchemy Session or Connection, or Django's connection or alias"
 _ASYNC = "an aiosqlite.Connection, or a SQLAlchemy AsyncSession or AsyncConnection"
 
-MARK = "holdfast_completing"
-"""A savepoint, which is gone once the application has ended its transaction: SQLite numbers no transactions."""
+SAVEPOINT = "holdfast_completing"
+"""A savepoint. It disappears when the application ends its transaction. SQLite has no transaction ids."""
 
 _LEGACY = -1
-"""sqlite3.LEGACY_TRANSACTION_CONTROL, which Python 3.11 has not."""
+"""sqlite3.LEGACY_TRANSACTION_CONTROL. Python 3.11 does not have it."""
 
 
 def blocking_driver(tx: Any) -> Driver:
-    """A driver for the application's blocking connection. TypeError says what is taken."""
+    """A driver for the application's blocking connection. The TypeError names the accepted types."""
     if isinstance(tx, sqlite3.Connection):
         from holdfast.stores.drivers.sqlite import SqliteDriver
 
@@ -55,8 +56,8 @@ def blocking_driver(tx: Any) -> Driver:
 
 
 def async_driver(tx: Any) -> AsyncDriver:
-    """A driver for the application's async connection. TypeError says what is taken."""
-    if _comes_from(tx, "aiosqlite"):
+    """A driver for the application's async connection. The TypeError names the accepted types."""
+    if _comes_from(tx, "aiosqlite") or isinstance(tx, AsyncConnection):
         from holdfast.stores.drivers.aio_sqlite import AioSqliteDriver
 
         _refuse_autocommit(tx)
@@ -73,39 +74,41 @@ def async_driver(tx: Any) -> AsyncDriver:
     raise TypeError(f"tx is {_kind(tx)}; this store takes {_ASYNC}")
 
 
-def joined(operation: Operation[R], execution: Execution, connection: Any, *, path: Path, mark: Mark) -> Plan[R]:
-    """An operation as part of the application's transaction."""
+def joined(
+    operation: Operation[R], execution: Execution, connection: Any, *, path: Path, identity: TransactionIdentity
+) -> Plan[R]:
+    """The plan of an operation inside the application's transaction."""
     _refuse_foreign(connection)
-    mark.check(is_open=connection.in_transaction)
-    # Before the question whether it is in a transaction: SQLAlchemy begins one with the first statement.
+    identity.check(is_open=connection.in_transaction)
+    # Before the check for a transaction: SQLAlchemy begins one with the first statement.
     yield from _check_file(path)
     _refuse_autocommit(connection)
     if not SAFE_WAL:
-        # Its commit must not checkpoint; our own connections do that.
+        # Its commit must not checkpoint. The connections of the store do it.
         yield Statement("pragma wal_autocheckpoint=0")
     if operation.writes:
         yield Statement(_TAKE_WRITE_LOCK)
         if not connection.in_transaction:
             raise _autocommits()
-    if operation.verb == Complete.verb and mark.id is not None:
-        yield Statement(f"release {MARK}")
+    if operation.verb == Complete.verb and identity.id is not None:
+        yield Statement(f"release {SAVEPOINT}")
     answer = yield from plan(operation, execution)
     if operation.verb in (LockChain.verb, Guard.verb):
-        mark.held = True
+        identity.holds_locks = True
     if operation.verb == LockChain.verb:
-        yield Statement(f"savepoint {MARK}")
-        mark.id = 0
+        yield Statement(f"savepoint {SAVEPOINT}")
+        identity.id = 0
     return answer
 
 
 @contextmanager
 def translated(store: str) -> Generator[None]:
-    """Raise SQLite's errors as ours, and a mark that is gone as what it means."""
+    """Raise SQLite's errors as ours. A missing savepoint means that the application ended its transaction."""
     try:
         with errors.translated(store):
             yield
     except Exception as error:
-        if f"no such savepoint: {MARK}" in str(error):
+        if f"no such savepoint: {SAVEPOINT}" in str(error):
             raise ended(borrowed=True) from error
         raise
 

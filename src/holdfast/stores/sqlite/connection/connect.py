@@ -1,4 +1,4 @@
-"""How every connection of ours to a store's file is opened."""
+"""Open a connection of the store to its file."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ SAFE_WAL = wal_is_safe(sqlite3.sqlite_version_info[:3])
 
 _STATEMENTS = 256
 _CACHE_KIB = 16 * 1024
-_LOG_KEPT = 64 * 1024 * 1024
+_WAL_KEPT = 64 * 1024 * 1024
 _OPENING = 30.0
+"""Seconds that SQLite waits for a lock while a connection is being opened."""
 
 
-def connect(path: Path, factory: type[C], *, synchronous: Synchronous, patience: float) -> C:
+def connect(path: Path, factory: type[C], *, synchronous: Synchronous, busy_timeout: float) -> C:
     """Open a connection to an existing file, usable from any thread.
 
-    `patience` is how long SQLite itself waits for a lock, in seconds. Opening always waits: others may be about to make
-    the file, or to recover its log.
+    `busy_timeout` is how long SQLite itself waits for a lock, in seconds. Opening always waits: another process may be
+    creating the tables or recovering the write-ahead log.
     """
     connection: C = sqlite3.connect(
         f"file:{quote(str(path))}?mode=rw",
@@ -40,10 +41,10 @@ def connect(path: Path, factory: type[C], *, synchronous: Synchronous, patience:
         connection.execute(f"pragma synchronous={synchronous}")
         connection.execute(f"pragma cache_size=-{_CACHE_KIB}")
         connection.execute("pragma temp_store=memory")
-        connection.execute(f"pragma journal_size_limit={_LOG_KEPT}")
+        connection.execute(f"pragma journal_size_limit={_WAL_KEPT}")
         if not SAFE_WAL:
             connection.execute("pragma wal_autocheckpoint=0")
-        connection.execute(f"pragma busy_timeout={round(patience * 1000)}")
+        connection.execute(f"pragma busy_timeout={round(busy_timeout * 1000)}")
     except BaseException:
         connection.close()
         raise

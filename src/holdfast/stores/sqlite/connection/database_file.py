@@ -1,4 +1,4 @@
-"""A store's file, opened: connections to it, and the order in which they write."""
+"""The file of a store: its connections, and the order in which they write."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from holdfast.stores.sqlite.address import SqliteAddress, Synchronous
 from holdfast.stores.sqlite.connection import file_checks
 from holdfast.stores.sqlite.connection.connect import connect
 from holdfast.stores.sqlite.errors import NEEDED
-from holdfast.stores.sqlite.writing.process_write_lock import Gate
-from holdfast.stores.sqlite.writing.write_queue import Turnstile, turnstile
+from holdfast.stores.sqlite.writing.process_write_lock import ProcessWriteLock
+from holdfast.stores.sqlite.writing.write_queue import WriteQueue, write_queue
 
 C = TypeVar("C", bound=sqlite3.Connection)
 
-_READ_PATIENCE = 5.0
-"""A reader waits only while the log is being recovered or removed, which is over in moments; in seconds."""
+_READ_TIMEOUT = 5.0
+"""Seconds. A reader waits only while the write-ahead log is being recovered or removed, which takes moments."""
 
 
-class File:
-    """Belongs to the process that opened it: a connection does not survive a fork."""
+class DatabaseFile:
+    """An open file. It belongs to the process that opened it: a connection does not survive a fork."""
 
     def __init__(self, address: SqliteAddress) -> None:
         if sqlite3.sqlite_version_info < migration.OLDEST:
@@ -46,9 +46,9 @@ class File:
         self.synced = address.synchronous == "full"
         """Whether every commit waits for the disk."""
         self._pid = os.getpid()
-        self.turnstile: Turnstile = turnstile(self.path)
+        self.write_queue: WriteQueue = write_queue(self.path)
         try:
-            self.gate = Gate(self.path)
+            self.write_lock = ProcessWriteLock(self.path)
         except PermissionError as error:
             raise NotPermitted(address.name, str(error), NEEDED) from error
         except OSError as error:
@@ -56,7 +56,7 @@ class File:
             raise StoreUnavailable(address.name, f"{error.filename} cannot be opened: {detail}") from error
 
     def close(self) -> None:
-        self.gate.close()
+        self.write_lock.close()
 
     def check_process(self) -> None:
         """Refuse use after a fork."""
@@ -66,8 +66,8 @@ class File:
                 "that; open a new client or store in the child"
             )
 
-    def check_place(self) -> None:
-        """StoreReplaced if the path no longer leads to the file that was opened: what is written would be lost."""
+    def check_replaced(self) -> None:
+        """StoreReplaced if the path no longer leads to the opened file: everything written to it would be lost."""
         if _identity(self.path) != self._identity:
             raise StoreReplaced(self.name, str(self.path))
 
@@ -75,29 +75,29 @@ class File:
         return self.connect_as(sqlite3.Connection)
 
     def connect_as(self, factory: type[C]) -> C:
-        """A connection that writes. It never waits by itself: that is the gate's part."""
-        self.check_place()
-        return connect(self.path, factory, synchronous=self._synchronous, patience=0)
+        """A connection that writes. SQLite does not wait for the lock itself: `ProcessWriteLock` does."""
+        self.check_replaced()
+        return connect(self.path, factory, synchronous=self._synchronous, busy_timeout=0)
 
     def connect_reader(self) -> sqlite3.Connection:
-        """A connection that only reads, and so waits for no writer."""
-        self.check_place()
-        connection = connect(self.path, sqlite3.Connection, synchronous=self._synchronous, patience=_READ_PATIENCE)
+        """A connection that only reads. It never waits for a writer."""
+        self.check_replaced()
+        connection = connect(self.path, sqlite3.Connection, synchronous=self._synchronous, busy_timeout=_READ_TIMEOUT)
         connection.execute("pragma query_only=1")
         return connection
 
     def migrate(self, now: Micros) -> list[str]:
-        """Make the tables, as far as they are missing."""
-        connection = connect(self.path, sqlite3.Connection, synchronous=self._synchronous, patience=self.timeout)
+        """Create the missing tables."""
+        connection = connect(self.path, sqlite3.Connection, synchronous=self._synchronous, busy_timeout=self.timeout)
         try:
             migration.use_wal(connection, self.timeout)
-            return migration.migrate(connection, self.gate, now=now, timeout=self.timeout)
+            return migration.migrate(connection, self.write_lock, now=now, timeout=self.timeout)
         finally:
             connection.close()
 
     def blocked(self) -> StoreUnavailable:
-        """What to say to one whose turn to write did not come."""
-        if self.turnstile.in_transaction:
+        """The error for a writer that was not admitted before its timeout."""
+        if self.write_queue.in_transaction:
             detail = (
                 f"a transaction of this very program has been open for more than {self.timeout:g} s; pass it as tx=, "
                 "or end it first"
@@ -108,7 +108,7 @@ class File:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another at the same path; None if there is none."""
+    """Device and inode, which identify a file; None if it does not exist."""
     try:
         found = os.stat(path)  # noqa: PTH116 - a third of the time that Path.stat takes, before every write
     except OSError:

@@ -1,4 +1,4 @@
-"""Run the statements of a plan on a connection of ours."""
+"""Execute the statements of a plan on a connection of the store."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ Execute = Callable[[Statement | Many], list[Row]]
 
 
 def executor(connection: sqlite3.Connection) -> Execute:
-    """What `run` asks to execute each statement."""
-    # A cursor for each statement: one for all would outlive an error, in its traceback, and keep the lock of the
-    # connection that was closed for it.
+    """The function that `drive` calls for each statement of a plan."""
+    # A new cursor for each statement. The traceback of an error would keep a shared cursor alive, and the cursor would
+    # keep the lock of the closed connection.
     execute, executemany = connection.execute, connection.executemany
 
-    def run(step: Statement | Many) -> list[Row]:
-        if type(step) is Statement:
-            return execute(step[0], step[1]).fetchall()
-        executemany(step[0], step[1])
+    def execute_instruction(instruction: Statement | Many) -> list[Row]:
+        if type(instruction) is Statement:
+            return execute(instruction[0], instruction[1]).fetchall()
+        executemany(instruction[0], instruction[1])
         return []
 
-    return run
+    return execute_instruction

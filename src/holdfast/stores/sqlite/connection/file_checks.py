@@ -1,4 +1,4 @@
-"""Where a store's file may be: checked and made before SQLite opens it."""
+"""Check the path of a store's file, and create the file before SQLite opens it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 
 NETWORK = ("nfs", "cifs", "smb", "afs", "ceph", "lustre", "gpfs", "beegfs", "gluster", "ncpfs", "coda", "davfs")
-"""File systems whose locks do not hold between machines, or not always. Beginnings of their names."""
+"""File systems whose locks do not work reliably between machines. The first part of their names."""
 
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
 def prepare(path: Path) -> Path:
-    """Check a path and make the file, private to its owner, if there is none; answers the absolute path.
+    """Check a path, and create the file, private to its owner, if it is missing. Returns the absolute path.
 
-    ValueError: what is there cannot be a store's file. FileNotFoundError: its directory does not exist.
+    ValueError: the path cannot be a store's file. FileNotFoundError: its directory does not exist.
     PermissionError: this process may not read the file, or not create it.
     Any number of processes may do this at once.
     """
@@ -41,7 +41,7 @@ def prepare(path: Path) -> Path:
 
 
 def network_file_system(directory: Path, mounts: Path = _MOUNTS) -> str | None:
-    """The kind of network file system that a directory is on; None on a local one, or where it cannot be told."""
+    """The type of the network file system of a directory; None if it is local or unknown."""
     try:
         lines = mounts.read_text("utf-8", "surrogateescape").splitlines()
     except OSError:
@@ -51,7 +51,7 @@ def network_file_system(directory: Path, mounts: Path = _MOUNTS) -> str | None:
         before, _, after = line.partition(" - ")
         mount = before.split(" ")[4].encode("latin-1", "replace").decode("unicode_escape")
         inside = str(directory) == mount or str(directory).startswith(mount.rstrip("/") + "/")
-        # Of two on one place the later lies above the earlier.
+        # Of two mounts on the same directory, the later one is visible.
         if inside and len(mount) >= len(best):
             best, kind = mount, after.split(" ")[0]
     remote = kind.removeprefix("fuse.")
@@ -62,8 +62,8 @@ def network_file_system(directory: Path, mounts: Path = _MOUNTS) -> str | None:
 
 
 def _create(file: Path) -> None:
-    # Made under another name first: while SQLite has the file open in this process, closing a descriptor of ours
-    # would drop SQLite's locks on it.
+    # Create it under another name first. Closing a descriptor of the final file would release the POSIX locks of
+    # SQLite, if this process has the file open.
     other = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     os.close(os.open(other, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
     try:

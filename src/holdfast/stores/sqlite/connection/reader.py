@@ -1,4 +1,4 @@
-"""Connections that read, as many as read at once."""
+"""Connections for reading operations, one for each operation that runs at the same time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from holdfast.core.clock import Micros
+from holdfast.engine.generators import drive
 from holdfast.engine.operations import Operation
-from holdfast.stores.sql.plan import Execution, Plan, run
-from holdfast.stores.sqlite.connection.database_file import File
+from holdfast.stores.sql.plan import Execution, Plan
+from holdfast.stores.sqlite.connection.database_file import DatabaseFile
 from holdfast.stores.sqlite.connection.execute import executor
 from holdfast.stores.sqlite.errors import translated
 from holdfast.stores.sqlite.verbs.plans import plan
@@ -18,13 +19,13 @@ from holdfast.stores.sqlite.verbs.plans import plan
 R = TypeVar("R")
 
 _KEPT = 4
-"""Connections kept open when nobody reads."""
+"""Idle connections that stay open."""
 
 
 class Reader:
-    """Performs reading operations, each on one consistent snapshot. Safe from any thread."""
+    """Performs reading operations. Each one sees one consistent snapshot. Safe from any thread."""
 
-    def __init__(self, file: File, *, clock: Callable[[], Micros]) -> None:
+    def __init__(self, file: DatabaseFile, *, clock: Callable[[], Micros]) -> None:
         self._file = file
         self._clock = clock
         self._idle: list[sqlite3.Connection] = []
@@ -35,12 +36,12 @@ class Reader:
         return self.run(plan(operation, Execution(self._clock())))
 
     def perform_at_once(self, operation: Operation[R]) -> R | None:
-        """Perform an operation on a connection that is open already; None if all are in use: to open one takes time."""
+        """Perform an operation on an idle connection. None if there is none, because opening one takes time."""
         connection = self._take()
         return None if connection is None else self._run_on(connection, plan(operation, Execution(self._clock())))
 
     def run(self, reading: Plan[R], *, single: bool = False) -> R:
-        """Run a plan. A `single` statement sees one snapshot by itself."""
+        """Run a plan. A plan with a `single` statement needs no transaction: one statement sees one snapshot."""
         with translated(self._file.name):
             connection = self._take() or self._file.connect_reader()
         return self._run_on(connection, reading, single=single)
@@ -57,7 +58,7 @@ class Reader:
             try:
                 if not single:
                     connection.execute("begin")
-                answer = run(reading, executor(connection))
+                answer = drive(reading, executor(connection))
                 if not single:
                     connection.execute("commit")
             except BaseException:

@@ -1,7 +1,7 @@
 """A few threads for blocking work of async code.
 
-Leaner than `concurrent.futures`, whose two futures per call cost as much as a small read; and they end with the
-program, whether or not the store was closed.
+`concurrent.futures` creates two futures per call, which takes as long as a small read. These threads are also daemons:
+they end with the program, even if the store was not closed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class Threads:
-    """Started with the first work that is given to them."""
+    """A fixed number of threads. The first work starts them."""
 
     def __init__(self, number: int, name: str) -> None:
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -28,11 +28,11 @@ class Threads:
         self._starting, self._clearing = threading.Lock(), threading.Lock()
 
     async def run(self, work: Callable[[], R]) -> R:
-        """Do the work in a thread. A task that is cancelled does not wait for its end."""
+        """Do the work in a thread. A cancelled task does not wait until it is done."""
         return await self.start(work)
 
     async def finish(self, work: Callable[[], R]) -> R:
-        """Do the work in a thread. A task that is cancelled waits for its end: before, nobody knows the outcome."""
+        """Do the work in a thread. A cancelled task waits until it is done: before that the outcome is unknown."""
         future = self.start(work)
         try:
             return await asyncio.shield(future)
@@ -43,24 +43,20 @@ class Threads:
             raise
 
     def start(self, work: Callable[[], R]) -> asyncio.Future[R]:
-        """Begin the work in a thread; its outcome is the future's."""
+        """Begin the work in a thread. The future receives its result."""
         future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
-        self.ask(future, work)
+        self.submit(partial(_do, future, work))
         return future
 
-    def ask(self, future: asyncio.Future[R], work: Callable[[], R]) -> None:
-        """Begin the work in a thread, for a future that is there already."""
-        self.submit(partial(_do, future, work))
-
     def submit(self, work: Callable[[], None]) -> None:
-        """Do the work in a thread, and tell nobody. It must not raise. Once the threads have ended it is done here."""
+        """Do the work in a thread, without a result. It must not raise. After `close`, the calling thread does it."""
         self.get_ready()
         self._queue.put(work)
         if self._ended:
             self._clear()
 
     def get_ready(self) -> None:
-        """Start the threads. RuntimeError: the system has none to give now, and the next call tries again."""
+        """Start the threads. RuntimeError if the system cannot start one; the next call tries again."""
         if not self._started:
             with self._starting:
                 if not self._started:
@@ -70,7 +66,7 @@ class Threads:
                     self._started = True
 
     def close(self) -> None:
-        """Finish what was begun, and end. What comes while they end is done here, behind it. Not to be called twice."""
+        """Do the remaining work and end the threads. This call also does work that arrives meanwhile. Call it once."""
         with self._starting:
             self._started = True
         started = [thread for thread in self._threads if thread.ident is not None]
@@ -78,12 +74,12 @@ class Threads:
             self._queue.put(None)
         for thread in started:
             thread.join()
-        # In this order: whoever put something in before it could see this leaves it to us.
+        # In this order: a caller that does not see `_ended` yet relies on `_clear` below.
         self._ended = True
         self._clear()
 
     def _clear(self) -> None:
-        """Do what no thread is left to do, one after the other. Work that asks for more finds somebody at it."""
+        """Do the work that is left after the threads have ended. Work that submits more work does not recurse."""
         while not self._queue.empty() and self._clearing.acquire(blocking=False):
             try:
                 while (work := self._queue.get_nowait()) is not None:
@@ -96,7 +92,7 @@ class Threads:
     def _run(self) -> None:
         while (work := self._queue.get()) is not None:
             work()
-            del work  # it may hold on to an answer
+            del work  # it may keep a result alive
 
 
 def _do(future: asyncio.Future[R], work: Callable[[], R]) -> None:
@@ -111,7 +107,7 @@ def _do(future: asyncio.Future[R], work: Callable[[], R]) -> None:
 def _call(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *args: Any) -> None:
     try:
         loop.call_soon_threadsafe(function, *args)
-    except RuntimeError:  # the loop is closed, so nobody waits there any more
+    except RuntimeError:  # the loop is closed, so no task waits there
         return
 
 

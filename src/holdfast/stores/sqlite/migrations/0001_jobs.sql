@@ -1,7 +1,7 @@
 -- 0001_jobs: the tables of the first release.
 -- Times are microseconds since 1970. Payloads are the exact bytes that the codec wrote.
 
--- The large columns come last: SQLite reads a row from the front, and what lies behind a payload is slow to reach.
+-- The large columns come last: SQLite reads a row from the front, and columns after a payload are slow to read.
 create table holdfast_job (
     seq integer primary key autoincrement,
     id text not null unique,
@@ -31,26 +31,26 @@ create table holdfast_job (
     blockers integer not null default 0,
     open_blockers integer not null default 0,
     on_blocker_failure text not null,
-    -- Only while the last attempt ended since its worker could not read the input: how many did in a row, since when.
+    -- Set while the last attempt ended because its worker could not decode the input: how many in a row, since when.
     mismatches integer,
     mismatched_at integer,
-    -- Of the last job of a finished chain only: when the chain may be pruned.
+    -- Only for the last job of a finished chain: when the chain may be pruned.
     expires_at integer,
     input blob not null,
     output blob,
     error blob
 );
 
--- Few indexes, and most of them partial: each costs time for every job that is started.
+-- Few indexes, and most of them partial: every index costs time for each started job.
 -- Equal entries are in the order of seq, as in every index of SQLite.
--- The status is in the index, although it is the same in all of it: otherwise SQLite looks it up in the table, for
--- each row that it counts.
+-- The status is a column of the index, although all its entries have the same status. Otherwise SQLite reads the
+-- table for each row that it counts.
 create index holdfast_job_due on holdfast_job (status, type, priority desc, scheduled_at) where status = 'pending';
 create index holdfast_job_leased on holdfast_job (status, type, leased_until) where status = 'running';
 create unique index holdfast_job_step on holdfast_job (chain_id, chain_index) where chain_index > 0;
 create index holdfast_job_key on holdfast_job (key, type) where key is not null;
 create index holdfast_job_expires on holdfast_job (expires_at, chain_id) where expires_at is not null;
--- or, not in: the planner proves the one from `status = 'failed'`, the other it does not.
+-- `or` instead of `in`: only then does the planner use this index for `status = 'failed'`.
 create index holdfast_job_rare on holdfast_job (status, type)
     where status = 'blocked' or status = 'failed' or status = 'cancelled';
 
@@ -62,7 +62,7 @@ create table holdfast_blocker (
 ) without rowid;
 create index holdfast_blocker_chain on holdfast_blocker (chain_id);
 
--- Only attempts that did not complete their job: the job's own row tells of the one that did.
+-- Only attempts that did not complete their job. The row of the job describes the attempt that did.
 create table holdfast_attempt (
     seq integer primary key,
     job_id text not null,
@@ -78,8 +78,8 @@ create index holdfast_attempt_job on holdfast_attempt (job_id);
 
 create table holdfast_paused (type text primary key) without rowid;
 
--- How many jobs of each type there are, so that counting the completed ones does not mean to read them all.
--- Whoever inserts counts up; the trigger counts down, also when people delete by hand.
+-- The number of jobs per type, so that the completed jobs are counted without reading them.
+-- An insert increases it. The trigger decreases it, also for a manual DELETE.
 create table holdfast_tally (type text primary key, jobs integer not null) without rowid;
 create trigger holdfast_job_deleted after delete on holdfast_job begin
     update holdfast_tally set jobs = jobs - 1 where type = old.type;
@@ -97,20 +97,20 @@ create table holdfast_event (
     worker text
 );
 
--- Written in a transaction of the application; whether a mark is there later shows whether that transaction committed.
+-- Written in a transaction of the application. A later read of the mark shows whether that transaction committed.
 create table holdfast_mark (
     seq integer primary key,
     id text not null unique
 );
 
--- What the last commits may have changed for others, so that whoever sees the file change learns what to look for.
+-- What the last commits have changed, for processes that detect a change of the file.
 create table holdfast_hint (
     seq integer primary key,
     source text not null,
     hints blob not null
 );
 
--- A job as the library reads it. Its columns never change: a later release that reads more makes a view of its own.
+-- A job as the library reads it. Its columns never change: a later release that reads more creates another view.
 create view holdfast_record as
 select seq, id, type, chain_id, chain_index, status, priority, attempt, max_attempts, input, output, error, key,
        worker, token, leased_until, renewed_at, progress, progress_note, created_at, scheduled_at, started_at,
@@ -118,7 +118,7 @@ select seq, id, type, chain_id, chain_index, status, priority, attempt, max_atte
        mismatches, mismatched_at, dedup_for
   from holdfast_job;
 
--- A job as people read it.
+-- A job in readable form, for people.
 create view holdfast_readable as
 select seq, id, type, chain_id, chain_index, status, priority, attempt, max_attempts, key, worker,
        cast(input as text) as input, cast(output as text) as output, cast(error as text) as error,

@@ -1,13 +1,13 @@
 """Wake-ups between the processes that share one SQLite file.
 
-Two signs tell that something was committed:
+Two file events show that a transaction was committed:
 
-- a *poke*: a process of ours wrote to `<file>-wake` after its commit. Listeners are called at once;
-- a change of the file, its `-wal` or its `-journal`: somebody commits, perhaps the application on a
-  connection of its own. Listeners are called once `PRAGMA data_version` shows that the commit can be seen.
+- a *notification*: a process of Holdfast wrote to `<file>-wake` after its commit. `on_change` is called at once;
+- a change of the file, its `-wal` or its `-journal`: a commit is in progress, perhaps on a connection of the
+  application. `on_change` is called when `PRAGMA data_version` shows that the commit is visible.
 
-Both are hints: losing one costs time, never a job. Where Linux's inotify is missing, or a user's instances of it are
-used up, `data_version` is asked every 50 ms.
+Both are hints: a lost one costs time, never a job. Without inotify of Linux, or when the limit of inotify instances is
+reached, the watch reads `data_version` every 50 ms.
 """
 
 from __future__ import annotations
@@ -26,48 +26,48 @@ from pathlib import Path
 from urllib.parse import quote
 
 from holdfast.stores.sqlite.wakeups.inotify import FileEvents
-from holdfast.stores.sqlite.wakeups.recheck_schedule import GAP, Burst
+from holdfast.stores.sqlite.wakeups.recheck_schedule import GAP, RecheckSchedule
 
 POLL = 0.05
-"""Seconds between two looks where there are no file events."""
+"""Seconds between two checks without file events."""
 
 PACE = 0.001
-"""Seconds that the call after a poke takes from the budget: a thousand a second in the long run."""
+"""Seconds that a call after a notification takes from the budget: at most a thousand calls per second on average."""
 
 SPARE = 0.02
-"""The budget a quiet time leaves, in seconds: what it pays for may follow each other without a pause."""
+"""Maximum budget after a quiet time, in seconds. The calls within it need no pause between them."""
 
 _LIMITS = (errno.EMFILE, errno.ENOSPC)
-"""What inotify answers when a user has too many instances or watches: `fs.inotify.max_user_instances` and the like."""
+"""Errors of inotify when a user has too many instances or watches, for example `fs.inotify.max_user_instances`."""
 
 _log = logging.getLogger("holdfast.sqlite.watch")
 
 
-class Poker:
-    """Tells the watches of other processes, and of this one, that something was committed.
+class CommitNotifier:
+    """Notifies the watches of all processes after a commit.
 
-    Any number of threads and processes may poke at once; pokes that arrive together are heard as one. The
-    wake file is made private to its owner, and a symbolic link in its place is refused with `OSError`.
+    Several threads and processes may notify at the same time; a watch handles simultaneous notifications as one. The
+    wake file is private to its owner. A symbolic link in its place is refused with `OSError`.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
         self._fd = os.open(wake_file(path), flags, 0o600)
         self._lock = threading.Lock()
-        """Held while the file is used: under the number of a closed one there may be another file, and not ours."""
-        self.poked = False
-        """Set before each poke; cleared by the watch that hears it."""
+        """Held while the descriptor is used: after a close, its number may belong to another file."""
+        self.notified = False
+        """Set before each notification; cleared by the watch that receives it."""
 
-    def poke(self) -> None:
-        """Call after the commit, never before.
+    def notify(self) -> None:
+        """Notify the watches. Call it after the commit, never before.
 
-        Never raises: the commit stands, whether or not it was told. After closing it tells nobody.
+        It never raises, because the commit is done. After `close` it does nothing.
         """
-        # Windows has no file events, so nobody would hear it.
+        # Without file events, as on Windows, a notification has no effect.
         if sys.platform != "win32":
             with self._lock:
                 if self._fd >= 0:
-                    self.poked = True
+                    self.notified = True
                     with contextlib.suppress(OSError):
                         os.pwrite(self._fd, b"\0", 0)
 
@@ -77,22 +77,21 @@ class Poker:
         os.close(fd)
 
 
-class Watch:
+class FileWatch:
     """Calls `on_change` after commits to the SQLite file at `path`, in a thread of its own.
 
-    Calls never overlap and come at most a thousand times a second; commits close together share a call, and a
-    call may come with nothing new to see. An error raised by `on_change` is logged and ends nothing. The
-    thread opens a read-only connection: stop the watch before closing the last writing connection, or SQLite
-    leaves the write-ahead log behind instead of folding it into the file. In a forked child the watch is deaf
-    and `stop` does nothing.
+    Calls never overlap, and there are at most a thousand per second. Commits close together share one call, and a call
+    may come without a new commit. An error of `on_change` is logged, and the watch continues. The thread opens a
+    read-only connection. Stop the watch before the last writing connection is closed; otherwise SQLite does not
+    checkpoint and remove the write-ahead log. In a forked child the watch receives nothing and `stop` does nothing.
 
-    A poke of `own` is left to the looks that its commit asks for anyway, milliseconds later: this process knows what
-    it committed. So is another's that is heard together with it; while our own follow each other without a pause,
-    nothing is heard more often than every `GAP`.
+    A notification of `own` causes no call, because this process knows what it committed. The checks after the file
+    change follow milliseconds later. A notification of another process that arrives at the same time waits for them,
+    too. While this process notifies without a pause, calls are at least `GAP` apart.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], on_change: Callable[[], None], *, own: Poker | None = None
+        self, path: str | os.PathLike[str], on_change: Callable[[], None], *, own: CommitNotifier | None = None
     ) -> None:
         self._path = Path(path).resolve()
         self._on_change = on_change
@@ -104,9 +103,9 @@ class Watch:
         self._wakes_thread, self._wakes = -1, -1
 
     def start(self) -> None:
-        """Begin. Every commit made after the return is noticed.
+        """Start the thread. Every commit after the return is detected.
 
-        OSError, RuntimeError: the system has no more files, or threads; there is nothing to stop.
+        OSError, RuntimeError: the system has no more file descriptors or threads; there is nothing to stop.
         """
         self._wakes_thread, self._wakes = os.pipe()
         try:
@@ -120,7 +119,7 @@ class Watch:
 
     @property
     def alive(self) -> bool:
-        """Whether commits are still noticed."""
+        """Whether commits are still detected."""
         return self._thread.is_alive()
 
     def stop(self) -> None:
@@ -131,81 +130,78 @@ class Watch:
         if self._stopped.is_set() or self._wakes < 0 or os.getpid() != self._pid:
             return
         self._stopped.set()
-        # Written and never read, so the other end stays ready. Closing alone would not do: a forked child may
-        # hold a copy of this end.
-        with contextlib.suppress(BrokenPipeError):  # the thread, awake for another reason, saw the flag first and left
+        # The byte is never read, so the other end stays readable. To close this end is not enough: a forked child may
+        # have a copy of it.
+        with contextlib.suppress(BrokenPipeError):  # the thread was awake, saw the flag and has ended
             os.write(self._wakes, b"\0")
         os.close(self._wakes)
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
     def _run(self) -> None:
-        view = _View(self._path)
+        version = _DataVersion(self._path)
         try:
             events = _events(self._path)
             if self._own is not None:
-                self._own.poked = False  # nobody heard what it told before
-            # Looked at only now: what is committed from here on shows in the events or in the next look.
-            view.moved()
+                self._own.notified = False  # no watch has received the earlier ones
+            # Read after the events exist: every later commit causes an event or changes the version.
+            version.changed()
             self._ready.set()
             if events is not None:
-                pokes, changes = events
-                with contextlib.closing(pokes), contextlib.closing(changes):
-                    self._follow(pokes, changes, view)
-            self._poll(view)
+                notifications, changes = events
+                with contextlib.closing(notifications), contextlib.closing(changes):
+                    self._follow(notifications, changes, version)
+            self._poll(version)
         finally:
             self._ready.set()
-            view.close()
+            version.close()
             os.close(self._wakes_thread)
 
-    def _follow(self, pokes: FileEvents, changes: FileEvents, view: _View) -> None:
-        """Block until something is heard, and call when it means a commit.
-
-        Returns when stopped, or gone deaf.
-        """
-        anything, pokes_only, stop_only = select.poll(), select.poll(), select.poll()
-        for poll in (anything, pokes_only, stop_only):
+    def _follow(self, notifications: FileEvents, changes: FileEvents, version: _DataVersion) -> None:
+        """Wait for events, and call `on_change` after commits. Returns after `stop`, or when the events have ended."""
+        anything, notifications_only, stop_only = select.poll(), select.poll(), select.poll()
+        for poll in (anything, notifications_only, stop_only):
             poll.register(self._wakes_thread, select.POLLIN)
-        for poll in (anything, pokes_only):
-            poll.register(pokes.fileno(), select.POLLIN)
+        for poll in (anything, notifications_only):
+            poll.register(notifications.fileno(), select.POLLIN)
         anything.register(changes.fileno(), select.POLLIN)
-        burst, spent = Burst(), 0.0
+        schedule, spent = RecheckSchedule(), 0.0
         while True:
-            if burst.due is None:
+            if schedule.due is None:
                 anything.poll()
             else:
-                # A change asks for looks that are due already. One commit changes the log many times.
-                pokes_only.poll(max(0.0, burst.due - time.monotonic()) * 1000)
+                # Changes are not read before the check is due: one commit changes the log many times.
+                notifications_only.poll(max(0.0, schedule.due - time.monotonic()) * 1000)
             if self._stopped.is_set():
                 return
             now = time.monotonic()
             try:
-                call = bool(pokes.read())
-                changed = changes.read() if burst.due is None or burst.due <= now else {}
+                call = bool(notifications.read())
+                changed = changes.read() if schedule.due is None or schedule.due <= now else {}
             except OSError as error:
-                _log.warning("file events for %s ended (%s): looking every %s s", self._path, error, POLL)
+                _log.warning("file events for %s ended (%s): polling every %s s", self._path, error, POLL)
                 return
             if changed.get(self._path.name, False):
-                view.close()
+                version.close()
             if changed:
-                burst.changed(now)
-            if call and self._own is not None and self._own.poked:
-                self._own.poked = call = False
+                schedule.changed(now)
+            if call and self._own is not None and self._own.notified:
+                self._own.notified = call = False
                 spent = max(spent, now - SPARE) + GAP
             elif call:
                 spent = max(spent, now - SPARE) + PACE
-            if burst.due is not None and burst.due <= now:
-                call = view.moved() or call
-                burst.looked(now)
+            if schedule.due is not None and schedule.due <= now:
+                call = version.changed() or call
+                schedule.checked(now)
             if call:
                 self._call()
-            # Pokes pile up meanwhile, and are heard as one.
+            # Notifications during this pause are handled as one.
             if spent > now and stop_only.poll((spent - now) * 1000):
                 return
 
-    def _poll(self, view: _View) -> None:
+    def _poll(self, version: _DataVersion) -> None:
         while not self._stopped.wait(POLL):
-            if view.moved():
+            if version.changed():
                 self._call()
 
     def _call(self) -> None:
@@ -215,24 +211,21 @@ class Watch:
             _log.exception("a listener of the watch on %s failed", self._path)
 
 
-class _View:
-    """What one read-only connection can see. Belongs to one thread."""
+class _DataVersion:
+    """Reads `PRAGMA data_version` on a read-only connection. For one thread."""
 
     def __init__(self, path: Path) -> None:
         self._address = f"file:{quote(str(path))}?mode=ro"
         self._connection: sqlite3.Connection | None = None
         self._version: int | None = None
 
-    def moved(self) -> bool:
-        """Whether a commit became visible since the last call.
-
-        False while the file is locked, or not there yet.
-        """
+    def changed(self) -> bool:
+        """Whether a commit became visible since the last call. False while the file is locked or does not exist."""
         try:
             if self._connection is None:
-                # No waiting for a lock: the next look of the burst is soon enough.
+                # Do not wait for a lock: the next check of the schedule is soon enough.
                 self._connection = sqlite3.connect(self._address, uri=True, timeout=0, isolation_level=None)
-            # All rows are fetched, since a statement left open would hold its snapshot and stop checkpoints.
+            # Fetch all rows: an open statement would keep its snapshot and stop checkpoints.
             [(version,)] = self._connection.execute("pragma data_version").fetchall()
         except sqlite3.Error:
             return False
@@ -240,29 +233,29 @@ class _View:
         return bool(before != version)
 
     def close(self) -> None:
-        """Let go of the file; the next look opens it anew and counts as moved."""
+        """Close the file. The next check opens it again and counts as a change."""
         if self._connection is not None:
             self._connection.close()
         self._connection = self._version = None
 
 
 def wake_file(path: str | os.PathLike[str]) -> Path:
-    """Where pokes for the SQLite file at `path` go: beside the file itself, whatever links lead to it."""
+    """The wake file of the SQLite file at `path`. It is beside the real file, not beside a symbolic link to it."""
     file = Path(path).resolve()
     return file.with_name(f"{file.name}-wake")
 
 
 def _events(path: Path) -> tuple[FileEvents, FileEvents] | None:
-    """Pokes, and changes of the file: apart, since the ones are to be heard at once and the others are many."""
+    """Notifications, and changes of the file. Separate, because notifications are urgent and changes are many."""
     name = path.name
     try:
-        pokes = FileEvents(path.parent, [wake_file(path).name])
+        notifications = FileEvents(path.parent, [wake_file(path).name])
         try:
-            return pokes, FileEvents(path.parent, [name, f"{name}-wal", f"{name}-journal"])
+            return notifications, FileEvents(path.parent, [name, f"{name}-wal", f"{name}-journal"])
         except OSError:
-            pokes.close()
+            notifications.close()
             raise
     except OSError as error:
         level = logging.WARNING if error.errno in _LIMITS else logging.INFO
-        _log.log(level, "no file events for %s (%s): looking every %s s", path, error, POLL)
+        _log.log(level, "no file events for %s (%s): polling every %s s", path, error, POLL)
         return None

@@ -1,7 +1,7 @@
-"""Hints between processes: written in the transaction that they tell of, read when the file was seen to change.
+"""Hints between processes. A transaction writes its hints to a table; other processes read them after a file change.
 
-So a process that hears of a commit knows what it may mean, wakes only those whom it concerns, and does not wake
-itself by its own. Commits of the application that are no business of ours leave none, and wake nobody.
+A process that detects a commit therefore knows what has changed, and wakes only the listeners concerned. It ignores its
+own hints. A commit of the application without operations of Holdfast writes no hint and wakes no listener.
 """
 
 from __future__ import annotations
@@ -13,61 +13,61 @@ from typing import NamedTuple
 import msgspec
 
 from holdfast.engine.wakeups import Hints
-from holdfast.stores.sql.plan import Plan, Statement, gather
+from holdfast.stores.sql.plan import Plan, Statement
 from holdfast.stores.sqlite.rows import SQL
 
 _INSERT = SQL["insert_hint"]
-_FORGET = SQL["delete_hints"]
+_DELETE = SQL["delete_hints"]
 _LAST = SQL["last_hint"]
 _READ = SQL["read_hints"]
 
 KEPT = 1000
-"""Hints that stay; who comes later than that looks at everything."""
+"""Number of hints in the table. A process that missed older ones receives `anything=True`."""
 
 LARGEST = 500
-"""Chains and jobs named in one hint; beyond that it says to look at everything."""
+"""Chains and jobs in one hint. Above this number, write `anything=True` instead."""
 
-FORGET_EVERY = 100
-"""Hints of one process between two times that it forgets the old ones."""
+DELETE_EVERY = 100
+"""Number of hints that a process writes between two deletions of old ones."""
 
-# Counted here, since to ask the file would cost as much as a hint. From anywhere: a process may end after its first.
-_written = count(random.randrange(FORGET_EVERY))
+# Counted in the process: a query would cost as much as a hint. Random start: a process may end after its first hint.
+_written = count(random.randrange(DELETE_EVERY))
 
 _decoder = msgspec.json.Decoder(Hints)
 
 
-class Heard(NamedTuple):
-    """What others have told since `seen`."""
+class NewHints(NamedTuple):
+    """The hints of other processes, and the seq of the last one."""
 
     seen: int
     hints: Hints
 
 
 def write(source: str, hints: Hints) -> Plan[None]:
-    """Tell others, if there is something to tell."""
+    """Write hints, if there are any."""
     if not hints:
         return
     if len(hints.finished) + len(hints.lost) > LARGEST:
         hints = Hints(anything=True)
     yield Statement(_INSERT, {"source": source, "hints": msgspec.json.encode(hints)})
-    if next(_written) % FORGET_EVERY == 0:
-        yield Statement(_FORGET, {"kept": KEPT})
+    if next(_written) % DELETE_EVERY == 0:
+        yield Statement(_DELETE, {"kept": KEPT})
 
 
 def last() -> Plan[int]:
-    """The newest hint there is."""
+    """The seq of the newest hint."""
     [(seq,)] = yield Statement(_LAST)
     return int(seq)
 
 
-def read(source: str, seen: int) -> Plan[Heard]:
-    """What others than `source` have told since."""
+def read(source: str, seen: int) -> Plan[NewHints]:
+    """The hints after `seen` that were not written by `source`."""
     rows = yield Statement(_READ, {"seen": seen})
     hints = Hints()
     if rows and rows[0][0] > seen + 1:
-        hints.anything = True  # some have been forgotten already
-    for seq, told_by, reported in rows:
+        hints.anything = True  # some are already deleted
+    for seq, written_by, encoded in rows:
         seen = seq
-        if told_by != source:
-            gather(hints, _decoder.decode(reported))
-    return Heard(seen, hints)
+        if written_by != source:
+            hints.add(_decoder.decode(encoded))
+    return NewHints(seen, hints)

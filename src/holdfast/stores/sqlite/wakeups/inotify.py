@@ -1,8 +1,8 @@
-"""Linux file events, for a handful of named files in one directory.
+"""File events of Linux (inotify) for a few named files in one directory.
 
-The directory itself is watched only for names that come and go; contents are watched per file. So a neighbour
-that writes without pause in the same directory costs nothing, which one watch on the directory's contents
-would not give.
+The watch on the directory reports only created, moved and deleted names. Each file has its own watch for its content.
+Another program that writes without pause in the same directory therefore costs nothing. A single watch on the content
+of the directory would report every such write.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _HEADER = struct.Struct("iIII")
 _READ = 64 * 1024
 
 
-class DirectoryGone(OSError):
+class DirectoryRemoved(OSError):
     """The watched directory was removed or unmounted: no further event will come."""
 
 
 class FileEvents:
-    """Which of `names` in `directory` changed since the last read.
+    """Reports which of `names` in `directory` changed since the last read.
 
-    `fileno()` becomes readable when there is something to read. Raises `OSError` when the kernel has no
-    inotify, or no instance left for this user. Not for use by two threads at once.
+    `fileno()` becomes readable when there is an event. Raises `OSError` if the kernel has no inotify, or if the user
+    has no instance left. For one thread at a time.
     """
 
     def __init__(self, directory: Path, names: Iterable[str]) -> None:
@@ -47,7 +47,7 @@ class FileEvents:
         if self._fd < 0:
             raise _error("inotify_init1")
         try:
-            self._home = self._watch(directory, IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ONLYDIR)
+            self._directory_watch = self._watch(directory, IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ONLYDIR)
             for name in self._names:
                 self._watch_contents(name)
         except BaseException:
@@ -61,9 +61,9 @@ class FileEvents:
         os.close(self._fd)
 
     def read(self) -> dict[str, bool]:
-        """The names that changed, each with whether it is a new file now. Never blocks.
+        """The changed names, and for each whether it is a new file. Never blocks.
 
-        When the kernel's queue ran over, any name may have changed, so all are given, as new.
+        After an overflow of the kernel's queue every name may have changed. Then all names are returned as new.
         """
         try:
             data = os.read(self._fd, _READ)
@@ -82,9 +82,9 @@ class FileEvents:
                     changed[every] = True
             elif mask & IN_IGNORED:
                 self._watched.pop(wd, None)
-                if wd == self._home:
-                    raise DirectoryGone(f"{self._directory} is no longer there to be watched")
-            elif wd == self._home:
+                if wd == self._directory_watch:
+                    raise DirectoryRemoved(f"{self._directory} is no longer there to be watched")
+            elif wd == self._directory_watch:
                 if name in self._names:
                     is_new = bool(mask & (IN_CREATE | IN_MOVED_TO))
                     if is_new:
@@ -95,7 +95,7 @@ class FileEvents:
         return changed
 
     def _watch_contents(self, name: str) -> None:
-        # Not there, or gone again: the directory's watch will tell of its creation.
+        # The file does not exist: the watch on the directory will report its creation.
         with contextlib.suppress(FileNotFoundError):
             self._watched[self._watch(self._directory / name, IN_MODIFY)] = name
 

@@ -1,4 +1,4 @@
-"""Wake-ups of a SQLite store: at once within the process, by file events between processes."""
+"""Wake-ups of a SQLite store: direct calls within the process, file events between processes."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from holdfast.engine.wakeups import ANYTHING, Hints, Listener, LocalWakeups
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.sqlite.connection.reader import Reader
 from holdfast.stores.sqlite.wakeups import hint_table
-from holdfast.stores.sqlite.wakeups.file_watch import Poker, Watch
+from holdfast.stores.sqlite.wakeups.file_watch import CommitNotifier, FileWatch
 
 _log = logging.getLogger("holdfast.sqlite.watch")
 
 LINGER = 5.0
-"""Seconds after the last listener left in which the file is still watched: requests follow one another, and to begin
-takes longer than to hear."""
+"""Seconds for which the watch continues without a listener. Requests follow one another, and starting a watch takes
+longer than a wake-up."""
 
 
 class SqliteWakeups:
-    """Watches the file while somebody listens, and a while on. The store opens and closes it."""
+    """Watches the file while there is a listener, and `LINGER` seconds longer. The store opens and closes it."""
 
     def __init__(self) -> None:
         self.source = new_token()
-        """Who we are in the hints that we write."""
+        """Identifies this process in the hints that it writes."""
         self._local = LocalWakeups()
         self._lock = threading.Lock()
         self._listeners = 0
         self._left = 0.0
-        """When somebody last stopped listening."""
+        """When the last listener left."""
         self._path: Path | None = None
         self._reader: Reader | None = None
         self._seen = 0
-        self._poker: Poker | None = None
-        self._watch: Watch | None = None
+        self._notifier: CommitNotifier | None = None
+        self._watch: FileWatch | None = None
 
     @property
     def healthy(self) -> bool:
@@ -46,54 +46,54 @@ class SqliteWakeups:
         return self._path is not None and (not self._listeners if watch is None else watch.alive)
 
     def send(self, hints: Hints) -> None:
-        poker = self._poker
-        if poker is not None:
-            poker.poke()
+        notifier = self._notifier
+        if notifier is not None:
+            notifier.notify()
         self._local.send(hints)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        forget = self._local.subscribe(listener)
+        unsubscribe = self._local.subscribe(listener)
         with self._lock:
             self._listeners += 1
-            self._follow()
-        return _once(lambda: self._leave(forget))
+            self._start_watch()
+        return _once(lambda: self._leave(unsubscribe))
 
     def open(self, path: Path, reader: Reader) -> None:
         with self._lock:
             self._path, self._reader = path, reader
-            # Without the file nobody else hears of our commits at once, but all goes on.
+            # Without the wake file other processes detect our commits later, and everything else works.
             with contextlib.suppress(OSError):
-                self._poker = Poker(path)
-            self._follow()
+                self._notifier = CommitNotifier(path)
+            self._start_watch()
 
     def close(self) -> None:
         with self._lock:
             self._path = self._reader = None
             watch, self._watch = self._watch, None
-            poker, self._poker = self._poker, None
+            notifier, self._notifier = self._notifier, None
         if watch is not None:
             watch.stop()
-        if poker is not None:
-            poker.close()
+        if notifier is not None:
+            notifier.close()
 
-    def _follow(self) -> None:
+    def _start_watch(self) -> None:
         if self._watch is None and self._listeners and self._path is not None and self._reader is not None:
-            # What is committed before this is seen by whoever subscribes: subscribe, then look.
+            # A listener subscribes first and reads the store afterwards, so it needs no hints from before this moment.
             with contextlib.suppress(StoreUnavailable):
                 self._seen = self._reader.run(hint_table.last(), single=True)
-            watch = Watch(self._path, self._look, own=self._poker)
+            watch = FileWatch(self._path, self._read_hints, own=self._notifier)
             try:
                 watch.start()
             except (OSError, RuntimeError) as error:
-                # Whoever listens polls, and the next one tries again.
-                _log.warning("%s is not watched, and commits of other processes are heard late: %s", self._path, error)
+                # The listeners poll, and the next subscription tries again.
+                _log.warning("%s is not watched; commits of other processes are detected late: %s", self._path, error)
             else:
                 self._watch = watch
 
-    def _look(self) -> None:
-        """Something was committed: find out what, and tell those here."""
+    def _read_hints(self) -> None:
+        """A transaction was committed: read its hints and send them to the listeners of this process."""
         reader = self._reader
-        if reader is None or self._rest():
+        if reader is None or self._stop_if_unused():
             return
         try:
             self._seen, hints = reader.run(hint_table.read(self.source, self._seen), single=True)
@@ -102,14 +102,14 @@ class SqliteWakeups:
         if hints:
             self._local.send(hints)
 
-    def _leave(self, forget: Callable[[], None]) -> None:
-        forget()
+    def _leave(self, unsubscribe: Callable[[], None]) -> None:
+        unsubscribe()
         with self._lock:
             self._listeners -= 1
             self._left = monotonic()
 
-    def _rest(self) -> bool:
-        """Stop watching if nobody has listened for long."""
+    def _stop_if_unused(self) -> bool:
+        """Stop the watch if there was no listener for `LINGER` seconds."""
         with self._lock:
             if self._listeners or monotonic() < self._left + LINGER:
                 return False

@@ -1,8 +1,8 @@
-"""Folding the write-ahead log into the file without meeting the WAL-reset bug.
+"""Checkpoint the write-ahead log without the WAL-reset bug.
 
-The bug needs a commit that restarts the log while a checkpoint, which has already read how long the log is, has
-not yet begun to copy. Here no such commit can happen: the write lock is held by another connection for as long as
-the checkpoint runs. See docs/decisions/0002-sqlite-wal-without-the-reset-bug.md.
+The bug needs a commit that restarts the log after a checkpoint has read the length of the log and before it begins to
+copy. Here no such commit is possible: another connection holds the write lock for as long as the checkpoint runs.
+See docs/decisions/0002-sqlite-wal-without-the-reset-bug.md.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import NamedTuple
 
 
 class Checkpointed(NamedTuple):
-    """How far a checkpoint came. Both are 0 when another connection was busy with a checkpoint of its own."""
+    """The result of a checkpoint. Both numbers are 0 if another connection was making a checkpoint."""
 
     frames: int
     """Pages in the log."""
     copied: int
-    """How many of them are in the file now. Fewer than `frames` while a reader still needs the older file."""
+    """Pages of the log that are in the file now. Fewer than `frames` while a reader needs an older snapshot."""
 
 
 def checkpoint(writer: sqlite3.Connection, copier: sqlite3.Connection) -> Checkpointed:
     """Copy the log into the file through `copier`, while `writer` holds the write lock.
 
-    Both are connections to the same file, neither in a transaction. Writers of any process wait meanwhile;
-    readers do not. The log starts over with the first commit after all of it was copied. When the write lock
-    cannot be had, `sqlite3.OperationalError` is raised and nothing was done.
+    Both are connections to the same file, and neither is in a transaction. Writers of all processes wait meanwhile;
+    readers do not. After the whole log was copied, the next commit starts at its beginning again. If the write lock is
+    not available, `sqlite3.OperationalError` is raised and nothing has changed.
 
-    One connection and `wal_checkpoint(FULL)` would not do: it takes the same lock, but when that is busy for too
-    long it goes on without.
+    `wal_checkpoint(FULL)` on one connection is not enough: it tries for the same lock, but after the timeout it
+    continues without it.
     """
     writer.execute("begin immediate")
     try:

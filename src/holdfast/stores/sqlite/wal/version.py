@@ -1,14 +1,14 @@
-"""Which SQLite libraries may checkpoint a write-ahead log while others write."""
+"""Which SQLite libraries may checkpoint a write-ahead log while other connections write."""
 
 from __future__ import annotations
 
 
 def wal_is_safe(version: tuple[int, int, int]) -> bool:
-    """Whether this SQLite library is free of the WAL-reset bug.
+    """Whether this SQLite library does not have the WAL-reset bug.
 
-    With it, a checkpoint that races a commit can lose that commit, and later ones. The answer speaks for
-    checkpoints made by this library only; another process may load another one. A distribution that patched
-    an older version without renumbering it counts as affected, which costs speed and nothing else.
+    With the bug, a checkpoint at the same time as a commit can lose that commit and later ones. The result is about
+    checkpoints of this library only; another process may use another library. A distribution that fixed an older
+    version without a new number counts as affected. That costs speed and nothing else.
     """
     match version:
         case (3, 44, patch):

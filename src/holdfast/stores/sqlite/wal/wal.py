@@ -1,4 +1,4 @@
-"""What the write-ahead log needs besides commits: a length, and checkpoints where SQLite must not make them itself."""
+"""Maintenance of the write-ahead log: preallocation, and checkpoints where SQLite must not make them itself."""
 
 from __future__ import annotations
 
@@ -7,38 +7,40 @@ import sqlite3
 from collections.abc import Callable
 
 from holdfast.stores.sqlite.connection.connect import SAFE_WAL
-from holdfast.stores.sqlite.connection.database_file import File
+from holdfast.stores.sqlite.connection.database_file import DatabaseFile
 from holdfast.stores.sqlite.wal.checkpoint import checkpoint
-from holdfast.stores.sqlite.wal.wal_preallocation import lengthen
+from holdfast.stores.sqlite.wal.wal_preallocation import preallocate
 
 PAGES = 1000
-"""Checkpoint when the log has grown by about this many pages, as SQLite does."""
+"""Checkpoint after the log has grown by about this many pages, as SQLite does."""
 
-SETTLED = 8
-"""Commits after which a program counts as one that stays, and the log gets its length: it takes as long as ten."""
+PREALLOCATE_AFTER = 8
+"""Commits before the log is preallocated, which takes as long as ten commits. A short program never pays for it."""
 
 _PAGES_PER_COMMIT = 5
 _ROWS_PER_PAGE = 10
-_PATIENCE = 1.0
+_TIMEOUT = 1.0
 
 _log = logging.getLogger("holdfast.sqlite")
 
 
-class Log:
-    """The log as one writer knows it, which counts what it adds. Every process does so for itself: together they
-    checkpoint too often, not too rarely. For one thread at a time."""
+class Wal:
+    """The write-ahead log from the view of one writer, which counts the pages that it adds.
 
-    def __init__(self, file: File) -> None:
+    Each process counts for itself. Together they checkpoint too often rather than too rarely. For one thread at a time.
+    """
+
+    def __init__(self, file: DatabaseFile) -> None:
         self._file = file
         self._copier: sqlite3.Connection | None = None
         self._commits = 0
         self._pages = 0
         self._rows = 0
 
-    def wants_care(self, writer: sqlite3.Connection) -> bool:
-        """Whether there is something to do, now that a transaction of `writer` was committed."""
+    def needs_maintenance(self, writer: sqlite3.Connection) -> bool:
+        """Count a commit of `writer`. Returns whether `maintain` has something to do."""
         self._commits += 1
-        if self._wants_length:
+        if self._needs_preallocation:
             return True
         if SAFE_WAL:
             return False
@@ -47,10 +49,10 @@ class Log:
         self._rows = changes
         return self._pages >= PAGES
 
-    def care(self, writer: sqlite3.Connection) -> None:
-        """Do what there is to do, unless somebody else keeps the write lock."""
-        if self._wants_length:
-            self._try("no length for the log of", lambda: lengthen(writer, self._file.path))
+    def maintain(self, writer: sqlite3.Connection) -> None:
+        """Preallocate or checkpoint, unless another connection keeps the write lock."""
+        if self._needs_preallocation:
+            self._try("no length for the log of", lambda: preallocate(writer, self._file.path))
         if self._pages >= PAGES:
             self._pages = 0
             self._try("no checkpoint of", lambda: checkpoint(writer, self._open_copier()))
@@ -61,17 +63,17 @@ class Log:
             self._copier = None
 
     @property
-    def _wants_length(self) -> bool:
-        return self._commits == SETTLED and self._file.synced
+    def _needs_preallocation(self) -> bool:
+        return self._commits == PREALLOCATE_AFTER and self._file.synced
 
     def _open_copier(self) -> sqlite3.Connection:
         if self._copier is None:
             self._copier = self._file.connect()
         return self._copier
 
-    def _try(self, without: str, care: Callable[[], object]) -> None:
+    def _try(self, failed: str, action: Callable[[], object]) -> None:
         try:
-            self._file.gate.patiently(care, _PATIENCE)
+            self._file.write_lock.retry_while_busy(action, _TIMEOUT)
         except (sqlite3.Error, OSError) as error:
-            # The commit stands, and nothing depends on this.
-            _log.warning("%s %s: %s", without, self._file.name, error)
+            # The commit is done, and correctness does not depend on the maintenance.
+            _log.warning("%s %s: %s", failed, self._file.name, error)

@@ -1,9 +1,8 @@
-"""Give the write-ahead log its length at once, and not commit by commit.
+"""Preallocate the write-ahead log, so that commits do not extend it.
 
-A commit that makes the log longer has the file system write down the new length too, in a journal of its own: on
-ext4 such an fsync takes about twice as long as one over what is there already. SQLite starts the log over at its
-beginning once all of it was copied, so only a young log grows; but there is a young one whenever the last program
-closed the file.
+After a commit that extends the log, the file system must also write the new length to its journal. On ext4 such an
+fsync takes about twice as long as one without a new length. After a complete checkpoint SQLite starts at the beginning
+of the log again, so only a new log grows. A log is new after the last program has closed the file.
 """
 
 from __future__ import annotations
@@ -14,22 +13,22 @@ from io import FileIO
 from pathlib import Path
 
 FRAMES = 1500
-"""About what the log holds when it is time for a checkpoint."""
+"""About the size of the log when a checkpoint is due."""
 LENGTH = FRAMES * (4096 + 24)
 
 
-def lengthen(writer: sqlite3.Connection, file: Path) -> None:
-    """Write zeros behind the end of the log, up to `LENGTH`. `writer` is a connection to `file`, in no transaction.
+def preallocate(writer: sqlite3.Connection, file: Path) -> None:
+    """Append zeros to the log, up to `LENGTH`. `writer` is a connection to `file` that is not in a transaction.
 
-    It holds the write lock meanwhile, so nobody else adds to the log. To SQLite the log ends where the next page does
-    not bear its marks, whatever is there: what an earlier round left behind is not part of it either. When the write
-    lock cannot be had, `sqlite3.OperationalError` is raised and nothing was done; where there is no room for all of
-    it, `OSError`, and the log is as long as before.
+    `writer` holds the write lock meanwhile, so that no other connection appends to the log. For SQLite the log ends at
+    the first page without valid checksum and salt. The zeros are therefore not part of it, and neither are pages from
+    before the last restart. If the write lock is not available, `sqlite3.OperationalError` is raised and nothing has
+    changed. If the disk is full, `OSError` is raised and the log has its old length.
     """
     log = file.with_name(f"{file.name}-wal")
     writer.execute("begin immediate")
     try:
-        # SQLite holds no lock on this one of its files, so closing it drops none.
+        # SQLite holds no POSIX lock on this file, so closing our descriptor releases none.
         with log.open("r+b", buffering=0) as opened:
             end = opened.seek(0, os.SEEK_END)
             if end < LENGTH:
@@ -45,6 +44,6 @@ def _write_zeros(opened: FileIO, end: int) -> None:
             left = left[opened.write(left) :]
         os.fsync(opened.fileno())
     except OSError:
-        # What is left of a disk that is nearly full is for commits, and for others.
+        # Leave the rest of a nearly full disk to commits and to other programs.
         opened.truncate(end)
         raise

@@ -1,11 +1,14 @@
-"""Who writes next, between processes.
+"""The order in which processes write to a file.
 
-SQLite's own waiting is unfair: with sixteen processes that write without pause, one of them got a single commit
-in four seconds. So only one process at a time tries for SQLite's write lock: the one that holds a `flock` on
-the wake file. Whoever has just committed finds that taken and comes after it; the longest wait fell from all four
-seconds to a tenth of one. It is a matter of order only: correctness rests on SQLite's lock, which the application's
-own connections and other programs take as ever. The one at the front may be frozen there, or its interpreter held by
-one of its threads; so nobody trusts the order for long, and then tries for SQLite's lock beside it.
+The waiting of SQLite itself is unfair. With sixteen processes that write without pause, one of them got a single commit
+in four seconds. Therefore only one process at a time tries for the write lock of SQLite: the process that holds a
+`flock` on the wake file. A process that has just committed finds the `flock` taken and waits. The longest wait fell
+from four seconds to 0.1 seconds.
+
+The `flock` is for fairness only. Correctness depends on the lock of SQLite, which other programs and the application's
+own connections take without the `flock`. The process that holds the `flock` may be stopped, or one of its threads may
+hold the interpreter lock. Therefore the other processes wait for the `flock` only for a short time. Then they try for
+the lock of SQLite without it.
 """
 
 from __future__ import annotations
@@ -30,57 +33,57 @@ R = TypeVar("R")
 
 _SHORTEST = 0.0005
 _LONGEST = 0.004
-"""Pauses between two tries, in seconds."""
+"""Pauses between two tries without the `flock`, in seconds."""
 
-_AT_THE_FRONT = 0.0002
-"""The pause of the one process that tries for SQLite's lock, in seconds."""
+_PAUSE_WITH_FLOCK = 0.0002
+"""The pause of the process that holds the `flock`, in seconds."""
 
-_TRUST = 0.25
-"""For how long the others leave SQLite's lock to the one at the front, in seconds: longer than a line of many takes.
-Whoever has had to pass it by does not wait for it again, until the front is free."""
+_FLOCK_TIMEOUT = 0.25
+"""Seconds for which a process waits for the `flock`: longer than a queue of many processes takes.
+After a timeout, skip the `flock` until it is free again."""
 
 
-class Gate:
-    """Runs what needs the write lock, when it is this process's turn. For one thread at a time."""
+class ProcessWriteLock:
+    """Runs actions that need the write lock of SQLite, one process after the other. For one thread at a time."""
 
     def __init__(self, path: Path) -> None:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
         self._fd = os.open(wake_file(path), flags, 0o600)
         self._lock = threading.Lock()
-        """Held while the file is used: under the number of a closed one there may be another file, and not ours."""
-        self._trust = _TRUST if sys.platform != "win32" else 0.0
+        """Held while the descriptor is used: after a close, its number may belong to another file."""
+        self._flock_timeout = _FLOCK_TIMEOUT if sys.platform != "win32" else 0.0
 
     def close(self) -> None:
-        """Let go of the file. Whoever is still waiting goes on without the order."""
+        """Close the file. A thread that still waits continues without the `flock`."""
         with self._lock:
             fd, self._fd = self._fd, -1
         os.close(fd)
 
     def begin(self, connection: sqlite3.Connection, timeout: float) -> None:
-        """Open a transaction that writes. Raises sqlite3's busy error when the lock could not be had in time."""
-        self.patiently(lambda: connection.execute("begin immediate"), timeout)
+        """Begin a transaction that writes. Raises the busy error of sqlite3 after the timeout."""
+        self.retry_while_busy(lambda: connection.execute("begin immediate"), timeout)
 
-    def patiently(self, action: Callable[[], R], timeout: float) -> R:
-        """Do what fails while others hold the write lock, again and again until it works or the time is over."""
+    def retry_while_busy(self, action: Callable[[], R], timeout: float) -> R:
+        """Repeat an action that fails while another connection has the write lock, until it succeeds or times out."""
         begun = time.monotonic()
-        first, pause = False, _SHORTEST
+        locked, pause = False, _SHORTEST
         try:
             while True:
-                first = first or self._is_first()
+                locked = locked or self._try_flock()
                 waited = time.monotonic() - begun
-                if first or waited >= min(self._trust, timeout):
+                if locked or waited >= min(self._flock_timeout, timeout):
                     try:
-                        answer = action()
+                        result = action()
                     except sqlite3.OperationalError as error:
                         if not is_busy(error) or waited > timeout:
                             raise
                     else:
-                        self._trust = _TRUST if first else 0.0
-                        return answer
-                time.sleep(_AT_THE_FRONT if first else pause * random.uniform(0.5, 1.5))
+                        self._flock_timeout = _FLOCK_TIMEOUT if locked else 0.0
+                        return result
+                time.sleep(_PAUSE_WITH_FLOCK if locked else pause * random.uniform(0.5, 1.5))
                 pause = min(pause * 1.3, _LONGEST)
         finally:
-            # Also when this process is not known to be first: an exception may have come before that was noted.
+            # Also if `locked` is False: an exception may have come between the flock and the assignment.
             if sys.platform != "win32":
                 with self._lock:
                     # Not `suppress`, which is Python code that an exception of a signal handler can interrupt.
@@ -89,8 +92,8 @@ class Gate:
                     except (OSError, ValueError):
                         pass
 
-    def _is_first(self) -> bool:
-        """Whether this process is at the front now. Where nobody can be, nobody waits for it either."""
+    def _try_flock(self) -> bool:
+        """Whether this process has the `flock` now. On a file system without such locks, no process waits for it."""
         if sys.platform != "win32":
             try:
                 with self._lock:
@@ -98,6 +101,6 @@ class Gate:
                 return True
             except BlockingIOError:
                 return False
-            except (OSError, ValueError):  # a file system without such locks, or closed meanwhile
-                self._trust = 0.0
+            except (OSError, ValueError):  # a file system without such locks, or the file is closed
+                self._flock_timeout = 0.0
         return False

@@ -1,11 +1,11 @@
 """The order in which the threads and tasks of one process write to a file.
 
-SQLite lets one connection write at a time, and a connection that waits for the lock sleeps and tries again, in no
-order. Within a process the order of arrival is known.
+SQLite lets one connection write at a time. A connection that waits for the lock sleeps and tries again, in no order.
+Within a process, the write queue admits writers in the order of their arrival.
 
-The line itself says who is inside: its first waiter. A waiter that enters is added to the line before it waits, and
-one that leaves is removed by a single call, so an exception of a signal handler cannot separate the two. A thread whose
-admission was lost to such an exception looks again after `LOOK` seconds.
+The first waiter in the queue is the one that is admitted. A waiter is added to the queue before it waits, and a single
+call removes it. An exception of a signal handler can therefore not separate the admission from the queue. If such an
+exception interrupts the call that admits a thread, the thread checks the queue itself after `RECHECK` seconds.
 """
 
 from __future__ import annotations
@@ -19,50 +19,53 @@ from queue import Empty, SimpleQueue
 from typing import Final
 from weakref import WeakValueDictionary
 
-LOOK: Final = 0.05
-"""Seconds after which a waiting thread looks whether it is first, although it was not admitted."""
+RECHECK: Final = 0.05
+"""Seconds after which a waiting thread checks whether it is first, although it was not admitted."""
 
 
 class Waiter:
-    """One in the line. `admit` is called when its turn has come; again if an exception interrupted that call."""
+    """An entry of the queue. The queue calls `admit` when the entry is first, and again after an interrupted call."""
 
-    __slots__ = ("_bell", "admit", "admitted", "begun")
+    __slots__ = ("_wakeup", "admit", "admitted", "begun")
 
     def __init__(self, admit: Callable[[], object] | None = None) -> None:
         self.admitted = False
         self.begun = False
-        """Whether what `admit` asks for has begun, so that a second call of it does nothing."""
-        self._bell: SimpleQueue[None] | None = None
-        self.admit = admit or self._ring
+        """Whether the work that `admit` requests has begun, so that a second call does nothing."""
+        self._wakeup: SimpleQueue[None] | None = None
+        self.admit = admit or self._wake
 
     def sleep(self, seconds: float) -> None:
-        """Wait until it is admitted, at most this long."""
-        if self._bell is None:
-            self._bell = SimpleQueue()
-            return  # the caller looks again: an admission may have come before the queue existed
+        """Wait for the admission, at most this long."""
+        if self._wakeup is None:
+            self._wakeup = SimpleQueue()
+            return  # the caller checks again: the admission may have come before the wake-up queue existed
         try:
-            self._bell.get(timeout=seconds)
+            self._wakeup.get(timeout=seconds)
         except Empty:
             return
 
-    def _ring(self) -> None:
-        if self._bell is not None:
-            self._bell.put(None)
+    def _wake(self) -> None:
+        if self._wakeup is not None:
+            self._wakeup.put(None)
 
 
-class Turnstile:
-    """Admits one at a time, in the order in which they came."""
+class WriteQueue:
+    """Admits one waiter at a time, in the order of arrival."""
 
     def __init__(self) -> None:
-        self.line: dict[Waiter, None] = {}
-        """The waiter that is inside, then those that wait. To leave is to be removed, followed by `wake`."""
+        self.waiters: dict[Waiter, None] = {}
+        """The admitted waiter, then the waiting ones. To leave: remove the waiter, then call `admit_first`."""
         self._mutex = threading.RLock()
         self.in_transaction = False
-        """Whether the one inside is a transaction that the application keeps open."""
+        """Whether the admitted waiter is a transaction that the application keeps open."""
 
     def enter_sync(self, waiter: Waiter, timeout: float) -> bool:
-        """Wait for the turn; False if it did not come in time. An error leaves the waiter in the line: call `leave`."""
-        self.line[waiter] = None
+        """Wait for the admission. Returns False after the timeout.
+
+        After an exception the waiter may still be in the queue: call `leave`.
+        """
+        self.waiters[waiter] = None
         if self._first() is waiter:
             waiter.admitted = True
             return True
@@ -72,21 +75,21 @@ class Turnstile:
             if left <= 0:
                 self.leave(waiter)
                 return False
-            waiter.sleep(min(left, LOOK))
-            self.wake()
+            waiter.sleep(min(left, RECHECK))
+            self.admit_first()
         waiter.admitted = True
         return True
 
-    def line_up(self, waiter: Waiter) -> None:
-        """Have its `admit` called once the turn has come: here if no other is inside, else in the thread that leaves.
+    def enter(self, waiter: Waiter) -> None:
+        """Add a waiter. Its `admit` is called here if the queue is empty, otherwise in the thread that leaves.
 
-        It must not block or raise. What it begins is inside, and leaves.
+        `admit` must not block or raise. The work that it begins calls `leave` at its end.
         """
-        self.line[waiter] = None
-        self.wake()
+        self.waiters[waiter] = None
+        self.admit_first()
 
-    def step_out(self, waiter: Waiter) -> bool:
-        """Stop waiting; False if the turn has come already."""
+    def withdraw(self, waiter: Waiter) -> bool:
+        """Stop waiting. Returns False if the waiter is already admitted."""
         with self._mutex:
             if waiter.admitted:
                 return False
@@ -94,12 +97,12 @@ class Turnstile:
             return True
 
     def leave(self, waiter: Waiter) -> None:
-        """Let the next one in. Leaving twice does nothing."""
-        self.line.pop(waiter, None)
-        self.wake()
+        """Remove a waiter and admit the next one. A second call does nothing."""
+        self.waiters.pop(waiter, None)
+        self.admit_first()
 
-    def wake(self) -> None:
-        """Admit the first in the line."""
+    def admit_first(self) -> None:
+        """Admit the first waiter of the queue."""
         with self._mutex:
             first = self._first()
             if first is not None and not first.admitted:
@@ -109,29 +112,29 @@ class Turnstile:
     def _first(self) -> Waiter | None:
         while True:
             try:
-                return next(iter(self.line), None)
-            except RuntimeError:  # another thread entered or left between the two calls
+                return next(iter(self.waiters), None)
+            except RuntimeError:  # another thread changed the queue between the two calls
                 continue
 
 
-_turnstiles: WeakValueDictionary[Path, Turnstile] = WeakValueDictionary()
+_queues: WeakValueDictionary[Path, WriteQueue] = WeakValueDictionary()
 _registry = threading.Lock()
 
 
-def turnstile(path: Path) -> Turnstile:
-    """The turnstile of a file, the same for every store of this process."""
+def write_queue(path: Path) -> WriteQueue:
+    """The write queue of a file. All stores of this process share it."""
     with _registry:
-        found = _turnstiles.get(path)
+        found = _queues.get(path)
         if found is None:
-            found = _turnstiles[path] = Turnstile()
+            found = _queues[path] = WriteQueue()
         return found
 
 
-def _forget_parent() -> None:
-    # The thread that was inside when the process forked does not exist in the child, and would never leave.
-    global _turnstiles, _registry
-    _turnstiles = WeakValueDictionary()
+def _discard_inherited() -> None:
+    # The thread that was admitted in the parent process does not exist in the child, and would never leave the queue.
+    global _queues, _registry
+    _queues = WeakValueDictionary()
     _registry = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_forget_parent)
+os.register_at_fork(after_in_child=_discard_inherited)

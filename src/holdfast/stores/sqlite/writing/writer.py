@@ -1,7 +1,7 @@
-"""The one connection of a process that performs writing operations outside of transactions.
+"""Perform writing operations outside of transactions, on one connection per process.
 
-Whoever comes while it is busy joins the next commit: an fsync takes longer than many operations, so they share it.
-Blocking callers do the work themselves, for everyone who waits; async callers leave it to a thread.
+Operations that arrive while the connection is busy share the next commit, because an fsync takes longer than many
+operations. A blocking caller performs all waiting operations itself. Async callers leave them to a thread.
 """
 
 from __future__ import annotations
@@ -13,108 +13,78 @@ from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
 from time import monotonic
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from holdfast.core.clock import Micros
 from holdfast.engine.operations import Operation
 from holdfast.engine.uninterrupted import in_main_thread
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import StoreUnavailable
-from holdfast.stores.sql.plan import Execution, Plan, gather, run
-from holdfast.stores.sqlite.connection.database_file import File
-from holdfast.stores.sqlite.connection.execute import Execute, executor
-from holdfast.stores.sqlite.errors import is_busy, translate
-from holdfast.stores.sqlite.verbs.plans import plan
-from holdfast.stores.sqlite.wal.wal import Log
+from holdfast.stores.sql.plan import Plan
+from holdfast.stores.sqlite.connection.database_file import DatabaseFile
+from holdfast.stores.sqlite.writing.write_connection import WriteConnection
 from holdfast.stores.sqlite.writing.write_queue import Waiter
+from holdfast.stores.sqlite.writing.write_request import WriteRequest, wake_callers
 
 R = TypeVar("R")
 
-_NOTHING = Hints()
-
 _TOGETHER = 64
-"""Operations in one transaction at most, so that nobody else waits too long."""
-
-
-class _Asked:
-    """An operation that somebody waits for."""
-
-    __slots__ = ("answer", "done", "error", "future", "given_up", "operation", "since")
-
-    def __init__(self, operation: Operation[Any], future: asyncio.Future[None] | None = None) -> None:
-        self.operation = operation
-        self.future = future
-        self.since = monotonic()
-        self.done = False
-        self.given_up = False
-        self.answer: Any = None
-        self.error: BaseException | None = None
-
-    def fail(self, error: BaseException) -> None:
-        self.done, self.error = True, error
-
-    def result(self) -> Any:
-        if self.error is not None:
-            raise self.error
-        return self.answer
+"""Maximum number of operations in one transaction, so that other writers do not wait too long."""
 
 
 class Writer:
-    """Performs writing operations, in the order they were asked for. Safe from any thread and any event loop."""
+    """Performs writing operations in the order of their requests. Safe from any thread and any event loop."""
 
     def __init__(
         self,
-        file: File,
+        file: DatabaseFile,
         *,
         clock: Callable[[], Micros],
-        emit: Callable[[Hints], Plan[None]],
+        write_hints: Callable[[Hints], Plan[None]],
         send: Callable[[Hints], None],
     ) -> None:
         self._file = file
-        self._clock = clock
-        self._emit = emit
         self._send = send
-        self._asked: deque[_Asked] = deque()
-        self._connection: sqlite3.Connection | None = None
-        self._log = Log(file)
+        self._requests: deque[WriteRequest] = deque()
+        self._writing = WriteConnection(file, clock=clock, write_hints=write_hints)
         self._work: SimpleQueue[None] = SimpleQueue()
         self._closing = self._closed = False
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
         self._using = threading.Lock()
-        """Held by whoever uses the connection: closed under a statement, it takes the interpreter with it."""
+        """Held while the connection is used: closing it during a statement crashes the interpreter."""
 
     def perform_sync(self, operation: Operation[R]) -> R:
-        """Perform an operation, committed when this returns."""
+        """Perform an operation. It is committed when this returns."""
         if in_main_thread():
             return self._perform_alone(operation)
-        asked = _Asked(operation)
-        self._asked.append(asked)
+        request = WriteRequest(operation)
+        self._requests.append(request)
         try:
-            while not asked.done:
-                self._take_turn(asked)
+            while not request.done:
+                self._write(request)
         except BaseException:
-            asked.given_up = True
+            request.given_up = True
             raise
-        return cast(R, asked.result())
+        return cast(R, request.outcome())
 
     async def perform(self, operation: Operation[R]) -> R:
-        """Perform an operation. Cancelled before it was begun, it is not performed."""
-        asked = _Asked(operation, asyncio.get_running_loop().create_future())
-        assert asked.future is not None
-        self._asked.append(asked)
+        """Perform an operation. If the task is cancelled before it begins, it is not performed."""
+        request = WriteRequest(operation, asyncio.get_running_loop().create_future())
+        assert request.future is not None
+        self._requests.append(request)
         try:
             self._wake_thread()
-            await asked.future
+            await request.future
         except BaseException:
-            asked.given_up = True
+            request.given_up = True
             raise
-        return cast(R, asked.result())
+        return cast(R, request.outcome())
 
     def close(self) -> None:
-        """Perform what async code still asks for, and let go of the connection and the thread.
+        """Perform the requests of async code, then close the connection and end the thread.
 
-        Waits for a thread that is writing. One that waits for its turn to write is refused.
+        Waits for a thread that is writing. A blocking caller that still waits in the write queue is refused.
         """
         with self._starting:
             self._closing = True
@@ -122,10 +92,9 @@ class Writer:
             self._work.put(None)
             self._thread.join()
         with self._using:
-            self._log.close()
-            self._discard()
+            self._writing.close()
             self._closed = True
-        # In this order: whoever asked before it could see this leaves it to us.
+        # In this order: a caller that does not see `_closed` yet relies on this call.
         self._refuse_waiting()
 
     def _wake_thread(self) -> None:
@@ -146,207 +115,133 @@ class Writer:
         closing = False
         while not closing:
             self._work.get()
-            closing = self._closing  # asked first: what is asked for before closing is performed
+            closing = self._closing  # read first: requests from before the close are performed
             while (first := self._first()) is not None:
-                self._take_turn(first)
+                self._write(first)
 
-    def _first(self) -> _Asked | None:
+    def _first(self) -> WriteRequest | None:
         try:
-            return self._asked[0]
+            return self._requests[0]
         except IndexError:
             return None
 
     def _perform_alone(self, operation: Operation[R]) -> R:
-        """The same in the main thread, where an exception of a signal handler may come at any point.
+        """Perform an operation in the main thread, where an exception of a signal handler may come at any point.
 
-        No operation of another thread shares its transaction, so none is lost with it. Every step is inside the `try`
-        that undoes it: see `holdfast.engine.uninterrupted`.
+        Operations of other threads do not share this transaction, so the exception cannot undo them. Every action is
+        inside the `try` that undoes it: see `holdfast.engine.uninterrupted`.
         """
-        asked, waiter, turnstile = _Asked(operation), Waiter(), self._file.turnstile
+        request, waiter, queue = WriteRequest(operation), Waiter(), self._file.write_queue
         try:
             try:
-                if not turnstile.enter_sync(waiter, self._file.timeout):
+                if not queue.enter_sync(waiter, self._file.timeout):
                     raise self._file.blocked()
                 with self._using:
-                    self._perform_interruptibly(asked)
+                    self._perform_interruptibly(request)
             finally:
-                turnstile.line.pop(waiter, None)
-                turnstile.wake()
+                queue.waiters.pop(waiter, None)
+                queue.admit_first()
         except BaseException:
-            turnstile.wake()  # the first call may have been interrupted
+            queue.admit_first()  # the first call may have been interrupted
             raise
-        return cast(R, asked.result())
+        return cast(R, request.outcome())
 
-    def _perform_interruptibly(self, asked: _Asked) -> None:
+    def _perform_interruptibly(self, request: WriteRequest) -> None:
         try:
             if self._closed:
-                asked.fail(self._refusal())
+                request.fail(self._refusal())
                 return
             try:
-                hints = self._perform_together([asked])
+                hints = self._writing.perform([request])
             except sqlite3.Error as error:
-                asked.fail(self._translated(error))
+                request.fail(self._writing.translated(error))
                 return
-            asked.done = True
+            request.done = True
             if hints:
                 self._send(hints)
-            if self._connection is not None and self._log.wants_care(self._connection):
-                self._log.care(self._connection)
+            if self._writing.needs_maintenance():
+                self._writing.maintain()
         except BaseException:
-            # Closed, and not rolled back: one call ends the transaction and gives the connection up.
-            connection, self._connection = self._connection, None
+            # Close instead of rollback: one call ends the transaction and discards the connection.
+            connection, self._writing.connection = self._writing.connection, None
             if connection is not None:
                 connection.close()
             raise
 
-    def _take_turn(self, asked: _Asked) -> None:
-        """Perform what is waiting, unless another thread did it before the turn came."""
+    def _write(self, request: WriteRequest) -> None:
+        """Enter the write queue, then perform the waiting requests, unless another thread has performed this one."""
         waiter = Waiter()
         try:
-            admitted = self._file.turnstile.enter_sync(waiter, self._file.timeout)
+            admitted = self._file.write_queue.enter_sync(waiter, self._file.timeout)
         except BaseException:
-            self._file.turnstile.leave(waiter)
+            self._file.write_queue.leave(waiter)
             raise
         if not admitted:
-            self._give_up(asked)
+            self._give_up(request)
             return
-        together: list[_Asked] = []
+        together: list[WriteRequest] = []
         try:
-            if not asked.done:
+            if not request.done:
                 with self._using:
                     self._perform_waiting(together)
         finally:
-            self._file.turnstile.leave(waiter)
-            # Last of all: a loop that wakes up while this thread still runs has to wait for the interpreter's lock.
-            _emit(together)
+            self._file.write_queue.leave(waiter)
+            # Last: an event loop that wakes up while this thread runs would wait for the interpreter lock.
+            wake_callers(together)
 
-    def _give_up(self, asked: _Asked) -> None:
-        """The turn did not come: this one is told so, and whoever has waited as long as it."""
+    def _give_up(self, request: WriteRequest) -> None:
+        """Fail a request that was not admitted before its timeout, and all others that have waited as long."""
         before = monotonic() - self._file.timeout
-        for other in list(self._asked):
-            if other is asked or other.since <= before:
+        for other in list(self._requests):
+            if other is request or other.since <= before:
                 try:
-                    self._asked.remove(other)
+                    self._requests.remove(other)
                 except ValueError:
-                    continue  # another thread is just performing it
+                    continue  # another thread performs it now
                 other.fail(self._file.blocked())
-                _emit([other])
+                wake_callers([other])
 
     def _refuse_waiting(self) -> None:
-        """The store was closed: nobody performs what is still asked for."""
+        """Fail the remaining requests: the store was closed."""
         while True:
             try:
-                asked = self._asked.popleft()
+                request = self._requests.popleft()
             except IndexError:
                 return
-            asked.fail(self._refusal())
-            _emit([asked])
+            request.fail(self._refusal())
+            wake_callers([request])
 
     def _refusal(self) -> RuntimeError:
         return RuntimeError(f"{self._file.name} was closed while this waited for its turn to write")
 
-    def _perform_waiting(self, together: list[_Asked]) -> None:
-        """Perform what is waiting, as far as it fits into `together`; who that is has to be told afterwards."""
+    def _perform_waiting(self, together: list[WriteRequest]) -> None:
+        """Perform the waiting requests and add them to `together`. The caller wakes their callers afterwards."""
         if self._closed:
             self._refuse_waiting()
-        while self._asked and len(together) < _TOGETHER:
-            asked = self._asked.popleft()
-            if not asked.given_up:
-                together.append(asked)
+        while self._requests and len(together) < _TOGETHER:
+            request = self._requests.popleft()
+            if not request.given_up:
+                together.append(request)
         if not together:
             return
         try:
-            hints = self._perform_together(together)
+            hints = self._writing.perform(together)
         except sqlite3.Error as error:
-            for asked in together:
-                asked.fail(self._translated(error))
+            for request in together:
+                request.fail(self._writing.translated(error))
         except Exception as error:
-            for asked in together:
-                asked.fail(error)
+            for request in together:
+                request.fail(error)
         except BaseException:
-            for asked in together:
-                asked.fail(StoreUnavailable(self._file.name, "the thread that was writing was interrupted"))
+            for request in together:
+                request.fail(StoreUnavailable(self._file.name, "the thread that was writing was interrupted"))
             raise
         else:
-            for asked in together:
-                asked.done = True
+            for request in together:
+                request.done = True
             if hints:
                 self._send(hints)
-        if self._connection is not None and self._log.wants_care(self._connection):
-            _emit(together)
+        if self._writing.needs_maintenance():
+            wake_callers(together)
             together.clear()
-            self._log.care(self._connection)
-
-    def _perform_together(self, together: list[_Asked]) -> Hints:
-        if self._connection is None:
-            self._connection = self._file.connect()
-        connection = self._connection
-        execute = executor(connection)
-        try:
-            self._file.gate.begin(connection, self._file.timeout)
-            self._file.check_place()  # again: the file may have been replaced while this waited for the lock
-            if len(together) == 1:
-                reported = self._perform_one(connection, execute, together[0], alone=True)
-            else:
-                reported = Hints()
-                for asked in together:
-                    gather(reported, self._perform_one(connection, execute, asked, alone=False))
-            if connection.in_transaction:
-                run(self._emit(reported), execute)
-                connection.execute("commit")
-        except BaseException as error:
-            if isinstance(error, sqlite3.Error) and is_busy(error):
-                if connection.in_transaction:
-                    connection.execute("rollback")
-            else:
-                self._discard()
-            raise
-        return reported
-
-    def _perform_one(self, connection: sqlite3.Connection, execute: Execute, asked: _Asked, *, alone: bool) -> Hints:
-        """One operation of several, and what it tells others. An error that is its own undoes it alone."""
-        execution = Execution(self._clock())
-        if not alone:
-            connection.execute("savepoint one")
-        try:
-            asked.answer = run(plan(asked.operation, execution), execute)
-        except Exception as error:
-            if not connection.in_transaction or translate(error, self._file.name) is not None:
-                raise  # the store's error is everyone's
-            connection.execute("rollback" if alone else "rollback to one")
-            asked.error = error
-            execution.hints = _NOTHING
-        if not alone:
-            connection.execute("release one")
-        return execution.hints
-
-    def _translated(self, error: sqlite3.Error) -> BaseException:
-        ours = translate(error, self._file.name)
-        if ours is None:
-            return error
-        ours.__cause__ = error
-        return ours
-
-    def _discard(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
-
-def _emit(together: list[_Asked]) -> None:
-    """Wake the tasks that wait, each in its own loop."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
-    for asked in together:
-        if asked.future is not None:
-            by_loop.setdefault(asked.future.get_loop(), []).append(asked.future)
-    for loop, futures in by_loop.items():
-        try:
-            loop.call_soon_threadsafe(_finish, futures)
-        except RuntimeError:  # the loop is closed, so nobody waits there any more
-            continue
-
-
-def _finish(futures: list[asyncio.Future[None]]) -> None:
-    for future in futures:
-        if not future.done():
-            future.set_result(None)
+            self._writing.maintain()

@@ -4,7 +4,7 @@ import threading
 
 from holdfast.stores.sqlite.connection.threads import Threads
 
-PATIENCE = 10.0
+TIMEOUT = 10.0
 
 
 def test_what_comes_while_the_threads_end_is_done_behind_what_they_are_at() -> None:
@@ -13,11 +13,11 @@ def test_what_comes_while_the_threads_end_is_done_behind_what_they_are_at() -> N
 
     def hold() -> None:
         begun.set()
-        held.wait(PATIENCE)
+        held.wait(TIMEOUT)
         done.append("begun")
 
     threads.submit(hold)
-    assert begun.wait(PATIENCE)
+    assert begun.wait(TIMEOUT)
     closing = threading.Thread(target=threads.close)
     closing.start()
     while threads._queue.empty():  # pyright: ignore[reportPrivateUsage] # until the thread was told to end
@@ -26,7 +26,7 @@ def test_what_comes_while_the_threads_end_is_done_behind_what_they_are_at() -> N
     threads.submit(lambda: done.append("late"))
     threads.submit(lambda: done.append("later"))
     held.set()
-    closing.join(PATIENCE)
+    closing.join(TIMEOUT)
 
     assert done == ["begun", "late", "later"]
 

@@ -4,52 +4,52 @@ from itertools import pairwise
 
 import pytest
 
-from holdfast.stores.sqlite.wakeups.recheck_schedule import DELAYS, GAP, Burst
+from holdfast.stores.sqlite.wakeups.recheck_schedule import DELAYS, GAP, RecheckSchedule
 
 
-def looks(burst: Burst) -> list[float]:
+def looks(schedule: RecheckSchedule) -> list[float]:
     times: list[float] = []
-    while burst.due is not None:
-        times.append(burst.due)
-        burst.looked(burst.due)
+    while schedule.due is not None:
+        times.append(schedule.due)
+        schedule.checked(schedule.due)
     return times
 
 
 def test_one_change_is_followed_by_a_few_looks_over_one_second() -> None:
-    burst = Burst()
+    schedule = RecheckSchedule()
 
-    burst.changed(10.0)
+    schedule.changed(10.0)
 
-    times = looks(burst)
+    times = looks(schedule)
     assert len(times) == len(DELAYS)
     assert times[0] == 10.0 + DELAYS[0]
     assert times[-1] == pytest.approx(11.0)
 
 
 def test_a_further_change_begins_the_burst_anew() -> None:
-    burst = Burst()
-    burst.changed(10.0)
+    schedule = RecheckSchedule()
+    schedule.changed(10.0)
     for _ in range(6):
-        assert burst.due is not None
-        burst.looked(burst.due)
+        assert schedule.due is not None
+        schedule.checked(schedule.due)
 
-    burst.changed(10.2)
+    schedule.changed(10.2)
 
-    times = looks(burst)
+    times = looks(schedule)
     assert len(times) == len(DELAYS)
     assert times[0] == 10.2 + DELAYS[0]
 
 
 def test_changes_without_end_bring_a_look_every_gap_and_no_more() -> None:
-    burst = Burst()
+    schedule = RecheckSchedule()
     times: list[float] = []
 
     for tick in range(1000):
         now = tick * 0.0001
-        burst.changed(now)
-        if burst.due is not None and burst.due <= now:
+        schedule.changed(now)
+        if schedule.due is not None and schedule.due <= now:
             times.append(now)
-            burst.looked(now)
+            schedule.checked(now)
 
     assert len(times) >= 15
     assert min(later - earlier for earlier, later in pairwise(times)) >= GAP - 1e-9

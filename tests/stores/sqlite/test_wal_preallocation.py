@@ -13,8 +13,8 @@ import pytest
 from holdfast.engine.operations import GetStats, Start
 from holdfast.stores.sqlite import SqliteStore
 from holdfast.stores.sqlite.wal import wal
-from holdfast.stores.sqlite.wal.wal import SETTLED
-from holdfast.stores.sqlite.wal.wal_preallocation import LENGTH, lengthen
+from holdfast.stores.sqlite.wal.wal import PREALLOCATE_AFTER
+from holdfast.stores.sqlite.wal.wal_preallocation import LENGTH, preallocate
 from holdfast.testing.builders import new_job
 
 
@@ -25,7 +25,7 @@ def log_of(path: Path) -> Path:
 def test_a_program_that_stays_gives_the_log_its_length_and_one_that_goes_does_not(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}")
     store.open_sync()
-    for _ in range(SETTLED - 1):
+    for _ in range(PREALLOCATE_AFTER - 1):
         store.perform_sync(Start((new_job(),)))
     before = log_of(path).stat().st_size
 
@@ -40,7 +40,7 @@ def test_what_does_not_wait_for_the_disk_leaves_the_log_alone(path: Path, monkey
     store = SqliteStore(f"sqlite:///{path}?synchronous=normal")
     store.open_sync()
 
-    for _ in range(2 * SETTLED):
+    for _ in range(2 * PREALLOCATE_AFTER):
         store.perform_sync(Start((new_job(),)))
 
     assert log_of(path).stat().st_size < LENGTH
@@ -48,7 +48,7 @@ def test_what_does_not_wait_for_the_disk_leaves_the_log_alone(path: Path, monkey
 
 
 def test_after_a_crash_every_commit_is_there_and_nothing_else(path: Path, store: SqliteStore, tmp_path: Path) -> None:
-    for _ in range(3 * SETTLED):
+    for _ in range(3 * PREALLOCATE_AFTER):
         store.perform_sync(Start((new_job(),)))
     crashed = tmp_path / "crashed.db"
     shutil.copy(path, crashed)
@@ -62,7 +62,7 @@ def test_after_a_crash_every_commit_is_there_and_nothing_else(path: Path, store:
     recovered.close_sync()
     with closing(sqlite3.connect(crashed)) as connection:
         assert connection.execute("pragma integrity_check").fetchall() == [("ok",)]
-        assert connection.execute("select count(*) from holdfast_job").fetchall() == [(3 * SETTLED + 1,)]
+        assert connection.execute("select count(*) from holdfast_job").fetchall() == [(3 * PREALLOCATE_AFTER + 1,)]
 
 
 def test_a_log_without_a_single_commit_may_be_given_its_length_too(path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_log_without_a_single_commit_may_be_given_its_length_too(path: Path) -
         connection.execute("create table t (x)")
         connection.execute("pragma wal_checkpoint(truncate)")
 
-        lengthen(connection, path)
+        preallocate(connection, path)
         shutil.copy(path, path.with_name("crashed.db"))
         shutil.copy(log_of(path), path.with_name("crashed.db-wal"))
 
@@ -90,7 +90,7 @@ def test_nobody_lengthens_the_log_while_another_writes(path: Path, store: Sqlite
         closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as other,
         pytest.raises(sqlite3.OperationalError, match="locked"),
     ):
-        lengthen(other, path)
+        preallocate(other, path)
 
     tx.rollback()
     assert log_of(path).stat().st_size < LENGTH
@@ -105,7 +105,7 @@ def test_a_log_for_which_there_is_no_room_stays_as_it_was(path: Path, store: Sql
         resource.setrlimit(resource.RLIMIT_FSIZE, (LENGTH // 2, hard))
         try:
             with pytest.raises(OSError, match="too large"):
-                lengthen(writer, path)
+                preallocate(writer, path)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 

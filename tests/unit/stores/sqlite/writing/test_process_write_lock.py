@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from holdfast.stores.sqlite.wakeups.file_watch import wake_file
-from holdfast.stores.sqlite.writing.process_write_lock import Gate
+from holdfast.stores.sqlite.writing.process_write_lock import ProcessWriteLock
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
 @pytest.fixture
-def gate(tmp_path: Path) -> Generator[Gate]:
-    with closing(Gate(tmp_path / "jobs.db")) as gate:
-        yield gate
+def write_lock(tmp_path: Path) -> Generator[ProcessWriteLock]:
+    with closing(ProcessWriteLock(tmp_path / "jobs.db")) as write_lock:
+        yield write_lock
 
 
 @pytest.fixture
@@ -31,20 +31,20 @@ def connection(tmp_path: Path) -> Generator[sqlite3.Connection]:
 
 
 def test_a_process_that_is_frozen_at_the_front_holds_nobody_up(
-    tmp_path: Path, gate: Gate, connection: sqlite3.Connection
+    tmp_path: Path, write_lock: ProcessWriteLock, connection: sqlite3.Connection
 ) -> None:
     with wake_file(tmp_path / "jobs.db").open("r+b") as frozen:
         fcntl.flock(frozen, fcntl.LOCK_EX)
         before = time.monotonic()
 
-        gate.begin(connection, PATIENCE)
+        write_lock.begin(connection, TIMEOUT)
 
-        assert time.monotonic() - before < PATIENCE / 2
+        assert time.monotonic() - before < TIMEOUT / 2
         assert connection.in_transaction
 
 
 def test_the_others_leave_the_lock_to_the_one_at_the_front_for_a_while(
-    tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, write_lock: ProcessWriteLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asleep, released, tries = threading.Event(), threading.Event(), list[bool]()
 
@@ -52,23 +52,23 @@ def test_the_others_leave_the_lock_to_the_one_at_the_front_for_a_while(
         asleep.set()
 
     monkeypatch.setattr(time, "sleep", fall_asleep)
-    monkeypatch.setattr(gate, "_trust", PATIENCE)
+    monkeypatch.setattr(write_lock, "_flock_timeout", TIMEOUT)
     with wake_file(tmp_path / "jobs.db").open("r+b") as front:
         fcntl.flock(front, fcntl.LOCK_EX)
         waiting = threading.Thread(
-            target=gate.patiently, args=(lambda: tries.append(released.is_set()), PATIENCE), daemon=True
+            target=write_lock.retry_while_busy, args=(lambda: tries.append(released.is_set()), TIMEOUT), daemon=True
         )
         waiting.start()
-        assert asleep.wait(PATIENCE)
+        assert asleep.wait(TIMEOUT)
         released.set()
         fcntl.flock(front, fcntl.LOCK_UN)
-        waiting.join(PATIENCE)
+        waiting.join(TIMEOUT)
 
     assert tries == [True]
 
 
 def test_a_lock_that_is_held_for_too_long_is_reported_though_the_front_was_never_reached(
-    tmp_path: Path, gate: Gate, connection: sqlite3.Connection
+    tmp_path: Path, write_lock: ProcessWriteLock, connection: sqlite3.Connection
 ) -> None:
     with (
         closing(sqlite3.connect(tmp_path / "jobs.db", isolation_level=None)) as holder,
@@ -78,33 +78,33 @@ def test_a_lock_that_is_held_for_too_long_is_reported_though_the_front_was_never
         fcntl.flock(frozen, fcntl.LOCK_EX)
 
         with pytest.raises(sqlite3.OperationalError, match="locked"):
-            gate.begin(connection, 0.01)
+            write_lock.begin(connection, 0.01)
 
 
 def test_one_frozen_at_the_front_is_waited_for_once(
-    tmp_path: Path, gate: Gate, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, write_lock: ProcessWriteLock, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     naps: list[float] = []
     with wake_file(tmp_path / "jobs.db").open("r+b") as frozen:
         fcntl.flock(frozen, fcntl.LOCK_EX)
-        gate.begin(connection, PATIENCE)
+        write_lock.begin(connection, TIMEOUT)
         connection.execute("rollback")
         monkeypatch.setattr(time, "sleep", naps.append)
 
-        gate.begin(connection, PATIENCE)
+        write_lock.begin(connection, TIMEOUT)
 
         assert naps == []
         connection.execute("rollback")
         fcntl.flock(frozen, fcntl.LOCK_UN)
-        gate.begin(connection, PATIENCE)
+        write_lock.begin(connection, TIMEOUT)
         connection.execute("rollback")
         fcntl.flock(frozen, fcntl.LOCK_EX)
-        gate.begin(connection, PATIENCE)
+        write_lock.begin(connection, TIMEOUT)
         assert naps != []
 
 
 def test_an_interrupt_as_the_front_is_reached_leaves_it_to_others(
-    tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, write_lock: ProcessWriteLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flock = fcntl.flock
 
@@ -115,7 +115,7 @@ def test_an_interrupt_as_the_front_is_reached_leaves_it_to_others(
 
     monkeypatch.setattr(fcntl, "flock", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        gate.patiently(lambda: None, PATIENCE)
+        write_lock.retry_while_busy(lambda: None, TIMEOUT)
 
     with wake_file(tmp_path / "jobs.db").open("r+b") as other:
         flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)

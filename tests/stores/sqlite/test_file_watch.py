@@ -19,7 +19,7 @@ from statistics import median
 import pytest
 
 from holdfast.stores.sqlite.wakeups import file_watch as watch_module
-from holdfast.stores.sqlite.wakeups.file_watch import Poker, Watch, wake_file
+from holdfast.stores.sqlite.wakeups.file_watch import CommitNotifier, FileWatch, wake_file
 from tests.stores.sqlite.descriptors import under
 
 PROMPTLY = 10.0
@@ -27,12 +27,12 @@ PROMPTLY = 10.0
 
 POKING = """
 import sys, time
-from holdfast.stores.sqlite.wakeups.file_watch import Poker
-poker = Poker(sys.argv[1])
+from holdfast.stores.sqlite.wakeups.file_watch import CommitNotifier
+notifier = CommitNotifier(sys.argv[1])
 for line in sys.stdin:
     at = time.monotonic_ns()
     for _ in range(int(line)):
-        poker.poke()
+        notifier.notify()
     print(at, flush=True)
 """
 
@@ -74,7 +74,7 @@ def other_process(script: str, *args: str) -> Generator[Other, None, None]:
 @contextmanager
 def watching(path: Path) -> Generator[queue.Queue[int], None, None]:
     calls: queue.Queue[int] = queue.Queue()
-    watch = Watch(path, lambda: calls.put(time.monotonic_ns()))
+    watch = FileWatch(path, lambda: calls.put(time.monotonic_ns()))
     watch.start()
     try:
         yield calls
@@ -83,7 +83,7 @@ def watching(path: Path) -> Generator[queue.Queue[int], None, None]:
 
 
 def settle(calls: queue.Queue[int], *, quiet: float = 1.5) -> int:
-    """Count calls until none has come for a while; unless told, for longer than a whole burst of looks."""
+    """Count calls until none has come for a while; unless told, for longer than a whole schedule of looks."""
     count = 0
     while True:
         try:
@@ -225,17 +225,17 @@ def test_many_commits_share_few_calls(path: Path) -> None:
 
             took = time.monotonic() - began
             count = settle(calls)
-    # One look in five milliseconds while changes keep coming, and the looks of one burst after the last.
+    # One look in five milliseconds while changes keep coming, and the looks of one schedule after the last.
     assert 1 <= count <= 200 * took + 10
 
 
 def test_a_poked_commit_is_told_once(path: Path) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection, closing(Poker(path)) as poker:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection, closing(CommitNotifier(path)) as notifier:
         connection.execute("pragma journal_mode=wal")
         with watching(path) as calls:
             settle(calls)
             connection.execute("insert into t values (1)")
-            poker.poke()
+            notifier.notify()
 
             # The commit's own change may have been looked at before the poke was made.
             assert 1 <= settle(calls) <= 2
@@ -245,22 +245,22 @@ def test_a_poke_of_our_own_is_left_to_the_look_at_its_commit(path: Path) -> None
     calls: queue.Queue[int] = queue.Queue()
     with (
         closing(sqlite3.connect(path, isolation_level=None)) as connection,
-        closing(Poker(path)) as own,
-        closing(Poker(path)) as other,
+        closing(CommitNotifier(path)) as own,
+        closing(CommitNotifier(path)) as other,
     ):
         connection.execute("pragma journal_mode=wal")
-        watch = Watch(path, lambda: calls.put(time.monotonic_ns()), own=own)
+        watch = FileWatch(path, lambda: calls.put(time.monotonic_ns()), own=own)
         watch.start()
         settle(calls)
 
-        own.poke()
-        while own.poked:  # until the watch has heard it
+        own.notify()
+        while own.notified:  # until the watch has heard it
             pass
         assert settle(calls, quiet=0.2) == 0
-        other.poke()
+        other.notify()
         calls.get(timeout=PROMPTLY)
         connection.execute("insert into t values (1)")
-        own.poke()
+        own.notify()
         calls.get(timeout=PROMPTLY)
 
         watch.stop()
@@ -268,12 +268,12 @@ def test_a_poke_of_our_own_is_left_to_the_look_at_its_commit(path: Path) -> None
 
 def test_pokes_of_our_own_from_before_it_began_hide_no_others(path: Path) -> None:
     calls: queue.Queue[int] = queue.Queue()
-    with closing(Poker(path)) as own, closing(Poker(path)) as other:
-        own.poke()
-        watch = Watch(path, lambda: calls.put(time.monotonic_ns()), own=own)
+    with closing(CommitNotifier(path)) as own, closing(CommitNotifier(path)) as other:
+        own.notify()
+        watch = FileWatch(path, lambda: calls.put(time.monotonic_ns()), own=own)
         watch.start()
 
-        other.poke()
+        other.notify()
 
         calls.get(timeout=PROMPTLY)
         watch.stop()
@@ -286,12 +286,12 @@ def test_a_failing_listener_is_called_again(path: Path, caplog: pytest.LogCaptur
         called.put(None)
         raise RuntimeError("not today")
 
-    watch = Watch(path, fail)
-    with closing(Poker(path)) as poker:
+    watch = FileWatch(path, fail)
+    with closing(CommitNotifier(path)) as notifier:
         watch.start()
-        poker.poke()
+        notifier.notify()
         called.get(timeout=PROMPTLY)
-        poker.poke()
+        notifier.notify()
         called.get(timeout=PROMPTLY)
         watch.stop()
 
@@ -300,7 +300,7 @@ def test_a_failing_listener_is_called_again(path: Path, caplog: pytest.LogCaptur
 
 def test_stop_ends_the_thread_and_gives_back_every_file(path: Path) -> None:
     open_before = len(list(Path("/proc/self/fd").iterdir()))
-    watch = Watch(path, lambda: None)
+    watch = FileWatch(path, lambda: None)
     watch.start()
     assert "holdfast-watch" in [thread.name for thread in threading.enumerate()]
 
@@ -318,10 +318,10 @@ def test_a_listener_may_stop_its_own_watch(path: Path) -> None:
         watch.stop()
         stopped.set()
 
-    watch = Watch(path, stop)
-    with closing(Poker(path)) as poker:
+    watch = FileWatch(path, stop)
+    with closing(CommitNotifier(path)) as notifier:
         watch.start()
-        poker.poke()
+        notifier.notify()
 
         assert stopped.wait(PROMPTLY)
 
@@ -353,26 +353,26 @@ def test_beyond_what_the_system_allows_it_looks_by_itself_and_says_so(
 
 
 def test_a_poke_after_closing_writes_into_nobody_elses_file(path: Path, tmp_path: Path) -> None:
-    poker = Poker(path)
-    number = poker._fd  # pyright: ignore[reportPrivateUsage]
-    poker.close()
+    notifier = CommitNotifier(path)
+    number = notifier._fd  # pyright: ignore[reportPrivateUsage]
+    notifier.close()
     with (tmp_path / "other").open("wb+", buffering=0) as other, under(number, other.fileno()):
         other.write(b"theirs")
-        poker.poke()
+        notifier.notify()
         other.seek(0)
 
         assert other.read() == b"theirs"
 
 
 def test_the_wake_file_is_private_and_no_link_is_followed(path: Path, tmp_path: Path) -> None:
-    Poker(path).close()
+    CommitNotifier(path).close()
     assert stat.S_IMODE(wake_file(path).stat().st_mode) == 0o600
 
     wake_file(path).unlink()
     wake_file(path).symlink_to(tmp_path / "elsewhere")
 
     with pytest.raises(OSError, match="symbolic links"):
-        Poker(path)
+        CommitNotifier(path)
 
 
 def _processor_time(thread_name: str) -> int:
@@ -385,8 +385,8 @@ def _processor_time(thread_name: str) -> int:
 def test_a_watch_stops_though_a_forked_child_holds_its_pipe(path: Path) -> None:
     script = """
 import os, sys
-from holdfast.stores.sqlite.wakeups.file_watch import Watch
-watch = Watch(sys.argv[1], lambda: None)
+from holdfast.stores.sqlite.wakeups.file_watch import FileWatch
+watch = FileWatch(sys.argv[1], lambda: None)
 watch.start()
 told, tell = os.pipe()
 child = os.fork()
