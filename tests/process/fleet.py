@@ -49,9 +49,6 @@ class WorkerProcess:
         self.process.kill()
         self.process.wait(TIMEOUT)
 
-    def pause(self) -> None:
-        self.process.send_signal(signal.SIGSTOP)
-
     def resume(self) -> None:
         self.process.send_signal(signal.SIGCONT)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast import SyncClient
+from tests.freezing import is_write_locked
 from tests.process.handlers import jobs
 from tests.servers.postgres import fresh_address, shared_postgres
 from tests.servers.redis import shared_redis
@@ -36,19 +37,10 @@ def sqlite_harness(folder: Path) -> Generator[Harness]:
         with closing(sqlite3.connect(path)) as connection:
             return connection.execute("select number, token from ledger order by number").fetchall()
 
-    def is_locked() -> bool:
-        with closing(sqlite3.connect(path, timeout=0.1, isolation_level=None)) as connection:
-            try:
-                connection.execute("begin immediate")
-            except sqlite3.OperationalError:
-                return True
-            connection.execute("rollback")
-        return False
-
     with SyncClient(f"sqlite:///{path}", jobs) as client:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("create table ledger (number integer not null, token text not null)")
-        yield Harness(f"sqlite:///{path}", client, ledger, is_locked)
+        yield Harness(f"sqlite:///{path}", client, ledger, lambda: is_write_locked(path))
 
 
 @contextmanager

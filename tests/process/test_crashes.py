@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from holdfast import ChainFailed, Status
-from tests.process.fleet import TIMEOUT, Fleet, WorkerProcess
+from tests.freezing import freeze
+from tests.process.fleet import TIMEOUT, Fleet
 from tests.process.handlers import hold, note, poison
 from tests.process.harness import Harness
 from tests.process.latch import Latch
@@ -34,7 +35,7 @@ def test_a_suspended_worker_can_write_nothing_after_it_resumes(harness: Harness,
     zombie = fleet.start()
     chain = harness.client.start(hold.bind(1, latch.path))
     zombie.wait_for("started")
-    freeze_at_rest(zombie, harness)
+    freeze(zombie.process, harness.is_locked)
 
     rescuer = fleet.start()
     token = harness.client.wait(chain, timeout=30)
@@ -47,14 +48,6 @@ def test_a_suspended_worker_can_write_nothing_after_it_resumes(harness: Harness,
     job = harness.client.get_job(chain.id)
     assert job is not None
     assert (job.status, job.attempt, job.output) == (Status.COMPLETED, 2, token)
-
-
-def freeze_at_rest(worker: WorkerProcess, harness: Harness) -> None:
-    """Suspend the process while it holds no lock of the store: a held lock would block all workers."""
-    worker.pause()
-    while harness.is_locked():
-        worker.resume()
-        worker.pause()
 
 
 def test_sigterm_finishes_running_jobs_and_starts_no_others(harness: Harness, fleet: Fleet, latch: Latch) -> None:

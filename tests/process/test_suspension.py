@@ -13,10 +13,10 @@ from holdfast.core.clock import duration
 from holdfast.core.ids import new_token
 from holdfast.engine.operations import ClaimJobs, Reap, TypeTerms
 from holdfast.registry.jobs import AnyJobType
+from tests.freezing import freeze
 from tests.process.fleet import TIMEOUT, Fleet
 from tests.process.handlers import wait_for_abort, wait_for_abort_in_child, wait_for_abort_in_thread
 from tests.process.harness import Harness
-from tests.process.test_crashes import freeze_at_rest
 
 HANDLERS = [wait_for_abort, wait_for_abort_in_thread, wait_for_abort_in_child]
 
@@ -31,7 +31,7 @@ def test_a_resumed_worker_aborts_its_attempts_with_the_reason_from_the_store(
     chain = harness.client.start(job_type.bind(str(reasons)))
     frozen.wait_for("started", attempt=1)
     wait_until(Path(f"{reasons}.begun").exists)
-    freeze_at_rest(frozen, harness)
+    freeze(frozen.process, harness.is_locked)
     wait_until(lambda: is_expired(harness, chain.id))
 
     match reason:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from holdfast import AttemptsExhausted, SyncQueue
+from tests.freezing import freeze, is_write_locked
 from tests.queue.addresses import ADDRESSES
 
 ROOT = Path(__file__).parents[2]
@@ -72,11 +73,16 @@ class Consumer:
 class Harness:
     """A store that processes can share, with a blocking producer on it."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, file: Path) -> None:
         self.address = address
+        self._file = file
         self.queue: SyncQueue[Any, Any] = SyncQueue("emails", store=address, migrate=True)
         self.consumers: list[Consumer] = []
         self.producers: list[subprocess.Popen[bytes]] = []
+
+    def is_locked(self) -> bool:
+        """Whether a process holds a lock that keeps all others from writing: only on SQLite."""
+        return self.address.startswith("sqlite") and is_write_locked(self._file)
 
     def consumer(self, **options: Any) -> Consumer:
         consumer = Consumer(self.address, **options)
@@ -103,7 +109,7 @@ class Harness:
 @pytest.fixture(params=ADDRESSES)
 def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Harness]:
     make: Callable[[Path], str] = ADDRESSES[request.param]
-    harness = Harness(make(tmp_path))
+    harness = Harness(make(tmp_path), tmp_path / "jobs.db")
     with harness.queue:
         yield harness
     harness.close()
@@ -164,7 +170,7 @@ def test_a_frozen_consumer_that_wakes_up_can_write_nothing(harness: Harness) -> 
     frozen = harness.consumer()
     harness.queue.enqueue("a", "hang once")
     frozen.receive("begun", "a", "1")
-    frozen.process.send_signal(signal.SIGSTOP)
+    freeze(frozen.process, harness.is_locked)
     quick = harness.consumer()
     result = harness.queue.enqueue_and_wait("a", "x", timeout=PATIENCE)
     frozen.process.send_signal(signal.SIGCONT)

@@ -27,12 +27,12 @@ TERMS = (TypeTerms("resize", 60_000_000, 25),)
 @pytest.fixture(scope="module")
 def primary() -> Iterator[Postgres]:
     with running_postgres() as server:
+        PostgresStore(server.address(notify="off")).migrate_sync()
         yield server
 
 
 @pytest.fixture(scope="module")
 def standby(primary: Postgres) -> Iterator[Postgres]:
-    PostgresStore(primary.address(notify="off")).migrate_sync()
     with running_standby(primary) as server:
         yield server
 
@@ -137,7 +137,10 @@ async def test_the_doctor_asks_the_replica(primary: Postgres, standby: Postgres)
     broken.close_sync()
 
 
-def test_a_replica_is_left_alone_for_a_while_after_it_failed(primary: Postgres) -> None:
+def test_a_replica_is_left_alone_for_a_while_after_it_failed(
+    primary: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replica, "RETRY_AFTER", 3600.0)
     callers: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 

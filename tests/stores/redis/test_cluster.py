@@ -39,10 +39,9 @@ def cluster(request: pytest.FixtureRequest) -> Generator[RedisCluster]:
         yield cluster
 
 
-def test_namespaces_spread_over_the_nodes(cluster: RedisCluster) -> None:
-    owners: set[int] = set()
-    for _ in range(12):
-        namespace = new_namespace()
+def test_a_namespace_works_on_each_node(cluster: RedisCluster) -> None:
+    for node in cluster.nodes:
+        namespace = _namespace_on(cluster, node)
         store = RedisStore(cluster.address(namespace))
         store.open_sync()
         store.perform_sync(Start(tuple(new_job(key=str(n)) for n in range(5))))
@@ -50,10 +49,14 @@ def test_namespaces_spread_over_the_nodes(cluster: RedisCluster) -> None:
         store.perform_sync(Settle(tuple(completed(job) for job in jobs)))
         (stats,) = store.perform_sync(GetStats())
         assert stats.counts == {Status.COMPLETED: 5}
-        owners.add(cluster.owner(Keys(namespace).slot).port)
         store.close_sync()
 
-    assert len(owners) == 3
+
+def _namespace_on(cluster: RedisCluster, node: RedisServer) -> str:
+    """A new namespace whose slot this node serves: about every third one."""
+    while cluster.owner(Keys(namespace := new_namespace()).slot) is not node:
+        pass
+    return namespace
 
 
 async def test_the_async_half_finds_its_node(cluster: RedisCluster) -> None:
