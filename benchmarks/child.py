@@ -44,7 +44,7 @@ async def starts(it: Contender, options: argparse.Namespace, ticks: Ticks) -> di
 
 
 async def drain(it: Contender, options: argparse.Namespace, ticks: Ticks) -> dict[str, Any]:
-    """Preload; then tell when the last of it is settled in the store."""
+    """Preload; then report when the last job is settled in the store."""
     expected = 0
     for first in range(0, options.count, LOAD_BATCH):
         numbers = range(first, min(first + LOAD_BATCH, options.count))

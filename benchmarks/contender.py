@@ -45,7 +45,7 @@ class Contender:
     module: ClassVar[str] = ""
     """Whose import is timed."""
     distributions: ClassVar[Sequence[str]] = ()
-    """Whose versions are told."""
+    """The packages whose versions are reported."""
     drains: ClassVar[tuple[int, int]] = (1000, 1000)
     """How many jobs fill a few seconds at concurrency 10, and with the best settings."""
     starts: ClassVar[tuple[int, int]] = (300, 5000)

@@ -160,7 +160,7 @@ class Ours(Contender):
                     slots = 10 if what == "drain 10" else BEST["memory"]
                     await client.start_many([add.bind(number) for number in range(count)])
                     begun = time.perf_counter()
-                    # Without an observer, as in every other drain: a worker that is told to stop ends when the last
+                    # Without an observer, as in every other drain: a worker that is stopped ends when the last
                     # outcome is written.
                     async with Worker(client, concurrency=slots):
                         while ticked() < count:  # noqa: ASYNC110 - an event would be one more thing per job

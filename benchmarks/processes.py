@@ -59,10 +59,10 @@ class Child:
         line = b""
         while not line.startswith(b"{"):
             if not self.says(within=max(0.0, deadline - time.monotonic())):
-                raise Broken(f"no answer in {seconds:.0f} s{self._last_words()}")
+                raise Broken(f"no answer in {seconds:.0f} s{self._last_line()}")
             line = self.process.stdout.readline()
             if not line:
-                raise Broken(f"ended without an answer{self._last_words()}")
+                raise Broken(f"ended without an answer{self._last_line()}")
         said: dict[str, Any] = json.loads(line)
         if reason := said.get("unsupported"):
             raise Unsupported(reason)
@@ -86,9 +86,9 @@ class Child:
                 with suppress(OSError):
                     pipe.close()
 
-    def _last_words(self) -> str:
-        words = self._log.read_text(errors="replace").strip().splitlines()
-        return f": {words[-1][:300]}" if words else ""
+    def _last_line(self) -> str:
+        lines = self._log.read_text(errors="replace").strip().splitlines()
+        return f": {lines[-1][:300]}" if lines else ""
 
 
 class Run:

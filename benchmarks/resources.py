@@ -1,4 +1,4 @@
-"""What a process and its children take: memory and CPU, as Linux tells it. Elsewhere there is nothing to tell."""
+"""What a process and its children take: memory and CPU, read from /proc. Other systems report nothing."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Choice:
     scenarios: Collection[str] = ()
     """Beginnings of ideas; nothing means all."""
     peers: Collection[str] | None = None
-    """Names; None is everybody, nothing is nobody."""
+    """Names; None selects all contenders, an empty set none."""
     rounds: int = 3
     scale: float = 1.0
 
@@ -49,7 +49,7 @@ class Choice:
 def run(
     choice: Choice, results: Results, emit: Callable[[str], None], *, keep: Callable[[], None] = lambda: None
 ) -> None:
-    """Measure what was chosen. A contender that fails is told with its reason, and stops nobody.
+    """Measure what was chosen. A contender that fails is reported with its reason, and does not stop the others.
 
     `keep` is called after each scenario, so that a run which is broken off has not been for nothing.
     """

@@ -1,4 +1,4 @@
-"""What handlers tell the runner, by way of a file that both have mapped: that they ran, and how soon.
+"""What handlers report to the runner through a memory-mapped file: that they ran, and how soon.
 
 A handler counts with `tick` in a slot of its own process, so no two processes write one number; nothing here asks the
 store, so counting costs every contender the same fraction of a microsecond.
@@ -15,9 +15,9 @@ from pathlib import Path
 
 VARIABLE = "HOLDFAST_BENCH_TICKS"
 SLOTS = 8192
-_WORDS = 2
+_FIELDS = 2
 """A slot is a count and when it first rose. The first slot's place holds how many are taken."""
-_SIZE = 8 * _WORDS * (SLOTS + 1)
+_SIZE = 8 * _FIELDS * (SLOTS + 1)
 
 
 class Ticks:
@@ -34,22 +34,22 @@ class Ticks:
 
     def count(self) -> int:
         """How many handlers have run."""
-        words = self._words()
-        return sum(words[_WORDS::_WORDS])
+        values = self._values()
+        return sum(values[_FIELDS::_FIELDS])
 
     def first(self) -> int:
         """When the first ran, by the monotonic clock in nanoseconds."""
-        return min(when for when in self._words()[_WORDS + 1 :: _WORDS] if when)
+        return min(when for when in self._values()[_FIELDS + 1 :: _FIELDS] if when)
 
     def laps(self) -> list[float]:
         """Seconds from each `sent` to the first line of its handler."""
         raw = self._laps.read_bytes()
         return [each / 1e9 for each in memoryview(raw[: len(raw) // 8 * 8]).cast("q")]
 
-    def _words(self) -> list[int]:
+    def _values(self) -> list[int]:
         raw = self.path.read_bytes()
         taken = int.from_bytes(raw[:8], "little")
-        return memoryview(raw[: 8 * _WORDS * (taken + 1)]).cast("q").tolist()
+        return memoryview(raw[: 8 * _FIELDS * (taken + 1)]).cast("q").tolist()
 
 
 class _Slot:
@@ -59,12 +59,12 @@ class _Slot:
         with open(path, "r+b") as file:  # noqa: PTH123 - a descriptor to lock and to map
             fcntl.flock(file, fcntl.LOCK_EX)
             self._map = mmap.mmap(file.fileno(), _SIZE)
-            words = memoryview(self._map).cast("q")
-            words[0] += 1
-            self.at = _WORDS * words[0]
+            values = memoryview(self._map).cast("q")
+            values[0] += 1
+            self.at = _FIELDS * values[0]
             fcntl.flock(file, fcntl.LOCK_UN)
-        self.words = words
-        self.words[self.at + 1] = time.monotonic_ns()
+        self.values = values
+        self.values[self.at + 1] = time.monotonic_ns()
         self.laps = os.open(Path(path).with_suffix(".laps"), os.O_WRONLY | os.O_APPEND)
 
 
@@ -76,16 +76,16 @@ def tick() -> None:
     """Count one handler's run. Safe from any thread."""
     with _lock:
         slot = _slot or _take()
-        slot.words[slot.at] += 1
+        slot.values[slot.at] += 1
 
 
 def ticked() -> int:
     """How many handlers of this process have run."""
-    return 0 if _slot is None else _slot.words[_slot.at]
+    return 0 if _slot is None else _slot.values[_slot.at]
 
 
 def lap(sent: int) -> None:
-    """Tell how long ago, by the monotonic clock in nanoseconds, this handler's job was sent; counts it too."""
+    """Report how long ago, by the monotonic clock in nanoseconds, this handler's job was sent; counts it too."""
     took = time.monotonic_ns() - sent
     tick()
     assert _slot is not None

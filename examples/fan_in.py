@@ -1,4 +1,4 @@
-"""Fan-out and fan-in: count words in many texts, then report when all of them are counted."""
+"""Fan-out and fan-in: count terms in many texts, then report when all are counted."""
 
 import asyncio
 import tempfile

@@ -9,7 +9,7 @@ from typing import Any
 from holdfast import Attempt, Client, Jobs, Retry, Worker
 from holdfast.worker.middleware import CallNext
 
-tenant: ContextVar[str] = ContextVar("tenant", default="nobody")
+tenant: ContextVar[str] = ContextVar("tenant", default="none")
 
 jobs = Jobs()
 

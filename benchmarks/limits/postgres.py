@@ -26,7 +26,7 @@ create index job_due on job (type, priority desc, scheduled_at, seq) where statu
 create table benchmark_write (number bigint);
 """
 INSERT = "insert into job (id, type, input) values ($1, $2, $3)"
-INSERT_AND_TELL = f"with told as ({INSERT}) select pg_notify('due', '')"
+INSERT_AND_NOTIFY = f"with inserted as ({INSERT}) select pg_notify('due', '')"
 INSERT_MANY = "insert into job (id, type, input) select * from unnest($1::text[], $2::text[], $3::bytea[])"
 CLAIM = """
 update job set status = 'running', token = $1, attempt = attempt + 1, leased_until = now() + interval '60 s'
@@ -85,7 +85,7 @@ class PostgresLimit(Contender):
             await super().load(kind, numbers)
 
     async def touch(self, sent: int) -> None:
-        await self._connection.execute(INSERT_AND_TELL, str(uuid4()), "touch", _payload(sent))
+        await self._connection.execute(INSERT_AND_NOTIFY, str(uuid4()), "touch", _payload(sent))
 
     async def call(self, number: int) -> int:
         if not self._listening:
@@ -96,7 +96,7 @@ class PostgresLimit(Contender):
         id = str(uuid4())
         answer: asyncio.Future[int]
         answer = self._answers[id] = asyncio.get_running_loop().create_future()
-        await self._connection.execute(INSERT_AND_TELL, id, "call", _payload(number))
+        await self._connection.execute(INSERT_AND_NOTIFY, id, "call", _payload(number))
         return await answer
 
     def _receive(self, connection: Any, process: int, channel: str, payload: str) -> None:

@@ -1,4 +1,4 @@
-"""What was measured is told: bars, tables, a chart; and partial runs add up."""
+"""Reports: bars, tables, a chart; partial runs add up."""
 
 from __future__ import annotations
 

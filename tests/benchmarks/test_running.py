@@ -43,7 +43,7 @@ def test_where_the_time_of_a_round_trip_goes_is_shown_leg_by_leg(capsys: pytest.
 
 
 def test_a_contender_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Ours, "name", "nobody of this name")
+    monkeypatch.setattr(Ours, "name", "no contender of this name")
 
     with pytest.raises(Broken, match="KeyError"):
         measure(Starting(), Ours, SqliteStorage(), 0.001)

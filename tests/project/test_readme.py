@@ -34,18 +34,18 @@ class Shell:
         self._background: list[subprocess.Popen[bytes]] = []
 
     def run(self, command: str) -> str:
-        words = command.split("#", 1)[0].strip()
-        if words.endswith("&"):
+        text = command.split("#", 1)[0].strip()
+        if text.endswith("&"):
             background = subprocess.Popen(
-                words.removesuffix("&").split(), cwd=self._folder, env=self._environment, stderr=subprocess.DEVNULL
+                text.removesuffix("&").split(), cwd=self._folder, env=self._environment, stderr=subprocess.DEVNULL
             )
             self._background.append(background)
             return ""
-        if words == "kill %1":
+        if text == "kill %1":
             self.close()
             return ""
         done = subprocess.run(
-            ["bash", "-ec", words], cwd=self._folder, env=self._environment, capture_output=True, text=True,
+            ["bash", "-ec", text], cwd=self._folder, env=self._environment, capture_output=True, text=True,
             timeout=60, check=False,
         )  # fmt: skip
         assert done.returncode == 0, (command, done.stderr)
@@ -63,7 +63,7 @@ def test_the_quickstart_runs_as_it_stands(shell: Shell, tmp_path: Path) -> None:
 
 
 def test_on_postgresql_only_that_changes_which_the_page_names(shell: Shell, tmp_path: Path) -> None:
-    changes = re.findall(r"`([^`\n]+)` for `([^`\n]+)`", README.read_text(encoding="utf-8"))
+    changes = re.findall(r"`([^`\n]+)`\s+instead of `([^`\n]+)`", README.read_text(encoding="utf-8"))
     database = f"shop{uuid4().hex[:12]}"
     with shared_postgres().connect() as connection:
         connection.execute(f"create database {database}".encode())

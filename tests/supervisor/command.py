@@ -52,9 +52,9 @@ class SupervisorProcess:
         for _ in range(times):
             self._wait_until(event, lambda line: line.get("event") == event)
 
-    def wait_for_words(self, words: str) -> None:
+    def wait_for_text(self, text: str) -> None:
         """Wait for a log line that says this."""
-        self._wait_until(words, lambda line: words in str(line.get("message")))
+        self._wait_until(text, lambda line: text in str(line.get("message")))
 
     def _wait_until(self, wanted: str, found: Callable[[dict[str, Any]], bool]) -> None:
         deadline = time.monotonic() + PATIENCE

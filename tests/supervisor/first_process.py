@@ -1,4 +1,4 @@
-"""A supervisor as process 1: an orphan is handed to it while it runs. Tells how many zombies remain."""
+"""A supervisor as process 1: it adopts an orphan while it runs. Prints how many zombies remain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ORPHAN = "import os\nif os.fork() == 0: os._exit(0)\nos._exit(0)"
 
 
 def zombies() -> int:
-    """Children of this process that ended, and that nobody has asked after."""
+    """Children of this process that ended and were not reaped."""
     found = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -1,4 +1,4 @@
-"""What a supervisor test stands on: a store that processes share, a supervisor in this process, an ear for its news."""
+"""The harness of supervisor tests: a shared store, a supervisor in this process, and a recorder of its events."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ ADDRESSES: dict[str, Callable[[Path], str]] = {
 """The stores that processes can share: an address of each with nothing in it."""
 
 
-class PatientEar(Recorder):
-    """An ear for processes, which take their time to start on a busy machine."""
+class ProcessRecorder(Recorder):
+    """Waits longer, because processes start slowly on a busy machine."""
 
     async def until(self, condition: Callable[[], T]) -> T:
         async with asyncio.timeout(PATIENCE):
@@ -55,7 +55,7 @@ class Harness:
         self, *groups: Group, app: str = APP, clean: bool = True, **options: Any
     ) -> AsyncGenerator[tuple[Supervisor, Recorder]]:
         """A supervisor at work. At the end it is stopped, and every process must have ended by itself, or not."""
-        recorder = PatientEar()
+        recorder = ProcessRecorder()
         supervisor = Supervisor(self.url, app, groups=groups or (QUICK,), observers=[recorder], **options)
         running = asyncio.create_task(supervisor.run())
         try:
@@ -67,7 +67,7 @@ class Harness:
         assert supervisor.clean is clean
 
     def gate(self, name: str) -> tuple[Path, Path]:
-        """A pair of fifos for `hold`: reading the first tells that it runs, writing the second lets it go."""
+        """A pair of fifos for `hold`: the first is readable when it runs, a write to the second ends it."""
         begun, gate = self.folder / f"{name}.begun", self.folder / f"{name}.gate"
         os.mkfifo(begun)
         os.mkfifo(gate)

@@ -70,11 +70,11 @@ async def test_sighup_reads_the_file_again(supervisor: SupervisorProcess, config
 
     await asyncio.to_thread(_edit, config, "max_count = 3", "max_count = nonsense")
     supervisor.signal(signal.SIGHUP)
-    await asyncio.to_thread(supervisor.wait_for_words, "the old ones stay in use")
+    await asyncio.to_thread(supervisor.wait_for_text, "the old ones stay in use")
 
     await asyncio.to_thread(_edit, config, "max_count = nonsense", "max_count = 3", more='[logging]\nlevel = "debug"\n')
     supervisor.signal(signal.SIGHUP)
-    await asyncio.to_thread(supervisor.wait_for_words, "[logging] cannot change")
+    await asyncio.to_thread(supervisor.wait_for_text, "[logging] cannot change")
     assert await asyncio.to_thread(supervisor.end) == 0
     assert supervisor.count("process_died") == 0
     assert not any("traceback" in line for line in supervisor.lines)

@@ -8,7 +8,7 @@ from tests.supervisor.harness import Harness, read, ready, write
 from tests.supervisor.work import hold
 
 
-async def test_it_tells_what_is_due_who_is_busy_and_whether_all_is_well(harness: Harness) -> None:
+async def test_it_reports_the_backlog_the_busy_slots_and_the_health(harness: Harness) -> None:
     begun, gate = harness.gate("held")
     async with harness.supervised(listen=("127.0.0.1", 0)) as (supervisor, recorder), httpx.AsyncClient() as http:
         await ready(supervisor, recorder)

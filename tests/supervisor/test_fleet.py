@@ -21,7 +21,7 @@ GROUP = Group(default_count=2, max_count=4, concurrency=10, scale_down_after=0)
 
 @dataclass(eq=False)
 class StandIn:
-    """Behaves like a worker process as far as a fleet can tell."""
+    """A worker process as the fleet sees it, without a real process."""
 
     order: Order
     pid: int
@@ -253,7 +253,7 @@ def test_a_retired_fleet_that_is_wanted_again_starts_anew_within_its_bounds(scen
     assert len(scene.active) == 4
 
 
-def test_an_unknown_backlog_lets_nobody_go_and_still_replaces_the_dead(scene: Scene) -> None:
+def test_an_unknown_backlog_stops_no_process_and_dead_ones_are_replaced(scene: Scene) -> None:
     scene.turn(due=40)
     scene.turn(due=None, after=100)
     scene.everybody[0].code = -9

@@ -49,10 +49,13 @@ def test_a_group_with_nothing_left_to_take_does_not_run() -> None:
 @pytest.mark.parametrize(
     ("groups", "complaint"),
     [
-        ([Group(types=("nobody",))], "no job type 'nobody'"),
+        ([Group(types=("missing",))], "no job type 'missing'"),
         ([Group(types=("elsewhere",))], "no job type 'elsewhere'"),
         ([Group(types=("one",)), Group(name="cpu", types=("one", "other"))], "belongs to group 'default' already"),
-        ([Group(), Group(name="mail", queues=("nobody",))], "no queue 'nobody' has a handler here; these do: letters"),
+        (
+            [Group(), Group(name="mail", queues=("missing",))],
+            "no queue 'missing' has a handler here; these do: letters",
+        ),
         ([Group(queues=("letters",)), Group(name="cpu", types=("queue:letters",))], "queue 'letters' belongs to"),
         ([Group(), Group(name="cpu")], "only one can take what is left"),
         ([Group(types=("one",))], "no group takes job type 'other', queue 'letters'"),

@@ -1,4 +1,4 @@
-"""What the guide tells others to ask is what we would answer."""
+"""The queries in the guide return the numbers that the supervisor uses."""
 
 from __future__ import annotations
 

@@ -23,9 +23,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         yield server
 
 
-async def test_an_idle_fleet_asks_its_database_nothing_and_hears_of_work_at_once(
-    server: Server, tmp_path: Path
-) -> None:
+async def test_an_idle_fleet_sends_no_statements_and_a_new_job_wakes_it(server: Server, tmp_path: Path) -> None:
     harness = Harness(tmp_path, server.url)
     async with harness.client, harness.supervised() as (_, recorder):
         before = server.asked()
@@ -33,7 +31,7 @@ async def test_an_idle_fleet_asks_its_database_nothing_and_hears_of_work_at_once
         assert server.asked() > before
         async with asyncio.timeout(PATIENCE):
             # Twenty turns of the supervisor each, and eight looks of a worker that polled. What remains is a sign of
-            # life per connection now and then; before the first is over, some last words about the job.
+            # life per connection now and then; before the first is over, some statements about the job.
             while await _asked(server, recorder) > 4:
                 continue
 

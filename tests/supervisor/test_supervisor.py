@@ -97,7 +97,7 @@ async def test_what_a_killed_worker_s_child_computes_ends_with_it(harness: Harne
         child, worker = map(int, (await in_thread(pipe.readline)).split())
         await harness.client.cancel(chain)
         os.kill(worker, signal.SIGKILL)
-        assert await in_thread(pipe.read) == ""  # nobody holds the other end any more
+        assert await in_thread(pipe.read) == ""  # no process holds the other end
         await recorder.receive("process_died")
         pipe.close()
 
@@ -154,7 +154,7 @@ async def test_stopping_gives_back_what_outlives_the_grace_period(harness: Harne
     assert (job.status, job.attempt) == (Status.PENDING, 0)
 
 
-async def test_a_process_that_does_not_end_is_killed_and_told_of(
+async def test_a_process_that_does_not_exit_is_killed_and_logged(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor_module, "LAST_MOMENTS", 0.3)
@@ -174,6 +174,6 @@ async def test_a_group_runs_its_queues_and_their_hooks(harness: Harness) -> None
         answer = await queue.enqueue_and_wait("first", "hello", timeout=PATIENCE)
         pids = {fleet.group.name: [each.pid for each in fleet.processes] for fleet in supervisor.fleets}
 
-    word, _, pid = answer.partition(" from ")
-    assert word == "HELLO"
+    answered, _, pid = answer.partition(" from ")
+    assert answered == "HELLO"
     assert int(pid) in pids["mail"]

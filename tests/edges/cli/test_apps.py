@@ -1,4 +1,4 @@
-"""`--app MODULE:JOBS`: what can be wrong with it is told in one line."""
+"""`--app MODULE:JOBS`: every problem is reported in one line."""
 
 import sys
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def test_a_mistake_names_where_the_app_was_named(here: Path, monkeypatch: pytest
         assert named in CliRunner().invoke(app, command).stderr
 
 
-def test_a_worker_on_a_store_that_nobody_shares_is_refused() -> None:
+def test_a_worker_on_a_memory_store_is_refused() -> None:
     answer = CliRunner().invoke(app, ["worker", "--store", "memory://", "--app", "tests.edges.cli.shop:jobs"])
 
     assert (answer.exit_code, "exists in one process only" in answer.stderr) == (2, True)

@@ -135,7 +135,7 @@ def test_wake_ups_that_do_not_fit_the_file_s_own_store_are_a_mistake(
         read_config(path, {})
 
 
-def test_nothing_anywhere_is_a_mistake_that_tells_all_three_ways(
+def test_a_missing_store_is_an_error_that_names_all_three_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

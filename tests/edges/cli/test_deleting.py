@@ -13,7 +13,7 @@ def test_nothing_is_deleted_without_a_yes(holdfast: CommandLine, client: SyncCli
     assert client.get(chain_id) is not None
 
 
-def test_a_dry_run_tells_what_would_go_and_deletes_nothing(holdfast: CommandLine, client: SyncClient) -> None:
+def test_a_dry_run_lists_what_would_be_deleted_and_deletes_nothing(holdfast: CommandLine, client: SyncClient) -> None:
     blocker = holdfast.start("add", a=1)
     chain_id = holdfast.start("total", "--after", blocker)
 
@@ -25,7 +25,7 @@ def test_a_dry_run_tells_what_would_go_and_deletes_nothing(holdfast: CommandLine
     assert len(client.list_chains().items) == 2
 
 
-def test_a_delete_takes_the_blockers_along_when_told_to(holdfast: CommandLine, client: SyncClient) -> None:
+def test_delete_with_cascade_deletes_the_blockers(holdfast: CommandLine, client: SyncClient) -> None:
     blocker = holdfast.start("add", a=1)
     chain_id = holdfast.start("total", "--after", blocker)
 
@@ -54,7 +54,7 @@ def test_a_filter_deletes_all_it_finds(holdfast: CommandLine, client: SyncClient
 
 
 def test_what_is_not_there_is_exit_code_3(holdfast: CommandLine) -> None:
-    holdfast("delete", "nobody", "--yes", exit=3)
+    holdfast("delete", "missing", "--yes", exit=3)
 
 
 def test_prune_deletes_what_is_past_its_keep_time(holdfast: CommandLine, client: SyncClient, store: str) -> None:

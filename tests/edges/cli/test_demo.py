@@ -34,7 +34,7 @@ def test_the_demo_shows_a_killed_worker_s_jobs_recovered(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_demo_that_is_told_to_end_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_demo_that_is_stopped_leaves_no_process_and_no_folder(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-m", "holdfast.cli", "demo"]
     environment = {**os.environ, "TMPDIR": str(tmp_path), "HOLDFAST_WAKEUPS": "redis://localhost:1"}
 
@@ -64,7 +64,7 @@ def test_a_double_commit_and_a_lost_job_would_not_go_unseen(tmp_path: Path) -> N
         started = place_orders(client, shop, customers=1)
         for _ in range(2):
             shop.execute(ENTER, [started.orders[0].id, "charge", 0, 1])
-        shop.execute(ENTER, ["nobody", "charge", 0, 1])
+        shop.execute(ENTER, ["missing", "charge", 0, 1])
 
         verdict = judge(client, shop, started, held=[])
         shop.close()

@@ -25,7 +25,7 @@ def test_every_command_is_there() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_help_of_every_command_tells_its_exit_codes_and_the_shared_options(command: str) -> None:
+def test_the_help_of_every_command_lists_exit_codes_and_shared_options(command: str) -> None:
     result = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "400", "TERMINAL_WIDTH": "400"})
 
     assert result.exit_code == 0
@@ -41,7 +41,7 @@ def test_help_keeps_its_brackets_and_shows_no_value_for_a_flag(command: str) -> 
 
     shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "400", "TERMINAL_WIDTH": "400"}).output
 
-    assert all(word in shown for text in written for word in re.findall(r"\[.+?\]", text))
+    assert all(name in shown for text in written for name in re.findall(r"\[.+?\]", text))
     assert "<bool>" not in shown
 
 
@@ -84,5 +84,5 @@ def test_no_command_is_a_request_for_help() -> None:
     assert "Usage" in result.output
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_printed() -> None:
     assert CliRunner().invoke(app, ["--version"]).output.startswith("holdfast ")

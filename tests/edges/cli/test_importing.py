@@ -40,7 +40,7 @@ def test_a_command_that_needs_no_app_does_not_import_it(
     if command[0] == "retry":
         client.cancel(chain)
 
-    holdfast(*(chain.id if word == "ID" else word for word in command))
+    holdfast(*(chain.id if argument == "ID" else argument for argument in command))
 
     assert not imported.exists()
 

@@ -137,7 +137,7 @@ def test_jobs_are_listed_one_by_one(holdfast: CommandLine) -> None:
 
 
 @pytest.mark.usefixtures("worker")
-def test_show_tells_all_of_a_chain_but_its_payloads(holdfast: CommandLine) -> None:
+def test_show_prints_a_chain_without_its_payloads(holdfast: CommandLine) -> None:
     first, second = holdfast.start("add", a=1234567), holdfast.start("twice", a=2)
     chain_id = holdfast.start("total", "--after", second, "--after", first)
     holdfast("wait", chain_id, "--timeout", "20s")
@@ -154,7 +154,7 @@ def test_show_tells_all_of_a_chain_but_its_payloads(holdfast: CommandLine) -> No
 
 
 @pytest.mark.usefixtures("worker")
-def test_an_output_of_nothing_is_told_from_no_output(holdfast: CommandLine) -> None:
+def test_a_null_output_differs_from_no_output(holdfast: CommandLine) -> None:
     nothing, none_yet = holdfast.start("rest"), holdfast.start("add", "--delay", "1h", a=1)
     holdfast("wait", nothing, "--timeout", "20s")
 
@@ -165,7 +165,7 @@ def test_an_output_of_nothing_is_told_from_no_output(holdfast: CommandLine) -> N
 
 
 @pytest.mark.usefixtures("worker")
-def test_show_tells_of_a_job_in_the_middle_of_a_chain(holdfast: CommandLine, client: SyncClient) -> None:
+def test_show_prints_a_job_in_the_middle_of_a_chain(holdfast: CommandLine, client: SyncClient) -> None:
     chain_id = holdfast.start("twice", a=2)
     holdfast("wait", chain_id, "--timeout", "20s")
     last = client.list_jobs(chain=chain_id).items[0]
@@ -186,7 +186,7 @@ def test_what_goes_by_the_name_of_a_secret_is_masked_unless_asked_for(holdfast: 
     assert (whole["password"], whole["options"]["api_key"]) == ("hunter2", "k3y")
 
 
-def test_a_report_tells_every_attempt(holdfast: CommandLine, store: str) -> None:
+def test_a_report_lists_every_attempt(holdfast: CommandLine, store: str) -> None:
     chain_id = holdfast.start("burst", reason="no luck")
     with working(store):
         holdfast("wait", chain_id, "--timeout", "20s", exit=1)
@@ -222,7 +222,7 @@ def test_the_report_and_the_events_of_a_chain_are_those_of_every_job(holdfast: C
     ]  # fmt: skip
 
 
-def test_programs_are_told_like_people_what_is_scheduled(holdfast: CommandLine) -> None:
+def test_json_shows_scheduled_like_the_table(holdfast: CommandLine) -> None:
     holdfast.start("add", "--delay", "1h", a=1)
     holdfast.start("add", a=1)
 
@@ -237,10 +237,10 @@ def test_a_report_before_the_first_attempt_is_empty(holdfast: CommandLine) -> No
 
 @pytest.mark.parametrize("command", ["show", "report"])
 def test_what_is_not_there_is_exit_code_3(holdfast: CommandLine, command: str) -> None:
-    assert "there is no job 'nobody'" in holdfast(command, "nobody", exit=3).err
+    assert "there is no job 'missing'" in holdfast(command, "missing", exit=3).err
 
 
-def test_a_job_of_a_type_that_nobody_here_knows_is_shown_all_the_same(
+def test_a_job_of_an_unknown_type_is_shown(
     holdfast: CommandLine, client: SyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chain = client.start(add.bind(a=3))

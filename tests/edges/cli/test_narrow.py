@@ -9,7 +9,7 @@ from holdfast.cli.table_layout import Sheet
 from tests.edges.cli.conftest import CommandLine, working
 from tests.edges.cli.shop import add, burst, total
 
-LONG = "the printer on the third floor is out of paper and nobody knows where more of it is kept"
+LONG = "the printer on the third floor is out of paper and the staff does not know where more of it is kept"
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def test_types_and_statuses_are_whole_in_80_columns(holdfast: CommandLine, ids: 
     shown = holdfast(*command, width=80).out
 
     assert all(len(line) <= 80 for line in shown.splitlines())
-    for word in ("type", "burst", "add", "total", "failed", "blocked", "scheduled"):
-        assert word in shown
+    for text in ("type", "burst", "add", "total", "failed", "blocked", "scheduled"):
+        assert text in shown
 
 
 def test_an_id_is_whole_where_nothing_else_needs_its_room(holdfast: CommandLine, ids: list[str]) -> None:
@@ -41,7 +41,7 @@ def test_an_error_wraps_into_a_column_that_can_be_read(holdfast: CommandLine, id
     shown = holdfast("list", "--type", "burst", width=80).out
 
     assert max(len(line) for line in shown.splitlines()) > 60
-    assert all(word in shown for word in LONG.split())
+    assert all(text in shown for text in LONG.split())
 
 
 def test_a_column_in_which_nothing_stands_is_left_out(holdfast: CommandLine, ids: list[str]) -> None:
@@ -52,9 +52,9 @@ def test_a_column_in_which_nothing_stands_is_left_out(holdfast: CommandLine, ids
 
 
 def test_even_with_every_count_and_a_long_type_nothing_is_cut() -> None:
-    words = ("blocked", "pending", "running", "completed", "failed", "cancelled", "scheduled", "oldest due")
-    sheet = Sheet("type", *words, "", numbers=words)
-    sheet.add_row("send-invoice-mail", *("1,234" for _ in words), "paused")
+    statuses = ("blocked", "pending", "running", "completed", "failed", "cancelled", "scheduled", "oldest due")
+    sheet = Sheet("type", *statuses, "", numbers=statuses)
+    sheet.add_row("send-invoice-mail", *("1,234" for _ in statuses), "paused")
 
     table = sheet.laid_out(80)
 

@@ -46,11 +46,11 @@ def test_ids_that_are_no_text_are_a_mistake(holdfast: CommandLine) -> None:
 def test_one_that_is_refused_does_not_keep_the_others_from_it(holdfast: CommandLine, failed: list[str]) -> None:
     pending = holdfast.start("add", a=1)
 
-    answer = holdfast.json("retry", pending, "nobody", failed[0], exit=1)
+    answer = holdfast.json("retry", pending, "missing", failed[0], exit=1)
 
     assert [item["done"] for item in answer["items"]] == [False, False, True]
     assert "is pending" in answer["items"][0]["error"]
-    assert "refused" in holdfast("retry", "nobody", exit=3).err
+    assert "refused" in holdfast("retry", "missing", exit=3).err
 
 
 def test_retry_without_saying_which_is_a_mistake(holdfast: CommandLine) -> None:
@@ -93,7 +93,7 @@ def test_what_is_scheduled_can_be_hurried(holdfast: CommandLine, client: SyncCli
     holdfast("run-now", chain_id)
 
     assert client.stats().due == 1
-    assert holdfast.json("run-now", "nobody", exit=3)["refused"] == 1
+    assert holdfast.json("run-now", "missing", exit=3)["refused"] == 1
 
 
 def test_a_paused_type_is_not_handed_out_until_it_is_resumed(holdfast: CommandLine, store: str) -> None:
@@ -132,7 +132,7 @@ def test_a_type_that_only_the_store_has_can_be_paused(holdfast: CommandLine, cli
 
 
 @pytest.mark.parametrize("app", ["", "nowhere:jobs"])
-def test_without_an_app_to_ask_a_type_that_nobody_has_earns_a_warning(
+def test_without_an_app_an_unknown_type_causes_a_warning(
     holdfast: CommandLine, monkeypatch: pytest.MonkeyPatch, app: str
 ) -> None:
     monkeypatch.setenv("HOLDFAST_APP", app)

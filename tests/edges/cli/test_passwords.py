@@ -77,7 +77,7 @@ def test_no_command_shows_a_password_that_is_not_escaped(
         ("postgresql://app@h/db?sslmode=require", "postgresql://app@h/db?sslmode=require"),
     ],
 )
-def test_the_value_of_an_option_that_nobody_knows_is_not_shown(address: str, shown: str) -> None:
+def test_the_value_of_an_unknown_option_is_not_shown(address: str, shown: str) -> None:
     assert masked(address) == shown
 
 

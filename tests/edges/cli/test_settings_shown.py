@@ -104,7 +104,7 @@ def test_the_events_of_a_job_go_from_its_creation_to_its_end(
 
 
 def test_a_job_that_is_not_there_has_no_events(holdfast: CommandLine) -> None:
-    holdfast("events", "nobody", exit=3)
+    holdfast("events", "missing", exit=3)
 
 
 def test_events_of_nothing_in_particular_need_following(holdfast: CommandLine) -> None:
@@ -116,7 +116,7 @@ def test_events_are_followed_live_until_interrupted(holdfast: CommandLine, clien
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as following:
         assert following.stdout is not None
         kinds: list[str] = []
-        # It hears only of what happens once it listens, so jobs are started until it has heard of one.
+        # It receives only events after it has subscribed, so jobs are started until it has received one.
         for _ in range(200):
             chain = client.start(add.bind(a=1))
             client.wait(chain, timeout=30)

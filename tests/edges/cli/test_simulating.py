@@ -78,7 +78,7 @@ def test_people_get_a_table(holdfast: CommandLine, config: str) -> None:
     assert "failed in 3" in shown
 
 
-def test_what_nobody_runs_is_given_up_when_the_time_is_up(holdfast: CommandLine, config: str) -> None:
+def test_a_simulation_without_workers_ends_at_its_timeout(holdfast: CommandLine, config: str) -> None:
     found = holdfast.json("simulate", "--config", config, "-n", "4", "--no-workers", "--timeout", "0", exit=4)
 
     assert found["passed"] is False

@@ -74,7 +74,7 @@ def test_the_input_may_come_from_a_file_or_from_stdin(
         (["add", "--config", "gone.toml"], "gone.toml"),
     ],
 )
-def test_a_mistake_is_told_in_one_line_with_exit_code_2(
+def test_a_mistake_is_one_line_with_exit_code_2(
     holdfast: CommandLine, client: SyncClient, arguments: list[str], complaint: str
 ) -> None:
     answer = holdfast("start", *arguments, exit=2)
@@ -92,7 +92,7 @@ def test_a_mistake_is_a_document_too_for_programs(holdfast: CommandLine) -> None
 
 
 def test_an_unknown_blocker_is_not_found(holdfast: CommandLine) -> None:
-    holdfast("start", "add", "--input", '{"a": 1}', "--after", "nobody", exit=3)
+    holdfast("start", "add", "--input", '{"a": 1}', "--after", "missing", exit=3)
 
 
 @pytest.mark.usefixtures("worker")
@@ -129,6 +129,6 @@ def test_a_wait_that_ends_before_the_chain_is_exit_code_4(holdfast: CommandLine)
 
 
 def test_a_chain_that_is_not_there_is_exit_code_3(holdfast: CommandLine) -> None:
-    holdfast("wait", "nobody", exit=3)
+    holdfast("wait", "missing", exit=3)
 
-    assert holdfast.json("wait", "nobody", exit=3)["error"]["kind"] == "ChainNotFound"
+    assert holdfast.json("wait", "missing", exit=3)["error"]["kind"] == "ChainNotFound"

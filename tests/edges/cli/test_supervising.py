@@ -38,9 +38,9 @@ def test_without_job_types_there_is_nothing_to_supervise(
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ('[workers.cpu]\n\ntypes = ["nobody"]\n', "line 3, workers.cpu.types: group 'cpu': no job type 'nobody'"),
-        ('[workers.cpu]\nqueues = ["nobody"]\n', "line 2, workers.cpu.queues: group 'cpu': no queue 'nobody'"),
-        ('[workers]\nqueues = ["nobody"]\n', "line 2, workers.queues: group 'default': no queue 'nobody'"),
+        ('[workers.cpu]\n\ntypes = ["missing"]\n', "line 3, workers.cpu.types: group 'cpu': no job type 'missing'"),
+        ('[workers.cpu]\nqueues = ["missing"]\n', "line 2, workers.cpu.queues: group 'cpu': no queue 'missing'"),
+        ('[workers]\nqueues = ["missing"]\n', "line 2, workers.queues: group 'default': no queue 'missing'"),
         ('[workers]\ntypes = ["add"]\n', "line 2, workers.types: group 'default': no group takes job type"),
         (
             '[workers.one]\ntypes = ["add"]\n[workers.two]\ntypes = ["add"]\n',
@@ -48,7 +48,7 @@ def test_without_job_types_there_is_nothing_to_supervise(
         ),
     ],
 )
-def test_what_a_group_names_and_nobody_has_is_refused_with_file_line_and_key(
+def test_an_unknown_type_of_a_group_is_refused_with_file_line_and_key(
     holdfast: CommandLine, tmp_path: Path, text: str, complaint: str
 ) -> None:
     path = tmp_path / "holdfast.toml"
@@ -61,7 +61,7 @@ def test_what_a_group_names_and_nobody_has_is_refused_with_file_line_and_key(
 
 
 @pytest.mark.parametrize(("clean", "code"), [(True, 0), (False, 1)])
-def test_the_exit_code_tells_whether_every_process_ended_by_itself(
+def test_the_exit_code_shows_whether_every_process_exited(
     holdfast: CommandLine, monkeypatch: pytest.MonkeyPatch, clean: bool, code: int
 ) -> None:
     async def run(supervisor: Supervisor) -> None:

@@ -66,7 +66,7 @@ def test_doctor_finds_nothing_wrong_with_external_jobs(
     assert (findings["oldest due job"]["level"], findings["oldest due job"]["detail"]) == ("ok", "none")
 
 
-def test_doctor_tells_what_it_can_without_a_store(holdfast: CommandLine) -> None:
+def test_doctor_reports_the_settings_without_a_store(holdfast: CommandLine) -> None:
     document = holdfast.json("doctor", "--store", "sqlite:///typo.db", exit=5)
 
     levels = {each["subject"]: each["level"] for each in document["findings"]}
@@ -82,7 +82,7 @@ def test_doctor_does_not_call_a_store_well_whose_tables_are_missing(holdfast: Co
     assert [each["level"] for each in findings if each["subject"] == "store"] == ["error"]
 
 
-def test_doctor_tells_whose_wake_ups_are_in_effect(holdfast: CommandLine, tmp_path: Path) -> None:
+def test_doctor_names_the_source_of_the_wake_ups(holdfast: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "holdfast.toml").write_text('wakeups = "redis://localhost:1"\n')
 
     def reported(store: str) -> str:

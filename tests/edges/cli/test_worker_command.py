@@ -179,9 +179,9 @@ def test_a_worker_s_defaults_are_those_that_config_shows(holdfast: CommandLine, 
     assert terms["renew_interval"] is None
 
 
-def test_a_worker_tells_of_a_group_s_type_that_nobody_has_with_the_line(
+def test_a_worker_reports_the_line_of_an_unknown_type_of_a_group(
     holdfast: CommandLine, hired: Hire, tmp_path: Path
 ) -> None:
-    (tmp_path / "holdfast.toml").write_text('[workers.cpu]\ntypes = ["nobody"]\n')
+    (tmp_path / "holdfast.toml").write_text('[workers.cpu]\ntypes = ["missing"]\n')
 
     assert "line 2, workers.cpu.types" in holdfast("worker", exit=2).err
