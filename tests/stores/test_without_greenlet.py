@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.postgres import fresh_address
-from tests.stores.postgres.kinds import url
+from tests.stores.postgres.app_connections import url
 
 SOURCE = """
 import sys

@@ -1,4 +1,4 @@
-"""A store with nothing in it, on the suite's own server."""
+"""Fixtures: an empty store on the test server, and servers of its own for a test."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.servers.postgres import Postgres, fresh_address, running_postgres, sh
 
 @pytest.fixture
 def server() -> Postgres:
-    """The server that all tests share: nothing may be done to it that others would notice."""
+    """The server that all tests share. A test must not restart or reconfigure it."""
     return shared_postgres()
 
 
 @pytest.fixture
 def own_server() -> Iterator[Postgres]:
-    """A server to be killed, restarted and reconfigured."""
+    """A server that the test may kill, restart and reconfigure."""
     with running_postgres() as server:
         yield server
 
@@ -39,6 +39,6 @@ def store(address: str) -> Iterator[PostgresStore]:
 
 @pytest.fixture
 def connection(server: Postgres) -> Iterator[psycopg.Connection]:
-    """A connection of somebody else's, in autocommit."""
+    """Another connection to the server, in autocommit mode."""
     with server.connect() as connection:
         yield connection

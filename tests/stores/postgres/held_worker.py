@@ -1,7 +1,7 @@
 """A worker process that stops inside a transaction of its attempt: ``python -m tests.stores.postgres.held_worker``.
 
-Its arguments are the store's address, the address for SQLAlchemy's engine and the lease in seconds. The first attempt
-of a job prints a line in its transaction and then waits there. Later attempts return.
+Its arguments: the address of the store, the address for the engine of SQLAlchemy, and the lease in seconds. The first
+attempt of a job prints a line in its transaction and then waits there. Later attempts return.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ jobs = Jobs()
 AT_ONCE = Retry(initial=0, jitter=0, max_attempts=5)
 
 engines: dict[str, str] = {}
-"""The address of the application's own engine."""
+"""The address of the application's engine."""
 
 
 @jobs.job(retry=AT_ONCE)
@@ -81,27 +81,27 @@ def complete_in_a_blocking_session(attempt: SyncAttempt) -> int:
 
 @jobs.job(retry=AT_ONCE)
 async def complete_amid_a_statement(attempt: Attempt) -> int:
-    """The server still runs a statement of the transaction when its client is gone."""
+    """The server still executes a statement of the transaction when its client has disappeared."""
     async with attempt.complete() as done:
         if attempt.job.attempt == 1:
-            _say()
+            _report()
             await done.tx.execute("select pg_sleep(600)")
         return done.output(attempt.job.attempt)
 
 
 async def _stop(attempt: Attempt) -> None:
     if attempt.job.attempt == 1:
-        _say()
+        _report()
         await asyncio.Event().wait()
 
 
 def _stop_thread(attempt: SyncAttempt) -> None:
     if attempt.job.attempt == 1:
-        _say()
+        _report()
         threading.Event().wait(600)
 
 
-def _say() -> None:
+def _report() -> None:
     sys.stdout.write("inside\n")
     sys.stdout.flush()
 

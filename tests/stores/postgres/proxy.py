@@ -1,4 +1,4 @@
-"""A way to the server that fails on demand: silent, or cut between a commit and its answer."""
+"""A TCP proxy to the server that fails on demand: it stops answering, or cuts a connection before an answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Generator
 
 
 class Proxy:
-    """Passes bytes both ways, until told otherwise."""
+    """Forwards bytes in both directions."""
 
     def __init__(self, port: int) -> None:
         self._server = ("127.0.0.1", port)
@@ -21,27 +21,27 @@ class Proxy:
         self.cuts = 0
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def fall_silent(self) -> None:
-        """Accept and acknowledge everything, answer nothing: a half-open connection."""
+    def stop_answering(self) -> None:
+        """Accept and acknowledge everything, forward nothing: a half-open connection."""
         self._silent.set()
 
-    def speak(self) -> None:
+    def answer_again(self) -> None:
         self._silent.clear()
-        self.hang_up()
+        self.cut_all()
 
     def cut_after(self, pattern: bytes) -> None:
-        """Pass on the next request that contains this, and cut the connection instead of its answer."""
+        """Forward the next request that contains the pattern, and cut the connection before its answer."""
         self._pattern = pattern
 
-    def hang_up(self) -> None:
+    def cut_all(self) -> None:
         """Cut every connection."""
         pairs, self._pairs = self._pairs, []
         for pair in pairs:
-            _hang_up(*pair)
+            _close(*pair)
 
     def close(self) -> None:
         self._listener.close()
-        self.hang_up()
+        self.cut_all()
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -49,27 +49,29 @@ class Proxy:
                 client, _ = self._listener.accept()
                 server = socket.create_connection(self._server)
                 self._pairs.append((client, server))
-                deletable = threading.Event()
-                threading.Thread(target=self._pass, args=(client, server, deletable, True), daemon=True).start()
-                threading.Thread(target=self._pass, args=(server, client, deletable, False), daemon=True).start()
+                cut_next_answer = threading.Event()
+                threading.Thread(target=self._pass, args=(client, server, cut_next_answer, True), daemon=True).start()
+                threading.Thread(target=self._pass, args=(server, client, cut_next_answer, False), daemon=True).start()
 
-    def _pass(self, source: socket.socket, target: socket.socket, deletable: threading.Event, asking: bool) -> None:
+    def _pass(
+        self, source: socket.socket, target: socket.socket, cut_next_answer: threading.Event, is_request: bool
+    ) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(1 << 20):
                 if self._silent.is_set():
                     continue
-                if asking and self._pattern is not None and self._pattern in data:
+                if is_request and self._pattern is not None and self._pattern in data:
                     self._pattern = None
-                    deletable.set()
-                elif not asking and deletable.is_set():
+                    cut_next_answer.set()
+                elif not is_request and cut_next_answer.is_set():
                     self.cuts += 1
                     break
                 target.sendall(data)
         if not self._silent.is_set():
-            _hang_up(source, target)
+            _close(source, target)
 
 
-def _hang_up(*ends: socket.socket) -> None:
+def _close(*ends: socket.socket) -> None:
     for end in ends:
         with contextlib.suppress(OSError):
             end.shutdown(socket.SHUT_RDWR)

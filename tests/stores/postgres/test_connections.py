@@ -1,4 +1,4 @@
-"""How many connections a process opens, and how long it keeps them: as the guide says."""
+"""The number of connections of a process, and how long they are kept, as described in the guide."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from holdfast.stores.postgres.connection import pool
 from holdfast.stores.postgres.connection.connect import connect_async
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.watching import wait_until
+from tests.stores.postgres.waiting import wait_until
 
 POOL = 3
 
 
 @pytest.fixture
 def role(connection: psycopg.Connection, store: PostgresStore) -> Iterator[str]:
-    """A role of the test's own, so that its sessions can be told from others."""
+    """A role for this test, so that its sessions can be counted."""
     role = f"counted_{store.schema}"
     connection.execute(f"create role {role} login superuser".encode())
     yield role
@@ -43,7 +43,7 @@ def sessions(connection: psycopg.Connection, role: str) -> int:
     return int(row[0])
 
 
-async def test_a_process_of_async_code_opens_two_pools_and_two_more(
+async def test_async_code_opens_at_most_two_pools_and_two_more_connections(
     counted: PostgresStore, connection: psycopg.Connection, role: str
 ) -> None:
     await counted.open()
@@ -60,7 +60,7 @@ async def test_a_process_of_async_code_opens_two_pools_and_two_more(
     await counted.close()
 
 
-def test_a_process_of_blocking_code_opens_as_many(
+def test_blocking_code_opens_as_many_connections(
     counted: PostgresStore, connection: psycopg.Connection, role: str
 ) -> None:
     counted.open_sync()
@@ -74,7 +74,7 @@ def test_a_process_of_blocking_code_opens_as_many(
         transaction.rollback()
 
 
-def test_what_a_burst_opened_is_closed_when_it_is_not_needed(
+def test_unused_connections_are_closed_after_a_peak_load(
     counted: PostgresStore, connection: psycopg.Connection, role: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for transaction in [counted.begin_sync() for _ in range(POOL)]:
@@ -88,7 +88,7 @@ def test_what_a_burst_opened_is_closed_when_it_is_not_needed(
         counted.begin_sync().rollback()
 
 
-def test_an_event_loop_that_is_over_leaves_no_connection_behind(
+def test_a_closed_event_loop_leaves_no_connection_open(
     counted: PostgresStore, connection: psycopg.Connection, role: str
 ) -> None:
     for _ in range(4):
@@ -99,21 +99,21 @@ def test_an_event_loop_that_is_over_leaves_no_connection_behind(
         assert time.monotonic() < deadline
 
 
-async def test_an_event_loop_does_not_watch_on_for_a_store_that_was_dropped(store: PostgresStore) -> None:
-    """The number of its socket is the next one's, which the loop would take for this."""
-    link = await connect_async(store.address, Renderer.of(store.schema, Style.NUMBERED), limited=True)
-    descriptor = link.native.pgconn.socket
+async def test_an_event_loop_stops_watching_a_garbage_collected_connection(store: PostgresStore) -> None:
+    """Otherwise the loop would watch the next socket with the same descriptor."""
+    opened = await connect_async(store.address, Renderer.of(store.schema, Style.NUMBERED), limited=True)
+    descriptor = opened.native.pgconn.socket
 
     with pytest.warns(ResourceWarning):
-        del link
+        del opened
 
     assert not asyncio.get_running_loop().remove_reader(descriptor)
 
 
-def test_who_outlives_a_closed_store_leaves_no_connection_behind(
+def test_calls_after_close_leave_no_connection_open(
     counted: PostgresStore, connection: psycopg.Connection, role: str
 ) -> None:
-    """A handler's thread may go on after its worker; what it then asks is answered, and nothing is kept for it."""
+    """The thread of a handler may outlive its worker. Its calls work, and their connections are closed at once."""
     counted.open_sync()
     counted.close_sync()
 
@@ -127,8 +127,8 @@ def test_who_outlives_a_closed_store_leaves_no_connection_behind(
     assert sessions(connection, role) == 2, "one for verbs, one that listens"
 
 
-def test_a_transaction_that_was_cut_off_is_rolled_back_without_a_word(store: PostgresStore) -> None:
-    """Its thread may have had its answer just before, and believe that the connection is well."""
+def test_the_rollback_of_an_abandoned_transaction_raises_nothing(store: PostgresStore) -> None:
+    """Its thread may have received an answer just before, and the connection looks intact."""
     tx = store.begin_sync()
     tx.native.execute("select 1")
     tx.abandon()

@@ -1,8 +1,8 @@
-"""Nobody waits in a circle: a step that has to wait for somebody holds nothing that anybody could wait for.
+"""No deadlocks: an operation that waits for a lock holds no lock that another transaction could wait for.
 
-Somebody holds a job while code of the application runs: an attempt in its own transaction, or a completion from
-outside. A step that touches this job and others comes to wait for it. Then that code ends, and its transaction goes on
-to the others. Had the step kept them while it waited, the server would have to end one of the two.
+A transaction locks a job while code of the application runs: an attempt, or a completion from outside. An operation
+that affects this job and others waits for it. Then the code ends, and its transaction locks the others. If the
+operation kept their locks while it waited, the server would have to end one of the two transactions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.errors import RetrySchedule
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.watching import wait_until_blocked
+from tests.stores.postgres.waiting import wait_until_blocked
 
 
 class Graph:
@@ -47,8 +47,8 @@ class Graph:
         self.store = store
         self.first = new_job("first")
         self.child = new_job("child", after=(self.first.id,), on_blocker_failure="fail", key="child")
-        self.aside = new_job("aside")
-        store.perform_sync(Start((self.first, self.child, self.aside)))
+        self.separate = new_job("separate")
+        store.perform_sync(Start((self.first, self.child, self.separate)))
         claimed = self.claim("first")
         store.perform_sync(Settle((continued(claimed, next_job(claimed, "second")),)))
         self.running = self.claim("second")
@@ -59,17 +59,17 @@ class Graph:
 
 
 @pytest.fixture
-def circles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The deadlocks that a store was told of: it would try again without a word."""
+def deadlocks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The verbs that failed with a deadlock. The store repeats them, so a caller does not notice."""
     seen: list[str] = []
     pause = RetrySchedule.pause
 
-    def noting(patience: RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
+    def recording(schedule: RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
         if getattr(error, "sqlstate", None) == "40P01":
             seen.append(operation.verb)
-        return pause(patience, operation, error)
+        return pause(schedule, operation, error)
 
-    monkeypatch.setattr(RetrySchedule, "pause", noting)
+    monkeypatch.setattr(RetrySchedule, "pause", recording)
     return seen
 
 
@@ -111,36 +111,36 @@ def failing(graph: Graph) -> Operation[Any]:
     return Settle((failed(graph.running),))
 
 
-STEPS = [cancelling, cancelling_the_blocker, deleting, deleting_with_blockers, keeping]
+OPERATIONS = [cancelling, cancelling_the_blocker, deleting, deleting_with_blockers, keeping]
 
 
-@pytest.mark.parametrize("act", [*STEPS, settling, failing], ids=lambda act: act.__name__)
+@pytest.mark.parametrize("act", [*OPERATIONS, settling, failing], ids=lambda act: act.__name__)
 @pytest.mark.parametrize("hold", [an_attempt, a_completion], ids=lambda hold: hold.__name__)
-def test_who_holds_a_job_while_code_runs_can_go_on_to_those_that_wait_for_it(
+def test_a_transaction_that_locks_a_job_while_code_runs_can_lock_its_dependents(
     hold: Callable[[Graph, SyncTransaction], Operation[Any]],
     act: Callable[[Graph], Operation[Any]],
     store: PostgresStore,
     connection: psycopg.Connection,
-    circles: list[str],
+    deadlocks: list[str],
 ) -> None:
     graph = Graph(store)
     tx = store.begin_sync()
     ending = hold(graph, tx)
     with ThreadPoolExecutor(1) as pool:
-        step = pool.submit(store.perform_sync, act(graph))
-        wait_until_blocked(connection, step.done)
+        operation = pool.submit(store.perform_sync, act(graph))
+        wait_until_blocked(connection, operation.done)
         tx.perform(ending)
         tx.commit()
-        step.result(30)
+        operation.result(30)
 
     (job,) = store.perform_sync(GetJobs((graph.running.id,)))
     assert job is None or job.status is Status.COMPLETED
-    assert circles == []
+    assert deadlocks == []
 
 
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
-@pytest.mark.parametrize("act", STEPS, ids=lambda act: act.__name__)
-def test_a_step_in_the_applications_transaction_lets_others_pass_too(
+@pytest.mark.parametrize("act", OPERATIONS, ids=lambda act: act.__name__)
+def test_an_operation_in_the_applications_transaction_waits_without_locks_too(
     act: Callable[[Graph], Operation[Any]],
     isolation: str,
     store: PostgresStore,
@@ -153,17 +153,17 @@ def test_a_step_in_the_applications_transaction_lets_others_pass_too(
     with ThreadPoolExecutor(1) as pool, server.connect() as application:
         application.execute("set application_name = 'holdfast'")
         application.execute(f"begin isolation level {isolation}".encode())
-        step = pool.submit(store.join_sync(application).perform, act(graph))
-        wait_until_blocked(connection, step.done)
+        operation = pool.submit(store.join_sync(application).perform, act(graph))
+        wait_until_blocked(connection, operation.done)
         tx.perform(ending)
         tx.commit()
 
         if isolation == "read committed":
-            step.result(30)
+            operation.result(30)
         else:
-            # What it decided by is no longer true; the application begins anew.
+            # The snapshot is outdated; the application repeats the transaction.
             with pytest.raises(psycopg.errors.SerializationFailure):
-                step.result(30)
+                operation.result(30)
         application.execute("rollback")
 
     (child,) = store.perform_sync(GetJobs((graph.child.id,)))
@@ -180,44 +180,44 @@ def retrying(graph: Graph) -> Operation[Any]:
 
 
 @pytest.mark.parametrize("act", [starting_with_the_key, retrying], ids=lambda act: act.__name__)
-def test_who_waits_for_a_job_holds_no_key(
+def test_an_operation_that_waits_for_a_job_holds_no_key(
     act: Callable[[Graph], Operation[Any]],
     store: PostgresStore,
     connection: psycopg.Connection,
-    circles: list[str],
+    deadlocks: list[str],
 ) -> None:
     graph = Graph(store)
     store.perform_sync(Cancel((graph.child.id,)))
     tx = store.begin_sync()
-    # A retry comes to the first job of a blocker only, so that is what somebody must hold.
+    # A retry locks only the first job of a blocker, so that job must be locked here.
     jobs = [graph.first.id, graph.running.id]
     tx.native.execute(f'select from "{store.schema}".job where id = any(%s) for update'.encode(), [jobs])
     with ThreadPoolExecutor(1) as pool:
-        step = pool.submit(store.perform_sync, act(graph))
-        wait_until_blocked(connection, step.done)
+        operation = pool.submit(store.perform_sync, act(graph))
+        wait_until_blocked(connection, operation.done)
         tx.perform(Start((new_job("child", key="free"), new_job("child", key="child"))))
         tx.rollback()
-        step.result(30)
+        operation.result(30)
 
-    assert circles == []
+    assert deadlocks == []
 
 
-def test_who_settles_several_jobs_holds_none_while_waiting_for_another(
-    store: PostgresStore, connection: psycopg.Connection, circles: list[str]
+def test_a_settlement_of_several_jobs_holds_none_while_it_waits_for_another(
+    store: PostgresStore, connection: psycopg.Connection, deadlocks: list[str]
 ) -> None:
     graph = Graph(store)
-    aside = graph.claim("aside")
+    separate = graph.claim("separate")
     tx = store.begin_sync()
     current = tx.perform(LockChain(graph.first.id))
-    follows = next_job(current, after=(aside.id,))
+    follows = next_job(current, after=(separate.id,))
     with ThreadPoolExecutor(1) as pool:
-        step = pool.submit(store.perform_sync, Settle((completed(aside), completed(graph.running))))
-        wait_until_blocked(connection, step.done)
+        operation = pool.submit(store.perform_sync, Settle((completed(separate), completed(graph.running))))
+        wait_until_blocked(connection, operation.done)
         tx.perform(Complete(graph.first.id, current.id, (Completion(continuation=follows),)))
         tx.commit()
-        settled = step.result(30)
+        settled = operation.result(30)
 
-    assert circles == []
+    assert deadlocks == []
     assert [each.lost for each in settled] == [None, "already_completed"]
     (job,) = store.perform_sync(GetJobs((follows.id,)))
     assert job is not None
@@ -237,10 +237,10 @@ def test_two_attempts_that_continue_after_each_others_chain_do_not_wait_for_each
     second.perform(Guard(two.claim))
     with ThreadPoolExecutor(1) as pool:
         (written,) = first.perform(Settle((continued(one, next_job(one, after=(two.id,))),)))
-        step = pool.submit(second.perform, Settle((continued(two, next_job(two, after=(one.id,))),)))
-        wait_until_blocked(connection, step.done)
+        operation = pool.submit(second.perform, Settle((continued(two, next_job(two, after=(one.id,))),)))
+        wait_until_blocked(connection, operation.done)
         first.commit()
-        (refused,) = step.result(30)
+        (refused,) = operation.result(30)
         second.rollback()
 
     assert written.written

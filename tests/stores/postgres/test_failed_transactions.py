@@ -1,4 +1,4 @@
-"""After an error of a statement, a transaction can only be rolled back. Who swallowed it is told so at the commit."""
+"""After a failed statement a transaction can only be rolled back. If the error was caught, the commit raises."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from holdfast.engine.operations import GetChains, Start
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing import drain
 from holdfast.testing.builders import new_job
-from tests.stores.postgres.kinds import url
+from tests.stores.postgres.app_connections import url
 
-TOLD = "nothing of this transaction is written"
+ABORTED = "nothing of this transaction is written"
 
 
-def fail_quietly(connection: psycopg.Connection) -> None:
+def fail_and_continue(connection: psycopg.Connection) -> None:
     with suppress(psycopg.errors.DivisionByZero):
         connection.execute("select 1 / 0")
 
 
-async def fail_quietly_async(connection: psycopg.AsyncConnection) -> None:
+async def fail_and_continue_async(connection: psycopg.AsyncConnection) -> None:
     with suppress(psycopg.errors.DivisionByZero):
         await connection.execute("select 1 / 0")
 
@@ -36,9 +36,9 @@ def test_a_commit_that_would_be_a_rollback_raises(store: PostgresStore) -> None:
     job = new_job()
     tx = store.begin_sync()
     tx.perform(Start((job,)))
-    fail_quietly(tx.native)
+    fail_and_continue(tx.native)
 
-    with pytest.raises(RuntimeError, match=TOLD):
+    with pytest.raises(RuntimeError, match=ABORTED):
         tx.commit()
 
     assert store.perform_sync(GetChains((job.id,))) == [None]
@@ -48,16 +48,16 @@ async def test_a_commit_that_would_be_a_rollback_raises_in_async_code_too(store:
     job = new_job()
     tx = await store.begin()
     await tx.perform(Start((job,)))
-    await fail_quietly_async(tx.native)
+    await fail_and_continue_async(tx.native)
 
-    with pytest.raises(RuntimeError, match=TOLD):
+    with pytest.raises(RuntimeError, match=ABORTED):
         await tx.commit()
 
     assert await store.perform(GetChains((job.id,))) == [None]
     await store.close()
 
 
-def test_an_error_within_a_savepoint_does_no_harm(store: PostgresStore) -> None:
+def test_an_error_inside_a_savepoint_does_not_abort_the_transaction(store: PostgresStore) -> None:
     job = new_job()
     tx = store.begin_sync()
     tx.perform(Start((job,)))
@@ -76,26 +76,26 @@ def declared() -> Jobs:
     @jobs.job(retry=once)
     async def stage(attempt: Attempt) -> str:
         async with attempt.prepare(mode="staged") as tx:
-            await fail_quietly_async(tx)
+            await fail_and_continue_async(tx)
         return "done"
 
     @jobs.job(retry=once)
     def stage_in_thread(attempt: SyncAttempt) -> str:
         with attempt.prepare(mode="staged") as tx:
-            fail_quietly(tx)
+            fail_and_continue(tx)
         return "done"
 
     @jobs.job(retry=once)
     async def finish(attempt: Attempt) -> str:
         async with attempt.complete() as done:
-            await fail_quietly_async(done.tx)
+            await fail_and_continue_async(done.tx)
             return done.output("done")
 
     return jobs
 
 
 @pytest.mark.parametrize("name", ["stage", "stage_in_thread", "finish"])
-async def test_an_attempt_whose_writes_are_gone_fails(name: str, address: str) -> None:
+async def test_an_attempt_whose_writes_are_rolled_back_fails(name: str, address: str) -> None:
     jobs = declared()
     async with Client(address, jobs) as client:
         await client.start(jobs[name].bind())
@@ -103,36 +103,36 @@ async def test_an_attempt_whose_writes_are_gone_fails(name: str, address: str) -
         (ended,) = await drain(client)
 
     assert ended.kind == "failed"
-    assert TOLD in str(ended.error)
+    assert ABORTED in str(ended.error)
 
 
 async def complete(client: Client, chain: Any, *, output: bool) -> None:
     async with client.completing(chain) as current:
-        await fail_quietly_async(current.tx)
+        await fail_and_continue_async(current.tx)
         if output:
             await current.output("done")
 
 
 @pytest.mark.parametrize("output", [True, False], ids=["an output", "no output"])
-async def test_a_completion_whose_writes_are_gone_raises(address: str, output: bool) -> None:
+async def test_a_completion_whose_writes_are_rolled_back_raises(address: str, output: bool) -> None:
     jobs = declared()
     async with Client(address, jobs) as client:
         chain: Any = await client.start(jobs["stage"].bind())
 
-        with pytest.raises(RuntimeError, match=TOLD):
+        with pytest.raises(RuntimeError, match=ABORTED):
             await complete(client, chain, output=output)
 
 
-def test_a_blocking_completion_whose_writes_are_gone_raises(address: str) -> None:
+def test_a_blocking_completion_whose_writes_are_rolled_back_raises(address: str) -> None:
     jobs = declared()
     with SyncClient(address, jobs) as client:
         chain: Any = client.start(jobs["stage"].bind())
 
-        with pytest.raises(RuntimeError, match=TOLD), client.completing(chain) as current:
-            fail_quietly(current.tx)
+        with pytest.raises(RuntimeError, match=ABORTED), client.completing(chain) as current:
+            fail_and_continue(current.tx)
 
 
-async def test_a_staged_session_whose_writes_are_gone_fails_its_attempt(address: str) -> None:
+async def test_a_staged_session_whose_writes_are_rolled_back_fails_its_attempt(address: str) -> None:
     jobs = Jobs()
     engine = create_async_engine(url("psycopg"))
 
@@ -151,7 +151,7 @@ async def test_a_staged_session_whose_writes_are_gone_fails_its_attempt(address:
     assert ended.kind == "failed"
 
 
-async def test_a_staged_blocking_session_whose_writes_are_gone_fails_its_attempt(address: str) -> None:
+async def test_a_staged_blocking_session_whose_writes_are_rolled_back_fails_its_attempt(address: str) -> None:
     jobs = Jobs()
     engine = create_engine(url("psycopg"))
 

@@ -1,4 +1,4 @@
-"""What is committed is told, here and elsewhere, also when its sender never learned that it was written."""
+"""Hints of committed operations are sent to all processes, even if the answer of the operation was lost."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from holdfast.engine.wakeups import Hints
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.connection.connection import SyncConnection
+from holdfast.stores.postgres.plan import Result
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.sql.plan import Many, Row, Statement
 from holdfast.testing.builders import completed, continued, new_job, next_job
-from tests.stores.postgres.watching import wait_until
+from tests.stores.postgres.waiting import wait_until
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
@@ -39,22 +39,22 @@ def claim(store: PostgresStore, count: int) -> list[Record]:
 
 
 def receive(store: PostgresStore) -> Hints:
-    """Everything that its listeners are told from now on."""
+    """All hints that the subscribers of a store receive from now on."""
     received = Hints()
     store.wakeups.subscribe(received.add)
     return received
 
 
 def cut(monkeypatch: pytest.MonkeyPatch, verb: str) -> list[str]:
-    """Lose the answer to the next statement of this name; the list has it then."""
+    """Lose the answer of the next statement with this name. The list then contains the name."""
     send, lost = SyncConnection.send, list[str]()
 
-    def cutting(self: SyncConnection, step: Statement | Many) -> list[Row]:
-        rows = send(self, step)
-        if step.sql == SQL[verb] and not lost:
+    def cutting(self: SyncConnection, instruction: Any) -> Result:
+        result = send(self, instruction)
+        if getattr(instruction, "sql", None) == SQL[verb] and not lost:
             lost.append(verb)
             raise psycopg.OperationalError("the connection is lost")
-        return rows
+        return result
 
     monkeypatch.setattr(SyncConnection, "send", cutting)
     return lost
@@ -68,19 +68,19 @@ def start_with_key(job: Record) -> Operation[Any]:
     return Start((new_job("second", key="one"),))
 
 
-def hand_over(job: Record) -> Operation[Any]:
+def continue_chain(job: Record) -> Operation[Any]:
     return Settle((continued(job, next_job(job, "second")),))
 
 
-def start_along(job: Record) -> Operation[Any]:
+def start_with_completion(job: Record) -> Operation[Any]:
     return Settle((completed(job, starts=(new_job("second"),)),))
 
 
 @pytest.mark.parametrize(
     ("act", "verb"),
-    [(start, "insert_job"), (start_with_key, "insert_jobs"), (hand_over, "settle_continued")],
+    [(start, "insert_job"), (start_with_key, "insert_jobs"), (continue_chain, "settle_continued")],
 )
-def test_what_was_cut_from_its_answer_is_told_here_and_elsewhere(
+def test_hints_are_sent_to_all_processes_if_the_answer_is_lost(
     act: Act, verb: str, store: PostgresStore, other: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.perform_sync(Start((new_job(),)))
@@ -95,8 +95,8 @@ def test_what_was_cut_from_its_answer_is_told_here_and_elsewhere(
     wait_until(lambda: "second" in there.due)
 
 
-@pytest.mark.parametrize("act", [start, start_with_key, hand_over, start_along])
-def test_what_stands_already_is_told_again(act: Act, store: PostgresStore) -> None:
+@pytest.mark.parametrize("act", [start, start_with_key, continue_chain, start_with_completion])
+def test_a_repeated_operation_sends_its_hints_again(act: Act, store: PostgresStore) -> None:
     store.perform_sync(Start((new_job(),)))
     (job,) = claim(store, 1)
     operation = act(job)
@@ -108,7 +108,7 @@ def test_what_stands_already_is_told_again(act: Act, store: PostgresStore) -> No
     assert "second" in received.due
 
 
-def test_an_end_that_stands_already_has_everybody_look_for_what_it_freed(store: PostgresStore) -> None:
+def test_a_repeated_completion_of_an_awaited_chain_sends_anything(store: PostgresStore) -> None:
     blocker = new_job()
     store.perform_sync(Start((blocker, new_job("second", after=(blocker.id,)))))
     (job,) = claim(store, 1)
@@ -122,7 +122,7 @@ def test_an_end_that_stands_already_has_everybody_look_for_what_it_freed(store: 
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["in one statement", "in two statements"])
-def test_what_was_written_before_the_rest_failed_is_told(
+def test_hints_of_committed_statements_are_sent_if_a_later_statement_fails(
     same: bool, address: str, store: PostgresStore, connection: psycopg.Connection
 ) -> None:
     hasty = PostgresStore(f"{address}&deadline=1")
@@ -141,21 +141,21 @@ def test_what_was_written_before_the_rest_failed_is_told(
     hasty.close_sync()
 
 
-def test_who_settles_a_job_twice_in_one_batch_tells_elsewhere_what_that_freed(
+def test_a_job_settled_twice_in_one_batch_sends_the_hint_of_the_unblocked_job(
     store: PostgresStore, other: PostgresStore
 ) -> None:
     blocker = new_job()
     there = receive(other)
     store.perform_sync(Start((blocker, new_job("second", after=(blocker.id,)))))
     (job,) = claim(store, 1)
-    wait_until(lambda: "resize" in there.due)  # nothing is on its way, so a lone end would tell of itself
+    wait_until(lambda: "resize" in there.due)  # no hint is pending, so a single settlement would pipeline its NOTIFY
 
     store.perform_sync(Settle((completed(job), completed(job))))
 
     wait_until(lambda: "second" in there.due)
 
 
-def test_a_lone_end_that_stands_already_is_told_elsewhere(store: PostgresStore, other: PostgresStore) -> None:
+def test_a_repeated_completion_sends_its_hint_to_other_processes(store: PostgresStore, other: PostgresStore) -> None:
     store.perform_sync(Start((new_job(),)))
     (job,) = claim(store, 1)
     before = receive(other)
@@ -168,16 +168,16 @@ def test_a_lone_end_that_stands_already_is_told_elsewhere(store: PostgresStore, 
     wait_until(lambda: job.chain_id in again.finished)
 
 
-def test_names_beyond_ascii_are_heard_whatever_encoding_sessions_ask_for(address: str) -> None:
+def test_names_outside_ascii_are_received_with_any_client_encoding(address: str) -> None:
     here, elsewhere = (PostgresStore(f"{address}&client_encoding=latin1") for _ in range(2))
     for each in (here, elsewhere):
         each.open_sync()
     there = receive(elsewhere)
 
     here.perform_sync(Start((new_job("größe"),)))
-    wait_until(lambda: "größe" in there.due)  # told by a session of verbs
+    wait_until(lambda: "größe" in there.due)  # sent by a session for verbs
     here.send(Hints(finished={"größe"}))
-    wait_until(lambda: "größe" in there.finished)  # told by the one that listens
+    wait_until(lambda: "größe" in there.finished)  # sent by the session that listens
 
     for each in (here, elsewhere):
         each.close_sync()

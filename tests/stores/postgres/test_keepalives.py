@@ -1,4 +1,4 @@
-"""Both ends of our connections notice that the other one is gone: after a minute, unless somebody set another time."""
+"""Both ends of a connection detect a dead peer after a minute, unless the address or the role sets another time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups
 from holdfast.stores.sql.plan import Statement
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.swapper import swapping_pooler
+from tests.stores.postgres.transaction_pooler import transaction_pooler
 
 RENDER = Renderer.of("holdfast", Style.NUMBERED)
 NAMES = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
@@ -24,22 +24,22 @@ OURS = [("30", "10", "3", "60000")]
 
 
 @pytest.mark.parametrize("limited", [True, False], ids=["for verbs", "for transactions"])
-def test_the_server_notices_that_a_client_is_gone(server: Postgres, limited: bool) -> None:
-    link = connect(parse(server.tcp_address()), RENDER, limited=limited)
+def test_the_server_detects_a_dead_client(server: Postgres, limited: bool) -> None:
+    opened = connect(parse(server.tcp_address()), RENDER, limited=limited)
 
-    assert link.execute(SHOW) == OURS
-    link.close()
+    assert opened.execute(SHOW) == OURS
+    opened.close()
 
 
 @pytest.mark.parametrize("limited", [True, False], ids=["for verbs", "for transactions"])
-async def test_the_server_notices_that_an_async_client_is_gone(server: Postgres, limited: bool) -> None:
-    link = await connect_async(parse(server.tcp_address()), RENDER, limited=limited)
+async def test_the_server_detects_a_dead_async_client(server: Postgres, limited: bool) -> None:
+    opened = await connect_async(parse(server.tcp_address()), RENDER, limited=limited)
 
-    assert await link.execute(SHOW) == OURS
-    link.close()
+    assert await opened.execute(SHOW) == OURS
+    opened.close()
 
 
-def test_the_server_notices_that_a_listener_is_gone(server: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_detects_a_dead_listener(server: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Any] = []
     execute: Callable[..., psycopg.Cursor] = PostgresWakeups._execute  # pyright: ignore[reportPrivateUsage]
 
@@ -57,29 +57,29 @@ def test_the_server_notices_that_a_listener_is_gone(server: Postgres, monkeypatc
     assert shown == OURS
 
 
-def test_what_the_address_sets_stays(server: Postgres) -> None:
-    link = connect(parse(server.tcp_address(options="-c%20tcp_keepalives_idle%3D77")), RENDER, limited=True)
+def test_settings_of_the_address_are_kept(server: Postgres) -> None:
+    opened = connect(parse(server.tcp_address(options="-c%20tcp_keepalives_idle%3D77")), RENDER, limited=True)
 
-    assert link.execute(SHOW) == [("77", "10", "3", "60000")]
-    link.close()
+    assert opened.execute(SHOW) == [("77", "10", "3", "60000")]
+    opened.close()
 
 
 def test_a_unix_socket_has_no_keepalives(server: Postgres) -> None:
-    link = connect(parse(server.address()), RENDER, limited=True)
+    opened = connect(parse(server.address()), RENDER, limited=True)
 
-    assert link.execute(SHOW) == [("0", "0", "0", "0")]
-    link.close()
-
-
-def test_nothing_is_set_in_a_session_behind_a_pooler(server: Postgres) -> None:
-    with swapping_pooler(server.port) as port:
-        link = connect(parse(server.tcp_address(port=port)), RENDER, limited=True)
-
-        assert link.execute(SOURCES) == [(0,)]
-        link.close()
+    assert opened.execute(SHOW) == [("0", "0", "0", "0")]
+    opened.close()
 
 
-def test_a_client_notices_that_the_server_is_gone(server: Postgres) -> None:
+def test_no_setting_is_changed_behind_a_pooler(server: Postgres) -> None:
+    with transaction_pooler(server.port) as port:
+        opened = connect(parse(server.tcp_address(port=port)), RENDER, limited=True)
+
+        assert opened.execute(SOURCES) == [(0,)]
+        opened.close()
+
+
+def test_the_client_detects_a_dead_server(server: Postgres) -> None:
     ours = connection_parameters(parse(server.tcp_address()))
     given = connection_parameters(parse(server.tcp_address(tcp_user_timeout="5000", keepalives_idle="7")))
 

@@ -1,7 +1,7 @@
-"""Who must wait for a job holds no other, and steps that need not happen now wait for nobody.
+"""An operation that waits for a job locks no other job, and operations that can be postponed never wait.
 
-Somebody holds one of the jobs that a verb comes to. If the verb kept another meanwhile, it would hold what somebody
-wants next, and the two would wait for each other: a deadlock.
+Another transaction locks one of the jobs that a verb needs. If the verb locked others meanwhile, the other transaction
+could wait for those: a deadlock.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from holdfast.engine.operations import (
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.clock import ManualClock
-from tests.stores.postgres.watching import wait_until_blocked
+from tests.stores.postgres.waiting import wait_until_blocked
 
 LEASE = 60_000_000
 
 
-class Web:
-    """A chain that another waits for, and that came to wait itself, for one that was created later.
+class Graph:
+    """A chain with a dependent, which itself waits for a chain that was created later.
 
-    In the order of creation: the chain's first job, `child`, `late`, the chain's `second` job. What begins with the
-    end of `late` comes to `child` last.
+    In the order of creation: the chain's first job, `child`, `late`, the chain's `second` job. An operation that ends
+    `late` affects `child` last.
     """
 
     def __init__(self, store: PostgresStore) -> None:
@@ -59,37 +59,37 @@ class Web:
         return job
 
 
-def failing(web: Web) -> Operation[Any]:
-    return Settle((failed(web.claim("late")),))
+def failing(graph: Graph) -> Operation[Any]:
+    return Settle((failed(graph.claim("late")),))
 
 
-def starting_beside(web: Web) -> Operation[Any]:
-    return Settle((completed(web.claim("late"), starts=(new_job(after=(web.child.id,)),)),))
+def starting_beside(graph: Graph) -> Operation[Any]:
+    return Settle((completed(graph.claim("late"), starts=(new_job(after=(graph.child.id,)),)),))
 
 
-def continuing_after(web: Web) -> Operation[Any]:
-    late = web.claim("late")
-    return Settle((continued(late, next_job(late, after=(web.child.id,))),))
+def continuing_after(graph: Graph) -> Operation[Any]:
+    late = graph.claim("late")
+    return Settle((continued(late, next_job(late, after=(graph.child.id,))),))
 
 
-def continuing_into_failure(web: Web) -> Operation[Any]:
+def continuing_into_failure(graph: Graph) -> Operation[Any]:
     over = new_job("over")
-    web.store.perform_sync(Start((over,)))
-    web.store.perform_sync(Cancel((over.id,)))
-    late = web.claim("late")
+    graph.store.perform_sync(Start((over,)))
+    graph.store.perform_sync(Cancel((over.id,)))
+    late = graph.claim("late")
     return Settle((continued(late, next_job(late, after=(over.id,), on_blocker_failure="fail")),))
 
 
-def cancelling(web: Web) -> Operation[Any]:
-    return Cancel((web.late.id,))
+def cancelling(graph: Graph) -> Operation[Any]:
+    return Cancel((graph.late.id,))
 
 
-def completing(web: Web) -> Operation[Any]:
-    return Complete(web.first.id, web.second.id, (Completion(output=b"1"),))
+def completing(graph: Graph) -> Operation[Any]:
+    return Complete(graph.first.id, graph.second.id, (Completion(output=b"1"),))
 
 
-def deleting(web: Web) -> Operation[Any]:
-    return Delete((web.first.id, web.child.id), cascade=True)
+def deleting(graph: Graph) -> Operation[Any]:
+    return Delete((graph.first.id, graph.child.id), cascade=True)
 
 
 @pytest.mark.parametrize(
@@ -98,61 +98,61 @@ def deleting(web: Web) -> Operation[Any]:
     ids=lambda act: act.__name__,
 )
 @pytest.mark.parametrize("held", ["first", "last"])
-def test_who_waits_for_a_job_holds_no_other(
-    act: Callable[[Web], Operation[Any]], held: str, store: PostgresStore, connection: psycopg.Connection
+def test_an_operation_that_waits_for_a_job_locks_no_other(
+    act: Callable[[Graph], Operation[Any]], held: str, store: PostgresStore, connection: psycopg.Connection
 ) -> None:
-    web = Web(store)
-    operation = act(web)
-    everything = [web.first.id, web.child.id, web.late.id, web.second.id]
-    # Deleting comes to the finished one, too.
-    first = web.first if act is deleting else web.child
-    last = web.second if act in (completing, deleting) else web.late
+    graph = Graph(store)
+    operation = act(graph)
+    everything = [graph.first.id, graph.child.id, graph.late.id, graph.second.id]
+    # A deletion locks the finished job, too.
+    first = graph.first if act is deleting else graph.child
+    last = graph.second if act in (completing, deleting) else graph.late
     one = (first if held == "first" else last).id
     with ThreadPoolExecutor(1) as pool, psycopg.connect(connection.info.dsn) as other:
         lock(other, store, one)
 
-        going_on = pool.submit(store.perform_sync, operation)
-        wait_until_blocked(connection, going_on.done)
+        waiting = pool.submit(store.perform_sync, operation)
+        wait_until_blocked(connection, waiting.done)
         assert set(everything) - set(free(connection, store)) == {one}
         other.rollback()
 
-        going_on.result(30)
+        waiting.result(30)
 
 
-def test_keys_are_held_before_jobs(store: PostgresStore, connection: psycopg.Connection) -> None:
-    web = Web(store)
+def test_keys_are_locked_before_jobs(store: PostgresStore, connection: psycopg.Connection) -> None:
+    graph = Graph(store)
     starts = (new_job("child", key="one"),)
-    operation = Settle((completed(web.claim("late"), starts=starts),))
+    operation = Settle((completed(graph.claim("late"), starts=starts),))
     tx = store.begin_sync()
     tx.perform(Start((new_job("child", key="one"),)))
     with ThreadPoolExecutor(1) as pool:
-        going_on = pool.submit(store.perform_sync, operation)
-        wait_until_blocked(connection, going_on.done)
-        # Whoever holds the key may go on to any job.
-        assert free(connection, store) == [web.first.id, web.child.id, web.late.id, web.second.id]
-        tx.perform(Cancel((web.first.id, web.late.id)))
+        waiting = pool.submit(store.perform_sync, operation)
+        wait_until_blocked(connection, waiting.done)
+        # The transaction that locks the key can lock any job.
+        assert free(connection, store) == [graph.first.id, graph.child.id, graph.late.id, graph.second.id]
+        tx.perform(Cancel((graph.first.id, graph.late.id)))
         tx.commit()
 
-        (settled,) = going_on.result(30)
+        (settled,) = waiting.result(30)
     assert settled.lost == "cancelled"
 
 
-def test_reaping_waits_for_nobody(store: PostgresStore, connection: psycopg.Connection) -> None:
+def test_reaping_never_waits(store: PostgresStore, connection: psycopg.Connection) -> None:
     clock = store.clock = ManualClock()
-    web = Web(store)
-    web.claim("late")
+    graph = Graph(store)
+    graph.claim("late")
     clock.advance(600)
     with psycopg.connect(connection.info.dsn) as other:
-        lock(other, store, web.child.id)
+        lock(other, store, graph.child.id)
 
         assert store.perform_sync(Reap(("late",), (), 10)) == []
 
     assert len(store.perform_sync(Reap(("late",), (), 10))) == 1
-    found = store.perform_sync(GetJobs((web.late.id, web.second.id, web.child.id)))
+    found = store.perform_sync(GetJobs((graph.late.id, graph.second.id, graph.child.id)))
     assert [job and job.status for job in found] == [Status.FAILED] * 3
 
 
-def test_pruning_waits_for_nobody(store: PostgresStore, connection: psycopg.Connection) -> None:
+def test_pruning_never_waits(store: PostgresStore, connection: psycopg.Connection) -> None:
     clock = store.clock = ManualClock()
     busy, free = new_job(keep=1), new_job("other", keep=1)
     store.perform_sync(Start((busy, free)))
@@ -169,7 +169,7 @@ def test_pruning_waits_for_nobody(store: PostgresStore, connection: psycopg.Conn
     assert store.perform_sync(Prune(10)) == [busy.id]
 
 
-def test_pruning_waits_for_nobody_who_deletes_what_waited_for_its_chain(
+def test_pruning_does_not_wait_for_the_deletion_of_a_dependent(
     store: PostgresStore, connection: psycopg.Connection
 ) -> None:
     clock = store.clock = ManualClock()
@@ -192,7 +192,7 @@ def test_pruning_waits_for_nobody_who_deletes_what_waited_for_its_chain(
     assert store.perform_sync(Prune(10)) == [blocker.id]
 
 
-def test_who_listens_waits_for_no_other_listener(store: PostgresStore, connection: psycopg.Connection) -> None:
+def test_a_listener_does_not_wait_for_another_listener(store: PostgresStore, connection: psycopg.Connection) -> None:
     clock = store.clock = ManualClock()
     store.perform_sync(Listen("other", LEASE))
     clock.advance(600)
@@ -213,6 +213,6 @@ def lock(connection: psycopg.Connection, store: PostgresStore, job_id: str) -> N
 
 
 def free(connection: psycopg.Connection, store: PostgresStore) -> list[str]:
-    """The jobs that nobody holds."""
+    """The jobs that no transaction locks."""
     rows = connection.execute(f'select id from "{store.schema}".job order by seq for update skip locked'.encode())
     return [row[0] for row in rows]

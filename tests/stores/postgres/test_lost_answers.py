@@ -1,4 +1,4 @@
-"""A connection that falls silent is given up in time; a verb that was cut from its answer is still performed once."""
+"""A connection without answers fails at its deadline. A verb whose answer was lost is performed once."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def proxy(server: Postgres) -> Iterator[Proxy]:
 
 @pytest.fixture
 def remote(store: PostgresStore, proxy: Proxy) -> Iterator[PostgresStore]:
-    """The same store by way of the proxy, with a short deadline."""
+    """The same store through the proxy, with a short deadline."""
     address = shared_postgres().tcp_address(port=proxy.port, schema=store.schema, deadline="1", notify="off")
     remote = PostgresStore(address)
     remote.open_sync()
@@ -51,31 +51,31 @@ def remote(store: PostgresStore, proxy: Proxy) -> Iterator[PostgresStore]:
     remote.close_sync()
 
 
-def test_a_silent_connection_is_given_up_at_the_deadline(remote: PostgresStore, proxy: Proxy) -> None:
-    proxy.fall_silent()
+def test_a_connection_without_answers_fails_at_the_deadline(remote: PostgresStore, proxy: Proxy) -> None:
+    proxy.stop_answering()
     begun = time.monotonic()
 
     with pytest.raises(StoreUnavailable, match="no answer within 1 s"):
         remote.perform_sync(Start((new_job(),)))
 
     assert time.monotonic() - begun < 5
-    proxy.speak()
+    proxy.answer_again()
     remote.perform_sync(Start((new_job(),)))
 
 
-async def test_a_silent_connection_is_given_up_in_async_code_too(remote: PostgresStore, proxy: Proxy) -> None:
+async def test_an_async_connection_without_answers_fails_at_the_deadline(remote: PostgresStore, proxy: Proxy) -> None:
     await remote.perform(Start((new_job(),)))
-    proxy.fall_silent()
+    proxy.stop_answering()
 
     with pytest.raises(StoreUnavailable, match="no answer within 1 s"):
         await asyncio.wait_for(remote.perform(Start((new_job(),))), 10)
 
-    proxy.speak()
+    proxy.answer_again()
     await remote.perform(Start((new_job(),)))
     await remote.close()
 
 
-def test_a_start_cut_from_its_answer_is_made_once(remote: PostgresStore, proxy: Proxy) -> None:
+def test_a_start_whose_answer_is_lost_creates_one_chain(remote: PostgresStore, proxy: Proxy) -> None:
     job = new_job(key="once")
     proxy.cut_after(b"commit\x00")
 
@@ -86,10 +86,10 @@ def test_a_start_cut_from_its_answer_is_made_once(remote: PostgresStore, proxy: 
     assert len(remote.perform_sync(GetChains((job.id,)))) == 1
 
 
-async def test_a_start_cut_from_its_answer_and_from_its_notice_is_made_once(store: PostgresStore, proxy: Proxy) -> None:
+async def test_a_start_whose_answer_and_notify_are_lost_creates_one_chain(store: PostgresStore, proxy: Proxy) -> None:
     remote = PostgresStore(shared_postgres().tcp_address(port=proxy.port, schema=store.schema))
     await remote.open()
-    await remote.perform(Start((new_job(),)))  # the next goes out in one piece
+    await remote.perform(Start((new_job(),)))  # the statements of the next start are already prepared
     job = new_job()
     proxy.cut_after(job.id.encode())
 
@@ -100,7 +100,7 @@ async def test_a_start_cut_from_its_answer_and_from_its_notice_is_made_once(stor
     await remote.close()
 
 
-def test_a_settlement_cut_from_its_answer_is_written_once(remote: PostgresStore, proxy: Proxy) -> None:
+def test_a_settlement_whose_answer_is_lost_is_written_once(remote: PostgresStore, proxy: Proxy) -> None:
     remote.perform_sync(Start((new_job(), new_job())))
     first, second = remote.perform_sync(ClaimJobs(TERMS, 2, "worker", "token"))
     remote.perform_sync(Settle((completed(first),)))
@@ -112,7 +112,7 @@ def test_a_settlement_cut_from_its_answer_is_written_once(remote: PostgresStore,
     assert settled.written
 
 
-def test_a_claim_cut_from_its_answer_is_handed_out_all_the_same(remote: PostgresStore, proxy: Proxy) -> None:
+def test_a_claim_whose_answer_is_lost_returns_its_jobs(remote: PostgresStore, proxy: Proxy) -> None:
     remote.perform_sync(Start(tuple(new_job() for _ in range(4))))
     remote.perform_sync(ClaimJobs(TERMS, 1, "worker", "token-1"))
     proxy.cut_after(b"token-2")
@@ -125,7 +125,7 @@ def test_a_claim_cut_from_its_answer_is_handed_out_all_the_same(remote: Postgres
 
 
 @pytest.mark.parametrize("claimed", ["after it", "before it"])
-def test_a_job_that_was_claimed_after_it_was_hurried_is_not_said_to_be_busy(
+def test_run_now_succeeds_if_its_answer_is_lost_and_the_job_was_claimed_since(
     store: PostgresStore, remote: PostgresStore, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, claimed: str
 ) -> None:
     job = new_job(delay=3600)
@@ -138,9 +138,9 @@ def test_a_job_that_was_claimed_after_it_was_hurried_is_not_said_to_be_busy(
         proxy.cut_after(b"commit\x00")
     pause = RetrySchedule.pause
 
-    def claimed_meanwhile(patience: RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
+    def claimed_meanwhile(schedule: RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
         store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
-        return pause(patience, operation, error)
+        return pause(schedule, operation, error)
 
     monkeypatch.setattr(RetrySchedule, "pause", claimed_meanwhile)
 
@@ -153,32 +153,32 @@ def test_a_job_that_was_claimed_after_it_was_hurried_is_not_said_to_be_busy(
     assert proxy.cuts == 1
 
 
-def test_a_migration_on_a_silent_connection_is_given_up_at_the_deadline(
+def test_a_migration_without_answers_fails_at_the_deadline(
     remote: PostgresStore, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     migrations = migration_module.migrations
 
-    def silent_by_then() -> dict[str, str]:
-        proxy.fall_silent()
+    def stop_then_migrate() -> dict[str, str]:
+        proxy.stop_answering()
         return {"9999_later": "select 1", **migrations()}
 
     monkeypatch.setattr(migration_module, "MIGRATION_SECONDS", 1.0)
-    monkeypatch.setattr(migration_module, "migrations", silent_by_then)
+    monkeypatch.setattr(migration_module, "migrations", stop_then_migrate)
     with ThreadPoolExecutor(1) as pool:
         migration = pool.submit(remote.migrate_sync)
         try:
             with pytest.raises(StoreUnavailable, match="no answer within 1 s"):
                 migration.result(20)
         finally:
-            proxy.speak()
+            proxy.answer_again()
 
 
-def test_a_listener_on_a_silent_connection_closes_within_the_deadline(store: PostgresStore, proxy: Proxy) -> None:
+def test_a_listener_without_answers_closes_within_the_deadline(store: PostgresStore, proxy: Proxy) -> None:
     address = shared_postgres().tcp_address(port=proxy.port, schema=store.schema, deadline="1")
     listening = PostgresStore(address)
     listening.open_sync()
     assert listening.wakeups.healthy
-    proxy.fall_silent()
+    proxy.stop_answering()
     listening.send(Hints(due={"resize"}))
     begun = time.monotonic()
     with ThreadPoolExecutor(1) as pool:
@@ -186,13 +186,13 @@ def test_a_listener_on_a_silent_connection_closes_within_the_deadline(store: Pos
         try:
             closing.result(8)
         finally:
-            proxy.speak()
+            proxy.answer_again()
 
     assert time.monotonic() - begun < 8
 
 
 def test_a_listener_that_gets_no_connection_closes_within_the_deadline(store: PostgresStore, proxy: Proxy) -> None:
-    proxy.fall_silent()
+    proxy.stop_answering()
     address = shared_postgres().tcp_address(port=proxy.port, schema=store.schema, deadline="1")
     wakeups = PostgresWakeups(parse(address))
     wakeups.open(0)
@@ -201,10 +201,10 @@ def test_a_listener_that_gets_no_connection_closes_within_the_deadline(store: Po
         try:
             closing.result(8)
         finally:
-            proxy.speak()
+            proxy.answer_again()
 
 
-def test_a_completion_cut_from_its_answer_is_not_sent_again(remote: PostgresStore, proxy: Proxy) -> None:
+def test_a_completion_whose_answer_is_lost_is_not_sent_again(remote: PostgresStore, proxy: Proxy) -> None:
     job = new_job()
     remote.perform_sync(Start((job,)))
     proxy.cut_after(b"commit\x00")

@@ -1,4 +1,4 @@
-"""Which sessions a store terminates to free the jobs of workers that are gone, and which it never does."""
+"""Which sessions a store terminates to unlock the jobs of lost workers, and which it never terminates."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import completed, new_job
 from holdfast.testing.clock import ManualClock
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.kinds import url
-from tests.stores.postgres.swapper import swapping_pooler
-from tests.stores.postgres.watching import wait_until
+from tests.stores.postgres.app_connections import url
+from tests.stores.postgres.transaction_pooler import transaction_pooler
+from tests.stores.postgres.waiting import wait_until
 
 LEASE = 100_000
 HOUR = 3_600_000_000
@@ -45,14 +45,14 @@ REAP = Reap(("resize",), (), 100)
 
 
 def claimed(store: PostgresStore, *, lease: int = LEASE) -> Record:
-    """A job that a worker holds."""
+    """A job that a worker has claimed."""
     store.perform_sync(Start((new_job(),)))
     (job,) = store.perform_sync(ClaimJobs((TypeTerms("resize", lease, 25),), 1, "worker", "token"))
     return job
 
 
 def attempt_of(store: PostgresStore, job: Record) -> tuple[SyncTransaction, int]:
-    """A worker's transaction that holds the job, and the process of its session."""
+    """The transaction of an attempt, which locks the job, and the process id of its session."""
     tx = store.begin_sync()
     tx.perform(Guard(job.claim))
     ((pid,),) = tx.native.execute("select pg_backend_pid()").fetchall()
@@ -60,22 +60,22 @@ def attempt_of(store: PostgresStore, job: Record) -> tuple[SyncTransaction, int]
 
 
 def abandon(tx: SyncTransaction) -> None:
-    """End a transaction, whatever became of its session."""
+    """End a transaction, whatever the state of its session."""
     tx.abandon()
     tx.rollback()
 
 
-def wait_until_silent(connection: psycopg.Connection, pid: int) -> None:
-    """Come back when the session has been silent for longer than the lease, and the lease has expired with it."""
-    silent = "select state_change < clock_timestamp() - interval '300 ms' from pg_stat_activity where pid = %s"
-    wait_until(lambda: connection.execute(silent, [pid]).fetchone() == (True,))
+def wait_until_idle(connection: psycopg.Connection, pid: int) -> None:
+    """Wait until the session was idle for longer than the lease, so that the lease has expired."""
+    idle = "select state_change < clock_timestamp() - interval '300 ms' from pg_stat_activity where pid = %s"
+    wait_until(lambda: connection.execute(idle, [pid]).fetchone() == (True,))
 
 
-def wait_until_gone(connection: psycopg.Connection, pid: int) -> None:
-    wait_until(lambda: not is_there(connection, pid))
+def wait_until_ended(connection: psycopg.Connection, pid: int) -> None:
+    wait_until(lambda: not exists(connection, pid))
 
 
-def is_there(connection: psycopg.Connection, pid: int) -> bool:
+def exists(connection: psycopg.Connection, pid: int) -> bool:
     return connection.execute("select 1 from pg_stat_activity where pid = %s", [pid]).fetchone() is not None
 
 
@@ -84,7 +84,7 @@ def held_jobs(store: PostgresStore) -> list[Finding]:
 
 
 @pytest.fixture
-def spared(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+def no_termination(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """No session is terminated in the test."""
     with caplog.at_level(logging.WARNING, "holdfast"):
         yield
@@ -92,17 +92,17 @@ def spared(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("settled", [False, True], ids=["in its block", "before its commit"])
-def test_a_silent_attempt_with_an_expired_lease_is_ended_and_reaped(
+def test_an_idle_attempt_with_an_expired_lease_is_ended_and_reaped(
     store: PostgresStore, connection: psycopg.Connection, caplog: pytest.LogCaptureFixture, settled: bool
 ) -> None:
     job = claimed(store)
     tx, pid = attempt_of(store, job)
     if settled:
         tx.perform(Settle((completed(job),)))
-    wait_until_silent(connection, pid)
+    wait_until_idle(connection, pid)
 
     assert store.perform_sync(REAP) == []
-    wait_until_gone(connection, pid)
+    wait_until_ended(connection, pid)
     (reaped,) = store.perform_sync(REAP)
 
     assert reaped.record.id == job.id
@@ -125,7 +125,7 @@ def delete(chain_id: str) -> Delete:
     ids=["cancel", "delete", "completing"],
 )
 @pytest.mark.parametrize("joined", [False, True], ids=["by itself", "in the application's transaction"])
-def test_who_wants_the_job_ends_the_lost_attempt_without_a_reaper(
+def test_an_operation_that_needs_the_job_ends_the_lost_attempt_without_a_reaper(
     server: Postgres,
     store: PostgresStore,
     connection: psycopg.Connection,
@@ -134,13 +134,13 @@ def test_who_wants_the_job_ends_the_lost_attempt_without_a_reaper(
 ) -> None:
     job = claimed(store)
     tx, pid = attempt_of(store, job)
-    wait_until_silent(connection, pid)
+    wait_until_idle(connection, pid)
 
     with server.connect() as application, application.transaction():
         performs = store.join_sync(application).perform if joined else store.perform_sync
         performs(operation(job.chain_id))
 
-    assert not is_there(connection, pid)
+    assert not exists(connection, pid)
     abandon(tx)
 
 
@@ -154,7 +154,7 @@ def test_a_transaction_with_an_old_snapshot_ends_no_attempt(
         application.execute("set lock_timeout = '200ms'")
         application.execute("begin isolation level repeatable read")
         application.execute("select 1")
-        wait_until_silent(connection, pid)
+        wait_until_idle(connection, pid)
         store.perform_sync(Renew(((job.claim, HOUR),)))
 
         with pytest.raises(psycopg.errors.OperationalError):
@@ -165,13 +165,13 @@ def test_a_transaction_with_an_old_snapshot_ends_no_attempt(
     tx.commit()
 
 
-@pytest.mark.usefixtures("spared")
+@pytest.mark.usefixtures("no_termination")
 def test_a_live_worker_keeps_its_transaction_beyond_its_first_lease(
     store: PostgresStore, connection: psycopg.Connection
 ) -> None:
     job = claimed(store)
     tx, pid = attempt_of(store, job)
-    wait_until_silent(connection, pid)
+    wait_until_idle(connection, pid)
     assert store.perform_sync(Renew(((job.claim, HOUR),))) == {}
 
     assert store.perform_sync(REAP) == []
@@ -181,15 +181,15 @@ def test_a_live_worker_keeps_its_transaction_beyond_its_first_lease(
     assert held_jobs(store) == []
 
 
-@pytest.mark.usefixtures("spared")
-def test_a_live_worker_whose_renewals_another_transaction_holds_up_keeps_its_transaction(
+@pytest.mark.usefixtures("no_termination")
+def test_a_live_worker_whose_renewals_are_blocked_keeps_its_transaction(
     server: Postgres, store: PostgresStore, connection: psycopg.Connection
 ) -> None:
     job = claimed(store)
     tx, pid = attempt_of(store, job)
     with server.connect() as application, application.transaction():
         application.execute(f'select 1 from "{store.schema}".job for no key update'.encode())
-        wait_until_silent(connection, pid)
+        wait_until_idle(connection, pid)
 
         assert store.perform_sync(REAP) == []
 
@@ -197,9 +197,9 @@ def test_a_live_worker_whose_renewals_another_transaction_holds_up_keeps_its_tra
     tx.commit()
 
 
-@pytest.mark.usefixtures("spared")
-def test_an_attempt_that_has_just_spoken_is_left_alone(store: PostgresStore) -> None:
-    """While it settles no renewal reaches the row, so an expired lease alone says nothing about its worker."""
+@pytest.mark.usefixtures("no_termination")
+def test_an_attempt_that_was_active_recently_is_not_ended(store: PostgresStore) -> None:
+    """During a settlement no renewal succeeds, so an expired lease alone does not mean that the worker is lost."""
     clock = store.clock = ManualClock()
     job = claimed(store, lease=HOUR)
     tx, _ = attempt_of(store, job)
@@ -211,13 +211,11 @@ def test_an_attempt_that_has_just_spoken_is_left_alone(store: PostgresStore) -> 
     tx.commit()
 
 
-@pytest.mark.usefixtures("spared")
-def test_a_claim_that_the_reaper_holds_itself_is_left_alone(
-    store: PostgresStore, connection: psycopg.Connection
-) -> None:
+@pytest.mark.usefixtures("no_termination")
+def test_a_claim_of_the_reapers_own_worker_is_not_reaped(store: PostgresStore, connection: psycopg.Connection) -> None:
     job = claimed(store)
     tx, pid = attempt_of(store, job)
-    wait_until_silent(connection, pid)
+    wait_until_idle(connection, pid)
 
     assert store.perform_sync(Reap(("resize",), (job.claim,), 100)) == []
 
@@ -225,7 +223,7 @@ def test_a_claim_that_the_reaper_holds_itself_is_left_alone(
     tx.commit()
 
 
-@pytest.mark.usefixtures("spared")
+@pytest.mark.usefixtures("no_termination")
 @pytest.mark.parametrize("how", ["by completing(tx=)", "by cancel(tx=)", "by a lock of its own"])
 def test_a_session_of_the_application_is_never_ended_and_doctor_names_it(
     server: Postgres, store: PostgresStore, connection: psycopg.Connection, how: str
@@ -242,7 +240,7 @@ def test_a_session_of_the_application_is_never_ended_and_doctor_names_it(
             tx.perform(Cancel((job.chain_id,), b"null"))
         else:
             application.execute(f'select 1 from "{store.schema}".job for update'.encode())
-        wait_until_silent(connection, pid)
+        wait_until_idle(connection, pid)
 
         assert store.perform_sync(REAP) == []
         (finding,) = held_jobs(store)
@@ -257,7 +255,7 @@ def test_a_session_of_the_application_is_never_ended_and_doctor_names_it(
         application.execute("commit")
 
 
-@pytest.mark.usefixtures("spared")
+@pytest.mark.usefixtures("no_termination")
 def test_a_session_that_has_only_the_name_of_an_attempt_is_never_ended(
     server: Postgres, store: PostgresStore, connection: psycopg.Connection
 ) -> None:
@@ -271,7 +269,7 @@ def test_a_session_that_has_only_the_name_of_an_attempt_is_never_ended(
         )
         named.execute("begin")
         named.execute("select 1")
-        wait_until_silent(connection, named.info.backend_pid)
+        wait_until_idle(connection, named.info.backend_pid)
 
         store.perform_sync(REAP)
 
@@ -279,7 +277,7 @@ def test_a_session_that_has_only_the_name_of_an_attempt_is_never_ended(
         blocking.execute("commit")
 
 
-@pytest.mark.usefixtures("spared")
+@pytest.mark.usefixtures("no_termination")
 @pytest.mark.parametrize("settled", [False, True], ids=["of a prepare", "of a completion"])
 def test_a_transaction_that_waits_for_its_commit_is_never_ended_and_doctor_names_it(
     server: Postgres, store: PostgresStore, connection: psycopg.Connection, settled: bool
@@ -303,7 +301,7 @@ def test_a_transaction_that_waits_for_its_commit_is_never_ended_and_doctor_names
         commits = pool.submit(tx.commit)
         waiting = "select wait_event_type = 'Lock' from pg_stat_activity where pid = %s"
         wait_until(lambda: connection.execute(waiting, [pid]).fetchone() == (True,))
-        wait_until_silent(connection, pid)
+        wait_until_idle(connection, pid)
 
         assert store.perform_sync(REAP) == []
         (finding,) = held_jobs(store)
@@ -317,7 +315,7 @@ def test_a_transaction_that_waits_for_its_commit_is_never_ended_and_doctor_names
     assert record.status is (Status.COMPLETED if settled else Status.RUNNING)
 
 
-@pytest.mark.usefixtures("spared")
+@pytest.mark.usefixtures("no_termination")
 def test_a_commit_that_waits_for_a_standby_is_never_ended(own_server: Postgres) -> None:
     store = PostgresStore(own_server.address(notify="off"))
     store.migrate_sync()
@@ -333,14 +331,14 @@ def test_a_commit_that_waits_for_a_standby_is_never_ended(own_server: Postgres) 
             waiting = "select wait_event = 'SyncRep' from pg_stat_activity where pid = %s"
             return connection.execute(waiting, [pid]).fetchone() == (True,)
 
-        # The new setting counts once the checkpointer has read it. Until then a commit does not wait.
+        # The setting takes effect when the checkpointer has read it. Until then a commit does not wait.
         probing = pool.submit(probe.execute, "insert into probed values (1)")
         while not waits(probe.info.backend_pid):
             if probing.done():
                 probing = pool.submit(probe.execute, "insert into probed values (1)")
         commits = pool.submit(tx.commit)
         wait_until(lambda: waits(pid))
-        wait_until_silent(connection, pid)
+        wait_until_idle(connection, pid)
 
         assert store.perform_sync(REAP) == []
         (finding,) = held_jobs(store)
@@ -368,7 +366,7 @@ def test_a_commit_that_waits_for_a_standby_is_never_ended(own_server: Postgres) 
         ("idle in transaction", "commit", False),
     ],
 )
-def test_a_commit_is_known_by_its_statement(
+def test_a_commit_is_recognised_by_its_statement(
     store: PostgresStore, connection: psycopg.Connection, state: str, query: str, commits: bool
 ) -> None:
     answer = connection.execute(f'select "{store.schema}".commits(%s, %s, null)'.encode(), [state, query])
@@ -376,7 +374,7 @@ def test_a_commit_is_known_by_its_statement(
     assert answer.fetchone() == (commits,)
 
 
-def test_a_role_that_may_not_end_the_session_goes_on_and_doctor_says_so(
+def test_a_role_that_may_not_end_the_session_continues_and_doctor_names_it(
     server: Postgres, store: PostgresStore, connection: psycopg.Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
     role = f"works_{store.schema}"
@@ -388,7 +386,7 @@ def test_a_role_that_may_not_end_the_session_goes_on_and_doctor_says_so(
     limited = PostgresStore(server.address(user=role, schema=store.schema, notify="off"))
     job = claimed(store)
     tx, pid = attempt_of(store, job)
-    wait_until_silent(connection, pid)
+    wait_until_idle(connection, pid)
 
     assert limited.perform_sync(REAP) == []
     (hidden,) = held_jobs(limited)
@@ -410,7 +408,7 @@ def test_a_role_that_may_not_end_the_session_goes_on_and_doctor_says_so(
 def test_doctor_names_a_lost_attempt(store: PostgresStore, connection: psycopg.Connection) -> None:
     job = claimed(store)
     tx, pid = attempt_of(store, job)
-    wait_until_silent(connection, pid)
+    wait_until_idle(connection, pid)
 
     (finding,) = held_jobs(store)
 
@@ -422,21 +420,21 @@ def test_doctor_names_a_lost_attempt(store: PostgresStore, connection: psycopg.C
 def test_a_lost_attempt_behind_a_pooler_is_ended(
     server: Postgres, store: PostgresStore, connection: psycopg.Connection
 ) -> None:
-    with swapping_pooler(server.port) as port:
+    with transaction_pooler(server.port) as port:
         pooled = PostgresStore(server.tcp_address(port=port, schema=store.schema, notify="off"))
         job = claimed(pooled)
         tx, pid = attempt_of(pooled, job)
-        wait_until_silent(connection, pid)
+        wait_until_idle(connection, pid)
 
         store.perform_sync(REAP)
-        wait_until_gone(connection, pid)
+        wait_until_ended(connection, pid)
 
         assert [reaped.record.id for reaped in store.perform_sync(REAP)] == [job.id]
         abandon(tx)
         pooled.close_sync()
 
 
-def test_the_name_of_a_session_is_back_after_the_attempt_and_does_not_show_the_token(
+def test_the_name_of_a_session_is_restored_after_the_attempt_and_does_not_contain_the_token(
     store: PostgresStore,
 ) -> None:
     engine = create_engine(url("psycopg"), connect_args={"application_name": "shop"})

@@ -1,4 +1,4 @@
-"""Workers that are gone, or frozen, inside an open transaction: their jobs run again soon after the lease."""
+"""Workers that disappear or freeze inside an open transaction: their jobs run again soon after the lease."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.stores.postgres.proxy import Proxy, proxy_to
 ROOT = Path(__file__).parents[3]
 LEASE = 2.0
 FEW_SECONDS = 15.0
-"""Ample, for a machine that is busy with other tests. Without the termination the job stays locked for good."""
+"""Generous, for a busy machine. Without the termination of the session the job would stay locked."""
 
 KINDS = [
     held_worker.complete,
@@ -46,7 +46,7 @@ def proxy(server: Postgres) -> Iterator[Proxy]:
 
 @contextmanager
 def held(server: Postgres, store: PostgresStore, proxy: Proxy) -> Generator[subprocess.Popen[str]]:
-    """A worker behind the proxy, inside the transaction of an attempt that was started before."""
+    """A worker behind the proxy, inside the transaction of an attempt."""
     url = server.tcp_address(port=proxy.port, schema=store.schema, notify="off", sslmode="disable")
     engine = f"postgresql+asyncpg://postgres@127.0.0.1:{proxy.port}/postgres"
     process = subprocess.Popen(
@@ -68,7 +68,7 @@ def held(server: Postgres, store: PostgresStore, proxy: Proxy) -> Generator[subp
 
 def vanish(process: subprocess.Popen[str], proxy: Proxy) -> None:
     """The host loses power: neither the server nor the worker receives another byte, FIN or reset."""
-    proxy.fall_silent()
+    proxy.stop_answering()
     process.kill()
 
 
@@ -77,7 +77,7 @@ def freeze(process: subprocess.Popen[str], proxy: Proxy) -> None:
 
 
 async def run_again(address: str, chain: Chain[Any]) -> float:
-    """Have another worker run the job, and answer after how many seconds it had completed."""
+    """Let another worker run the job, and return the seconds until it completed."""
     begun = time.monotonic()
     async with Client(address, held_worker.jobs) as client, Worker(client, lease=LEASE):
         assert await client.wait(chain, timeout=30) == 2
@@ -86,7 +86,7 @@ async def run_again(address: str, chain: Chain[Any]) -> float:
 
 @pytest.mark.parametrize("harm", [vanish, freeze])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-async def test_a_job_runs_again_after_its_worker_is_gone_within_a_transaction(
+async def test_a_job_runs_again_after_its_worker_disappears_inside_a_transaction(
     server: Postgres, store: PostgresStore, address: str, proxy: Proxy, kind: AnyJobType, harm: Any
 ) -> None:
     with SyncClient(address, held_worker.jobs) as client:

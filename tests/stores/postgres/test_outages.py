@@ -1,4 +1,4 @@
-"""What the store survives, and what it says when it does not."""
+"""Outages of the server: which ones the store survives, and the errors for the others."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from holdfast.errors import StoreUnavailable
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.watching import wait_until_blocked
+from tests.stores.postgres.waiting import wait_until_blocked
 
 LEASE = 60_000_000
 TERMS = (TypeTerms("resize", LEASE, 25),)
 
 
 def kill_backends(connection: psycopg.Connection) -> int:
-    """End every session of ours; answers how many there were."""
+    """Terminate all sessions of the store, and return their number."""
     return len(
         connection.execute(
             "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'holdfast'"
@@ -31,7 +31,7 @@ def kill_backends(connection: psycopg.Connection) -> int:
     )
 
 
-async def test_sessions_that_the_server_ends_are_replaced(store: PostgresStore, connection: psycopg.Connection) -> None:
+async def test_terminated_sessions_are_replaced(store: PostgresStore, connection: psycopg.Connection) -> None:
     jobs = [new_job() for _ in range(6)]
     await store.perform(Start(tuple(jobs[:2])))
 
@@ -45,19 +45,19 @@ async def test_sessions_that_the_server_ends_are_replaced(store: PostgresStore, 
     await store.close()
 
 
-def test_wake_ups_come_back_after_their_session_was_ended(
+def test_wake_ups_work_again_after_their_session_was_terminated(
     store: PostgresStore, address: str, connection: psycopg.Connection
 ) -> None:
     received = threading.Event()
-    looked = threading.Event()
-    store.wakeups.subscribe(lambda hints: looked.set() if hints.anything else received.set())
+    anything = threading.Event()
+    store.wakeups.subscribe(lambda hints: anything.set() if hints.anything else received.set())
     other = PostgresStore(address)
     other.open_sync()
     try:
-        looked.clear()
+        anything.clear()
         kill_backends(connection)
-        # Listening again, everybody is told to look: what was said in between is lost.
-        assert looked.wait(30)
+        # After a new LISTEN every subscriber gets `anything`: notifications in between are lost.
+        assert anything.wait(30)
         other.perform_sync(Start((new_job(),)))
         assert received.wait(30)
     finally:
@@ -69,7 +69,7 @@ def test_a_crash_of_the_server_loses_nothing_that_was_acknowledged(own_server: P
     store.migrate_sync()
     store.open_sync()
     acknowledged: list[str] = []
-    reported = threading.Semaphore(0)
+    started = threading.Semaphore(0)
     stop = threading.Event()
 
     def produce() -> None:
@@ -77,17 +77,17 @@ def test_a_crash_of_the_server_loses_nothing_that_was_acknowledged(own_server: P
             job = new_job()
             store.perform_sync(Start((job,)))
             acknowledged.append(job.id)
-            reported.release()
+            started.release()
 
     producer = threading.Thread(target=produce)
     producer.start()
     try:
         for how in (signal.SIGQUIT, signal.SIGINT):
             own_server.restart(how)
-            while reported.acquire(blocking=False):
+            while started.acquire(blocking=False):
                 pass
             for _ in range(5):
-                assert reported.acquire(timeout=30)
+                assert started.acquire(timeout=30)
     finally:
         stop.set()
         producer.join()
@@ -97,7 +97,7 @@ def test_a_crash_of_the_server_loses_nothing_that_was_acknowledged(own_server: P
     store.close_sync()
 
 
-def test_a_server_that_is_gone_is_said_to_be_unavailable(own_server: Postgres) -> None:
+def test_a_stopped_server_raises_store_unavailable(own_server: Postgres) -> None:
     store = PostgresStore(own_server.address(notify="off"))
     own_server.stop()
 
@@ -133,7 +133,7 @@ def test_a_read_only_server_is_waited_for(own_server: Postgres) -> None:
     store.close_sync()
     _make_read_only(own_server)
 
-    with _soon(lambda: _make_writable(own_server)):
+    with _after_a_moment(lambda: _make_writable(own_server)):
         (started,) = store.perform_sync(Start((new_job(),)))
 
     assert not started.deduplicated
@@ -168,7 +168,7 @@ def test_a_full_server_is_waited_for(own_server: Postgres) -> None:
     own_server.restart(signal.SIGINT)
     others = [own_server.connect() for _ in range(8)]
 
-    with _soon(lambda: _close(others)):
+    with _after_a_moment(lambda: _close(others)):
         (started,) = store.perform_sync(Start((new_job(),)))
 
     assert not started.deduplicated
@@ -176,8 +176,8 @@ def test_a_full_server_is_waited_for(own_server: Postgres) -> None:
 
 
 @contextmanager
-def _soon(mend: Callable[[], None]) -> Generator[None]:
-    """Mend it while the block runs: the block must not end before, or it had nothing to wait for."""
+def _after_a_moment(mend: Callable[[], None]) -> Generator[None]:
+    """Call `mend` while the block runs. The block must not end before, because then it did not wait."""
     mending = threading.Event()
 
     def act() -> None:
@@ -199,7 +199,7 @@ def _close(connections: list[psycopg.Connection]) -> None:
 
 
 def _make_read_only(server: Postgres) -> None:
-    """Every session from now on may only read: the setting is there once the server has taken it up."""
+    """Make all new sessions read-only. Returns when the server has reloaded the setting."""
     with server.connect() as connection:
         connection.execute("alter system set default_transaction_read_only = on")
         connection.execute("select pg_reload_conf()")

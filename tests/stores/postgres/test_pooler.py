@@ -1,4 +1,4 @@
-"""Behind a pooler in transaction mode: nothing is left in a session, and LISTEN is known not to work."""
+"""Behind a pooler in transaction mode: sessions stay unchanged, and the store detects that LISTEN does not work."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from holdfast.stores.postgres.wakeups import listen_check
 from holdfast.testing.builders import completed, new_job
 from tests.servers.pgbouncer import find_pgbouncer, running_pgbouncer
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.swapper import swapping_pooler
-from tests.stores.postgres.watching import wait_until_blocked
+from tests.stores.postgres.transaction_pooler import transaction_pooler
+from tests.stores.postgres.waiting import wait_until_blocked
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
 
 @pytest.fixture
 def port(server: Postgres) -> Iterator[int]:
-    """A real PgBouncer where there is one, else a proxy that swaps sessions between transactions."""
+    """The port of PgBouncer if it is installed, otherwise of a simulated pooler."""
     program = find_pgbouncer()
-    pooler = swapping_pooler(server.port) if program is None else running_pgbouncer(program, server)
+    pooler = transaction_pooler(server.port) if program is None else running_pgbouncer(program, server)
     with pooler as port:
         yield port
 
@@ -43,7 +43,7 @@ def pooled(server: Postgres, store: PostgresStore, port: int) -> Iterator[Postgr
 
 
 async def churn(pooled: PostgresStore) -> None:
-    """Start, claim and settle, all at once; each happens once."""
+    """Start, claim and settle concurrently, and check that each happens once."""
     jobs = [new_job(key=f"key-{number % 7}", dedup="any") for number in range(60)]
 
     started = await asyncio.gather(*(pooled.perform(Start((job,))) for job in jobs))
@@ -60,17 +60,17 @@ async def churn(pooled: PostgresStore) -> None:
     await pooled.close()
 
 
-async def test_every_session_may_change_hands_between_two_statements(pooled: PostgresStore) -> None:
+async def test_the_session_may_change_between_two_transactions(pooled: PostgresStore) -> None:
     await churn(pooled)
 
 
 @pytest.fixture
 def serializable(own_server: Postgres) -> Iterator[PostgresStore]:
-    """Behind a pooler, so that nothing is set in a session, for a role whose transactions are serializable."""
+    """A store behind a pooler, so that no setting is changed, with a role whose default is serializable."""
     with own_server.connect() as connection:
         connection.execute("alter role postgres set default_transaction_isolation = serializable")
         connection.execute("alter role postgres set application_name = 'holdfast'")
-    with swapping_pooler(own_server.port) as port:
+    with transaction_pooler(own_server.port) as port:
         store = PostgresStore(own_server.tcp_address(port=port, notify="off"))
         store.migrate_sync()
         yield store
@@ -87,11 +87,11 @@ def test_a_statement_that_cannot_be_serialized_is_sent_again(
     met: list[str | None] = []
     pause = RetrySchedule.pause
 
-    def noting(patience: RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
+    def recording(schedule: RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
         met.append(sqlstate(error))
-        return pause(patience, operation, error)
+        return pause(schedule, operation, error)
 
-    monkeypatch.setattr(RetrySchedule, "pause", noting)
+    monkeypatch.setattr(RetrySchedule, "pause", recording)
     direct = PostgresStore(own_server.address(notify="off"))
     job = new_job(id=new_id())
     tx = direct.begin_sync()
@@ -108,7 +108,7 @@ def test_a_statement_that_cannot_be_serialized_is_sent_again(
     assert started.deduplicated
 
 
-def test_a_settlement_that_waited_need_not_be_sent_again(serializable: PostgresStore, own_server: Postgres) -> None:
+def test_a_settlement_that_waited_needs_no_second_try(serializable: PostgresStore, own_server: Postgres) -> None:
     direct = PostgresStore(own_server.address(notify="off"))
     job = new_job()
     serializable.perform_sync(Start((job,)))
@@ -126,7 +126,7 @@ def test_a_settlement_that_waited_need_not_be_sent_again(serializable: PostgresS
     assert settled.lost == "cancelled"
 
 
-def test_a_pooler_that_swallows_listen_is_noticed_and_said(
+def test_a_pooler_that_ignores_listen_is_detected_and_logged(
     server: Postgres, store: PostgresStore, port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(listen_check, "TIMEOUT", 0.5)
@@ -142,7 +142,7 @@ def test_a_pooler_that_swallows_listen_is_noticed_and_said(
         listening.close_sync()
 
 
-def test_the_doctor_says_that_listen_is_swallowed(
+def test_the_doctor_reports_that_listen_is_ignored(
     server: Postgres, store: PostgresStore, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listen_check, "TIMEOUT", 0.5)
@@ -152,5 +152,5 @@ def test_the_doctor_says_that_listen_is_swallowed(
         for address in (server.tcp_address(port=port, schema=store.schema), server.address(schema=store.schema))
     )
 
-    assert "a pooler in transaction mode swallows LISTEN; workers poll every second" in pooled
+    assert "a pooler in transaction mode ignores LISTEN; workers poll every second" in pooled
     assert "they arrive" in direct

@@ -1,4 +1,4 @@
-"""Our statements, tokens and payloads appear in no error and in no log record."""
+"""Statements of the store, tokens and payloads appear in no error and in no log record."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from holdfast.engine.operations import ClaimJobs, GetJobs, Settle, Start, TypeTe
 from holdfast.stores.postgres import PostgresStore
 from holdfast.testing import drain
 from holdfast.testing.builders import completed, new_job
-from tests.stores.postgres.kinds import ASYNC, SYNC, configure_django, url
+from tests.stores.postgres.app_connections import ASYNC, SYNC, configure_django, url
 
 PAYLOAD = "marked-payload-9471"
 TOKEN = "marked-token-5506"
 STATEMENT = "on_blocker_failure"
-"""A column that only our own statements name."""
+"""A column that only statements of the store name."""
 SECRETS = (PAYLOAD, PAYLOAD.encode().hex(), TOKEN, STATEMENT)
-LOUD = ("sqlalchemy.engine", "sqlalchemy.pool", "django.db.backends", "psycopg", "asyncpg", "asyncio", "holdfast")
+LOGGERS = ("sqlalchemy.engine", "sqlalchemy.pool", "django.db.backends", "psycopg", "asyncpg", "asyncio", "holdfast")
 
 
 @pytest.fixture
 def logged(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
-    """Everything that any logger records, with the engines and Django told to log what they do."""
+    """All log records, with the loggers of the engines and of Django at level DEBUG."""
     configure_django()
-    levels = {name: logging.getLogger(name).level for name in LOUD}
-    for name in LOUD:
+    levels = {name: logging.getLogger(name).level for name in LOGGERS}
+    for name in LOGGERS:
         logging.getLogger(name).setLevel(logging.DEBUG)
     caplog.set_level(logging.DEBUG)
     settings.DEBUG = True
@@ -62,8 +62,8 @@ def shown(error: BaseException) -> str:
 
 
 @pytest.fixture
-def refusing(store: PostgresStore, connection: psycopg.Connection) -> PostgresStore:
-    """A store whose table refuses rows of ours; the server's DETAIL then shows the row."""
+def rejecting(store: PostgresStore, connection: psycopg.Connection) -> PostgresStore:
+    """A store whose table rejects rows. The DETAIL of the server contains the row."""
     connection.execute(f'alter table "{store.schema}".job add constraint low check (priority < 5)'.encode())
     connection.execute(f'alter table "{store.schema}".job add constraint empty check (output is null)'.encode())
     return store
@@ -74,9 +74,9 @@ def marked() -> Start:
 
 
 @pytest.mark.parametrize("kind", SYNC, ids=lambda kind: kind.__name__)
-def test_an_error_of_a_blocking_driver(refusing: PostgresStore, logged: pytest.LogCaptureFixture, kind: Any) -> None:
+def test_an_error_of_a_blocking_driver(rejecting: PostgresStore, logged: pytest.LogCaptureFixture, kind: Any) -> None:
     with kind("READ COMMITTED") as opened, pytest.raises(Exception, match="low") as caught:
-        refusing.join_sync(opened.tx).perform(marked())
+        rejecting.join_sync(opened.tx).perform(marked())
 
     check(shown(caught.value))
     check_log(logged)
@@ -84,25 +84,25 @@ def test_an_error_of_a_blocking_driver(refusing: PostgresStore, logged: pytest.L
 
 @pytest.mark.parametrize("kind", ASYNC, ids=lambda kind: kind.__name__)
 async def test_an_error_of_an_async_driver(
-    refusing: PostgresStore, logged: pytest.LogCaptureFixture, kind: Any
+    rejecting: PostgresStore, logged: pytest.LogCaptureFixture, kind: Any
 ) -> None:
     async with kind("READ COMMITTED") as opened:
         with pytest.raises(Exception, match="low") as caught:
-            await refusing.join(opened.tx).perform(marked())
+            await rejecting.join(opened.tx).perform(marked())
 
     check(shown(caught.value))
     check_log(logged)
 
 
-def test_an_error_of_our_own_connection(refusing: PostgresStore, logged: pytest.LogCaptureFixture) -> None:
+def test_an_error_of_a_store_connection(rejecting: PostgresStore, logged: pytest.LogCaptureFixture) -> None:
     with pytest.raises(HoldfastError, match="low") as caught:
-        refusing.perform_sync(marked())
+        rejecting.perform_sync(marked())
 
     check(shown(caught.value))
     check_log(logged)
 
 
-async def test_an_error_of_our_own_async_connection(address: str, refusing: PostgresStore) -> None:
+async def test_an_error_of_an_async_store_connection(address: str, rejecting: PostgresStore) -> None:
     store = PostgresStore(address)
 
     with pytest.raises(HoldfastError, match="low") as caught:
@@ -112,30 +112,30 @@ async def test_an_error_of_our_own_async_connection(address: str, refusing: Post
     check(shown(caught.value))
 
 
-def test_a_settlement_that_is_refused(refusing: PostgresStore, logged: pytest.LogCaptureFixture) -> None:
-    refusing.perform_sync(Start((new_job(),)))
-    (job,) = refusing.perform_sync(ClaimJobs((TypeTerms("resize", 60_000_000, 25),), 1, "worker", TOKEN))
+def test_a_settlement_that_is_rejected(rejecting: PostgresStore, logged: pytest.LogCaptureFixture) -> None:
+    rejecting.perform_sync(Start((new_job(),)))
+    (job,) = rejecting.perform_sync(ClaimJobs((TypeTerms("resize", 60_000_000, 25),), 1, "worker", TOKEN))
 
     with pytest.raises(HoldfastError, match="empty") as caught:
-        refusing.perform_sync(Settle((completed(job, PAYLOAD.encode()),)))
+        rejecting.perform_sync(Settle((completed(job, PAYLOAD.encode()),)))
 
     check(shown(caught.value))
     check_log(logged)
 
 
-def test_an_application_still_recognises_the_error(refusing: PostgresStore) -> None:
+def test_an_application_still_recognises_the_error(rejecting: PostgresStore) -> None:
     engine = create_engine(url("psycopg"))
 
     with engine.connect() as connection, pytest.raises(DBAPIError) as caught:
-        refusing.join_sync(connection).perform(marked())
+        rejecting.join_sync(connection).perform(marked())
     engine.dispose()
 
     assert isinstance(caught.value.orig, psycopg.errors.CheckViolation)
     assert caught.value.orig.sqlstate == "23514"
 
 
-def swallowing(engine: Any, tokens: list[str], store: PostgresStore) -> Jobs:
-    """Jobs whose handlers catch an error of the database in `complete` and go on."""
+def catching(engine: Any, tokens: list[str], store: PostgresStore) -> Jobs:
+    """Jobs whose handlers catch an error of the database in `complete` and continue."""
     jobs = Jobs()
 
     def token_of(job_id: str) -> str:
@@ -172,7 +172,7 @@ async def test_an_error_that_was_caught_in_complete(
 ) -> None:
     engine: Any = create_engine(url("psycopg")) if kind == "blocking" else create_async_engine(url(kind))
     tokens: list[str] = []
-    jobs = swallowing(engine, tokens, store)
+    jobs = catching(engine, tokens, store)
 
     async with Client(address, jobs) as client:
         chain: Any = await client.start(jobs["finish"].bind())

@@ -1,4 +1,4 @@
-"""What is only looked at may come from a replica; what is decided by never does."""
+"""Lists and counts may come from a replica. Decisions always use the primary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from holdfast.stores.postgres.address import parse
 from holdfast.stores.postgres.connection import replica
 from holdfast.testing.builders import new_job
 from tests.servers.postgres import Postgres, running_postgres, running_standby
-from tests.stores.postgres.watching import wait_until
+from tests.stores.postgres.waiting import wait_until
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
@@ -39,7 +39,7 @@ def standby(primary: Postgres) -> Iterator[Postgres]:
 
 @pytest.fixture
 def address(primary: Postgres, standby: Postgres) -> Iterator[str]:
-    """A store's address with a replica that has stopped following: what it shows, it showed before."""
+    """The address of a store with a replica whose replay is paused, so that its data is outdated."""
     with standby.connect() as connection:
         catch_up(primary, connection)
         connection.execute("select pg_wal_replay_pause()")
@@ -53,7 +53,7 @@ def with_replica(primary: Postgres, standby: Postgres) -> str:
 
 
 def catch_up(primary: Postgres, connection: psycopg.Connection) -> None:
-    """Come back when the standby has everything that the primary wrote."""
+    """Wait until the standby has replayed everything that the primary wrote."""
     with primary.connect() as writer:
         row = writer.execute("select pg_current_wal_lsn()::text").fetchone()
     assert row is not None
@@ -86,7 +86,7 @@ def test_lists_and_counts_come_from_the_replica_and_decisions_from_the_primary(a
         client.cancel(job.id)
 
 
-async def test_async_clients_read_there_too(address: str) -> None:
+async def test_async_clients_use_the_replica_too(address: str) -> None:
     job = new_job()
     async with Client(address, Jobs()) as client:
         known = {chain.id for chain in (await client.list_chains(limit=1000)).items}
@@ -97,7 +97,7 @@ async def test_async_clients_read_there_too(address: str) -> None:
         await client.cancel(job.id)
 
 
-def test_the_primary_answers_while_the_replica_is_away(
+def test_the_primary_answers_while_the_replica_is_down(
     primary: Postgres, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(replica, "RETRY_AFTER", 0.0)
@@ -117,10 +117,10 @@ def test_the_primary_answers_while_the_replica_is_away(
             seen = connection.execute("select count(*) from pg_stat_activity where application_name = 'holdfast'")
             assert seen.fetchone() == (1,)
 
-    reported = [record.getMessage() for record in caplog.records if "replica" in record.getMessage()]
-    assert len(reported) == 2
-    assert "asking the primary" in reported[0]
-    assert "answers again" in reported[1]
+    messages = [record.getMessage() for record in caplog.records if "replica" in record.getMessage()]
+    assert len(messages) == 2
+    assert "asking the primary" in messages[0]
+    assert "answers again" in messages[1]
 
 
 async def test_the_doctor_asks_the_replica(primary: Postgres, standby: Postgres) -> None:
@@ -128,29 +128,27 @@ async def test_the_doctor_asks_the_replica(primary: Postgres, standby: Postgres)
     broken = PostgresStore(primary.address(notify="off", replica="postgresql://127.0.0.1:1"))
 
     (well,) = [finding for finding in await store.perform(Examine()) if finding.subject == "replica"]
-    (away,) = [finding for finding in broken.perform_sync(Examine()) if finding.subject == "replica"]
+    (down,) = [finding for finding in broken.perform_sync(Examine()) if finding.subject == "replica"]
 
-    assert (well.level, away.level) == ("ok", "warning")
+    assert (well.level, down.level) == ("ok", "warning")
     assert "s behind" in well.detail
-    assert "does not answer" in away.detail
+    assert "does not answer" in down.detail
     await store.close()
     broken.close_sync()
 
 
-def test_a_replica_is_left_alone_for_a_while_after_it_failed(
-    primary: Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_replica_is_not_used_for_a_while(primary: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replica, "RETRY_AFTER", 3600.0)
     callers: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
-        def hang_up() -> None:
+        def close_all() -> None:
             with suppress(OSError):
                 while True:
                     callers.append(listener.accept()[0])
                     callers[-1].close()
 
-        threading.Thread(target=hang_up, daemon=True).start()
+        threading.Thread(target=close_all, daemon=True).start()
         broken = f"postgresql://127.0.0.1:{listener.getsockname()[1]}"
         with SyncClient(primary.address(notify="off", replica=broken), Jobs()) as client:
             for _ in range(5):
@@ -160,7 +158,7 @@ def test_a_replica_is_left_alone_for_a_while_after_it_failed(
     assert len(callers) == 1
 
 
-def test_a_replica_takes_from_the_primary_what_its_address_leaves_out() -> None:
+def test_a_replica_takes_missing_parts_of_its_address_from_the_primary() -> None:
     address = parse(
         "postgresql://app:s3cret@db.example:5433/shop?schema=jobs&sslmode=require&target_session_attrs=read-write"
         "&replica=postgresql://reader@replica.example"
@@ -179,6 +177,6 @@ def test_a_replica_takes_from_the_primary_what_its_address_leaves_out() -> None:
     assert "s3cret" not in address.name + address.replica.name
 
 
-def test_a_replica_that_is_no_postgresql_is_refused() -> None:
+def test_a_replica_that_is_not_postgresql_is_rejected() -> None:
     with pytest.raises(ValueError, match="address of the replica cannot be read"):
         parse("postgresql://db/shop?replica=redis://cache")

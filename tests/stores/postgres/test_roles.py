@@ -1,4 +1,4 @@
-"""The roles of the guide: each may do its own task and nothing else, and a refusal names the privilege."""
+"""The roles of the guide: each may do its own task and nothing else, and the error names the missing privilege."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ GUIDE = Path(__file__).parents[3] / "docs" / "stores" / "postgres.md"
 
 @pytest.fixture
 def roles(server: Postgres, store: PostgresStore, connection: psycopg.Connection) -> Iterator[dict[str, PostgresStore]]:
-    """A store handle for each of the roles that the guide describes."""
+    """A store for each role of the guide."""
     found = re.search(r"```sql roles\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     assert found is not None
     suffix = store.schema
@@ -66,7 +66,7 @@ def roles(server: Postgres, store: PostgresStore, connection: psycopg.Connection
 
 @pytest.fixture
 def starter(server: Postgres, store: PostgresStore, roles: dict[str, PostgresStore]) -> Iterator[psycopg.Connection]:
-    """A connection of an attacker who has the role that only starts."""
+    """A connection of an attacker with the role that may only start jobs."""
     with server.connect(user=f"starts_{store.schema}") as connection:
         yield connection
 
@@ -79,15 +79,15 @@ def refused(store: PostgresStore, operation: Operation[Any], privilege: str) -> 
 
 
 def call(starter: psycopg.Connection, store: PostgresStore, name: str, *values: Any) -> list[Any]:
-    """What a function answers to these values."""
-    places = ", ".join(["%s"] * len(values))
-    return starter.execute(f'select * from "{store.schema}".start_{name}({places})'.encode(), values).fetchall()
+    """Call a function with these values."""
+    placeholders = ", ".join(["%s"] * len(values))
+    return starter.execute(f'select * from "{store.schema}".start_{name}({placeholders})'.encode(), values).fetchall()
 
 
 # What each role may do
 
 
-def test_one_role_only_reads(roles: dict[str, PostgresStore], store: PostgresStore) -> None:
+def test_the_reading_role_only_reads(roles: dict[str, PostgresStore], store: PostgresStore) -> None:
     job = new_job()
     store.perform_sync(Start((job,)))
 
@@ -97,27 +97,27 @@ def test_one_role_only_reads(roles: dict[str, PostgresStore], store: PostgresSto
     refused(roles["reads"], Start((new_job(),)), "EXECUTE on all functions in schema")
 
 
-def test_one_role_starts_every_kind_of_chain(roles: dict[str, PostgresStore], store: PostgresStore) -> None:
+def test_the_starting_role_starts_all_kinds_of_chains(roles: dict[str, PostgresStore], store: PostgresStore) -> None:
     starts = roles["starts"]
     first, alone = new_job(key="one"), new_job()
     ended = new_job()
     store.perform_sync(Start((ended,)))
     store.perform_sync(Cancel((ended.id,)))
-    deletable = new_job(after=(ended.id,), on_blocker_failure="fail")
+    failing = new_job(after=(ended.id,), on_blocker_failure="fail")
 
     starts.perform_sync(Start((first, new_job(after=(first.id,)), alone)))
     starts.perform_sync(Start(tuple(new_job() for _ in range(2500))))
     (lone,) = starts.perform_sync(Start((new_job(delay=1_000_000, priority=-3, keep=0),)))
     (again,) = starts.perform_sync(Start((new_job(key="one"),)))
     (same,) = starts.perform_sync(Start((alone,)))
-    (failed,) = starts.perform_sync(Start((deletable,)))
+    (failed,) = starts.perform_sync(Start((failing,)))
 
     assert not lone.deduplicated
     assert again.deduplicated
     assert again.chain.first.id == first.id
     assert same.deduplicated
     assert failed.chain.last.status is Status.FAILED
-    assert starts.perform_sync(GetChains((deletable.id,))) == [failed.chain]
+    assert starts.perform_sync(GetChains((failing.id,))) == [failed.chain]
     jobs = store.perform_sync(ListJobs(Filter(), 9999))
     assert len(jobs) == 2506
     assert [job.open_blockers for job in jobs if job.status is Status.BLOCKED] == [1]
@@ -130,15 +130,15 @@ def test_events_of_a_role_that_only_starts_are_recorded(
     store.perform_sync(Start((ended,)))
     store.perform_sync(Cancel((ended.id,)))
     store.perform_sync(Listen("listener", 60_000_000))
-    deletable = new_job(after=(ended.id,), on_blocker_failure="fail")
+    failing = new_job(after=(ended.id,), on_blocker_failure="fail")
 
-    roles["starts"].perform_sync(Start((new_job(), deletable)))
+    roles["starts"].perform_sync(Start((new_job(), failing)))
 
     rows = connection.execute(f'select kind from "{store.schema}".event order by seq'.encode()).fetchall()
     assert [kind for (kind,) in rows] == ["created", "created", "failed"]
 
 
-def test_one_role_may_start_jobs_and_nothing_else(roles: dict[str, PostgresStore], store: PostgresStore) -> None:
+def test_the_starting_role_may_do_nothing_else(roles: dict[str, PostgresStore], store: PostgresStore) -> None:
     job = new_job()
     roles["starts"].perform_sync(Start((job,)))
 
@@ -150,7 +150,7 @@ def test_one_role_may_start_jobs_and_nothing_else(roles: dict[str, PostgresStore
     refused(roles["starts"], GetJobs((job.id,)), "SELECT on all tables in schema")
 
 
-def test_a_role_without_the_schema_is_told_so(server: Postgres, store: PostgresStore) -> None:
+def test_the_error_of_a_role_without_usage_names_the_schema(server: Postgres, store: PostgresStore) -> None:
     with server.connect() as connection:
         connection.execute(f"create role empty_{store.schema} login".encode())
         handle = PostgresStore(server.address(user=f"empty_{store.schema}", schema=store.schema, notify="off"))
@@ -159,7 +159,7 @@ def test_a_role_without_the_schema_is_told_so(server: Postgres, store: PostgresS
         connection.execute(f"drop role empty_{store.schema}".encode())
 
 
-def test_one_role_works(roles: dict[str, PostgresStore]) -> None:
+def test_the_working_role_may_do_everything_a_worker_does(roles: dict[str, PostgresStore]) -> None:
     worker = roles["works"]
     worker.perform_sync(Start((new_job(key="one", keep=0), new_job())))
 
@@ -174,7 +174,7 @@ def test_one_role_works(roles: dict[str, PostgresStore]) -> None:
     assert worker.perform_sync(Examine())
 
 
-def test_a_role_that_only_starts_does_so_in_its_own_transaction(
+def test_the_starting_role_may_use_its_own_transaction(
     server: Postgres, roles: dict[str, PostgresStore], store: PostgresStore
 ) -> None:
     kept, undone = new_job(key="kept"), new_job()
@@ -190,7 +190,7 @@ def test_a_role_that_only_starts_does_so_in_its_own_transaction(
     assert [chain is None for chain in chains] == [False, True]
 
 
-async def test_a_role_that_only_starts_does_so_with_asyncpg(
+async def test_the_starting_role_may_use_asyncpg(
     server: Postgres, roles: dict[str, PostgresStore], store: PostgresStore
 ) -> None:
     job = new_job(key="kept")
@@ -206,7 +206,7 @@ async def test_a_role_that_only_starts_does_so_with_asyncpg(
     assert store.perform_sync(GetChains((job.id,))) != [None]
 
 
-def test_a_missing_privilege_within_a_transaction_is_named(
+def test_a_missing_privilege_inside_a_transaction_is_named(
     server: Postgres, roles: dict[str, PostgresStore], store: PostgresStore
 ) -> None:
     with (
@@ -225,10 +225,10 @@ def test_the_command_line_exits_with_1(server: Postgres, roles: dict[str, Postgr
     assert "UPDATE and DELETE" in ended.output
 
 
-# What an attacker with the role that only starts may try
+# What an attacker with the starting role may try
 
 
-def test_the_tables_are_closed_to_it(starter: psycopg.Connection, store: PostgresStore) -> None:
+def test_an_attacker_has_no_access_to_the_tables(starter: psycopg.Connection, store: PostgresStore) -> None:
     victim = new_job()
     store.perform_sync(Start((victim,)))
     forged = "created_at, scheduled_at, status, id, type, chain_id, chain_index, input, output"
@@ -250,7 +250,7 @@ def test_the_tables_are_closed_to_it(starter: psycopg.Connection, store: Postgre
             starter.execute(statement.encode())
 
 
-def test_the_functions_are_closed_to_everybody_else(server: Postgres, store: PostgresStore) -> None:
+def test_no_other_role_may_execute_the_functions(server: Postgres, store: PostgresStore) -> None:
     with server.connect() as connection:
         rows = connection.execute(
             """select proname, prosecdef, proconfig, has_function_privilege('public', pg_proc.oid, 'EXECUTE')
@@ -263,7 +263,7 @@ def test_the_functions_are_closed_to_everybody_else(server: Postgres, store: Pos
     assert {(row[1], tuple(row[2]), row[3]) for row in rows} == {(True, ("search_path=pg_catalog, pg_temp",), False)}
 
 
-def test_it_cannot_add_a_step_to_a_chain(starter: psycopg.Connection, store: PostgresStore) -> None:
+def test_an_attacker_cannot_add_a_job_to_a_chain(starter: psycopg.Connection, store: PostgresStore) -> None:
     (function,) = [each for each in FUNCTIONS if each.name == "insert_jobs"]
     assert {"chain_ids", "chain_indexes", "now"}.isdisjoint(function.parameters)
     (alone,) = [each for each in FUNCTIONS if each.name == "insert_job"]
@@ -273,7 +273,7 @@ def test_it_cannot_add_a_step_to_a_chain(starter: psycopg.Connection, store: Pos
         assert {"output", "error", "token", "worker", "finished_at", "attempt"}.isdisjoint(re.split(r",\s*", columns))
 
 
-def test_it_cannot_overwrite_a_job(starter: psycopg.Connection, store: PostgresStore) -> None:
+def test_an_attacker_cannot_overwrite_a_job(starter: psycopg.Connection, store: PostgresStore) -> None:
     victim = new_job(input=b'"mine"')
     store.perform_sync(Start((victim,)))
 
@@ -299,16 +299,18 @@ def alone(id: str, *, priority: int = 0, keep: int | None = None, failure: str =
         alone("a", keep=-1),
         alone("a", failure="other"),
     ],
-    ids=["no id", "a long id", "a large priority", "a long keep", "a negative keep", "an unknown word"],
+    ids=["no id", "a long id", "a large priority", "a long keep", "a negative keep", "an unknown option"],
 )
-def test_it_cannot_write_values_that_a_worker_fails_on(
+def test_an_attacker_cannot_write_values_that_a_worker_fails_on(
     starter: psycopg.Connection, store: PostgresStore, values: list[Any]
 ) -> None:
     with pytest.raises(InvalidParameterValue):
         call(starter, store, "insert_job", *values)
 
 
-def test_it_cannot_fail_a_job_whose_blockers_did_not_fail(starter: psycopg.Connection, store: PostgresStore) -> None:
+def test_an_attacker_cannot_fail_a_job_whose_blockers_did_not_fail(
+    starter: psycopg.Connection, store: PostgresStore
+) -> None:
     first = new_job()
     waiting = new_job(after=(first.id,), on_blocker_failure="fail")
     store.perform_sync(Start((first, waiting)))
@@ -319,7 +321,7 @@ def test_it_cannot_fail_a_job_whose_blockers_did_not_fail(starter: psycopg.Conne
     assert {job.status for job in store.perform_sync(ListJobs(Filter(), 10))} == {Status.PENDING, Status.BLOCKED}
 
 
-def test_it_cannot_forge_events(
+def test_an_attacker_cannot_forge_events(
     starter: psycopg.Connection, store: PostgresStore, connection: psycopg.Connection
 ) -> None:
     job = new_job()
@@ -331,22 +333,24 @@ def test_it_cannot_forge_events(
     assert connection.execute(f'select count(*) from "{store.schema}".event'.encode()).fetchone() == (0,)
 
 
-def test_it_cannot_name_blockers_for_a_job_of_another(starter: psycopg.Connection, store: PostgresStore) -> None:
+def test_an_attacker_cannot_name_blockers_for_a_job_of_another_client(
+    starter: psycopg.Connection, store: PostgresStore
+) -> None:
     first, victim = new_job(), new_job()
     store.perform_sync(Start((first, victim)))
     (function,) = [each for each in FUNCTIONS if each.name == "insert_jobs"]
     given: dict[str, Any] = {name: [] for name in function.parameters}
     given |= {"ids": ["own"], "types": ["resize"], "inputs": [b"1"]}
     given |= {"blocked_ids": [victim.id, "own"], "positions": [0, 0], "blocker_ids": [first.id, first.id]}
-    places = ", ".join(f"%({name})s::{kind}" for name, kind in function.parameters.items())
+    placeholders = ", ".join(f"%({name})s::{kind}" for name, kind in function.parameters.items())
 
-    starter.execute(f'select * from "{store.schema}".start_insert_jobs({places})'.encode(), given)
+    starter.execute(f'select * from "{store.schema}".start_insert_jobs({placeholders})'.encode(), given)
 
     with psycopg.connect(starter.info.dsn, user="postgres") as owner:
         assert owner.execute(f'select job_id from "{store.schema}".blocker'.encode()).fetchall() == [("own",)]
 
 
-def test_it_learns_no_token(starter: psycopg.Connection, store: PostgresStore) -> None:
+def test_an_attacker_gets_no_token(starter: psycopg.Connection, store: PostgresStore) -> None:
     job = new_job()
     store.perform_sync(Start((job,)))
     store.perform_sync(ClaimJobs(TERMS, 1, "worker", "secret-token"))
@@ -357,7 +361,7 @@ def test_it_learns_no_token(starter: psycopg.Connection, store: PostgresStore) -
     assert "secret-token" not in str(row)
 
 
-def test_its_own_search_path_changes_nothing(
+def test_the_search_path_of_an_attacker_has_no_effect(
     starter: psycopg.Connection, store: PostgresStore, connection: psycopg.Connection
 ) -> None:
     role = f"starts_{store.schema}"
@@ -372,21 +376,21 @@ def test_its_own_search_path_changes_nothing(
     assert len(call(starter, store, "insert_job", *alone("own"))[0][0]) == 1
 
 
-def test_it_has_no_function_with_other_parameters(starter: psycopg.Connection, store: PostgresStore) -> None:
+def test_there_is_no_function_with_other_parameters(starter: psycopg.Connection, store: PostgresStore) -> None:
     with pytest.raises(UndefinedFunction):
         call(starter, store, "insert_job", *alone("own"), "completed")
 
 
-def test_the_role_that_starts_observes_its_own_starts(
+def test_the_starting_role_observes_its_own_starts(
     server: Postgres, store: PostgresStore, roles: dict[str, PostgresStore]
 ) -> None:
-    jobs, reported = Jobs(), list[Event]()
+    jobs, events = Jobs(), list[Event]()
 
     @jobs.job
     def resize() -> None: ...
 
     with (
-        SyncClient(roles["starts"], jobs, observers=[reported.append]) as client,
+        SyncClient(roles["starts"], jobs, observers=[events.append]) as client,
         server.connect(user=f"starts_{store.schema}") as connection,
     ):
         connection.autocommit = False
@@ -398,4 +402,4 @@ def test_the_role_that_starts_observes_its_own_starts(
         second = client.start(resize.bind(), tx=connection)
         connection.commit()
 
-    assert [event.chain_id for event in reported] == [first.id, second.id]
+    assert [event.chain_id for event in events] == [first.id, second.id]

@@ -1,4 +1,4 @@
-"""Every statement is one the server understands, and the hot ones cost what they should."""
+"""The server accepts every statement, and the frequent ones have the expected query plans."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.rows import SQL
 from holdfast.testing.builders import completed, new_job
-from tests.stores.postgres.planning import nodes_of, plan, scans_of
+from tests.stores.postgres.query_plans import nodes_of, plan, scans_of
 
 HOUR = 3_600_000_000
 
@@ -30,7 +30,7 @@ def test_a_statement_is_prepared_by_the_server(name: str, store: PostgresStore, 
     assert types is not None
     assert len(types[0]) == len(rendered.names)
     for parameter in rendered.names:
-        assert re.search(rf":{parameter}::\w", text), f"{parameter} of {name} says what type it is"
+        assert re.search(rf":{parameter}::\w", text), f"{parameter} of {name} has no cast"
 
 
 @pytest.mark.parametrize("name", SQL)
@@ -43,7 +43,7 @@ def test_a_statement_names_its_schema_everywhere(name: str) -> None:
 
 @pytest.fixture
 def busy(store: PostgresStore, connection: psycopg.Connection) -> PostgresStore:
-    """Many finished jobs, many that are due, many that are scheduled for later, of several types and priorities."""
+    """Many finished, due and scheduled jobs of several types and priorities."""
     for priority in (0, 5):
         store.perform_sync(Start(tuple(new_job("resize", priority=priority) for _ in range(1500))))
         store.perform_sync(Start(tuple(new_job("resize", priority=priority, delay=3600) for _ in range(1500))))
@@ -55,7 +55,7 @@ def busy(store: PostgresStore, connection: psycopg.Connection) -> PostgresStore:
     return store
 
 
-def test_a_claim_reads_only_what_it_hands_out(busy: PostgresStore, connection: psycopg.Connection) -> None:
+def test_a_claim_reads_only_the_jobs_that_it_returns(busy: PostgresStore, connection: psycopg.Connection) -> None:
     parameters = claim(("resize", "publish"), limit=10)
 
     scans = scans_of(plan(busy, connection, "claim", parameters), "job")
@@ -76,7 +76,7 @@ def test_a_claim_of_several_levels_locks_no_more_than_its_limit(
     assert locked == 10
 
 
-def test_settling_finds_its_jobs_by_their_ids(busy: PostgresStore, connection: psycopg.Connection) -> None:
+def test_a_settlement_finds_its_jobs_by_their_ids(busy: PostgresStore, connection: psycopg.Connection) -> None:
     jobs = busy.perform_sync(ClaimJobs((TypeTerms("resize", HOUR, 25),), 100, "worker", "token"))
     parameters = {
         "now": None,
@@ -101,7 +101,7 @@ def test_the_next_due_time_does_not_read_the_backlog(busy: PostgresStore, connec
     assert all(scan["Actual Rows"] <= 1 for scan in scans)
 
 
-def test_a_renewal_stays_on_its_page(busy: PostgresStore, connection: psycopg.Connection) -> None:
+def test_a_renewal_is_a_hot_update(busy: PostgresStore, connection: psycopg.Connection) -> None:
     jobs = busy.perform_sync(ClaimJobs((TypeTerms("publish", HOUR, 25),), 50, "worker", "token"))
     parameters = {
         "now": None,
@@ -115,7 +115,7 @@ def test_a_renewal_stays_on_its_page(busy: PostgresStore, connection: psycopg.Co
     with connection.transaction():
         run(busy, connection, "renew", parameters)
 
-    # As far as there is room on their pages, which claims of neighbours have filled; vacuum and pruning make some.
+    # Not all of them: claims of other jobs may have filled a page.
     assert hot_updates(connection, busy.schema) > before
     indexed = connection.execute(
         "select count(*) from pg_indexes where schemaname = %s and indexdef ~ 'leased_until|renewed_at|progress'",

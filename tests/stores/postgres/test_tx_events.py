@@ -1,4 +1,4 @@
-"""Events of the application's own transaction, through each kind of connection that an application may have."""
+"""Events of transactions of the application, with all kinds of connections."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.engine.operations import FindMarks, Mark
 from holdfast.engine.wakeups import Listener
 from holdfast.stores.postgres import PostgresStore
 from tests.servers.postgres import fresh_address
-from tests.stores.postgres.kinds import ASYNC, SYNC, url
+from tests.stores.postgres.app_connections import ASYNC, SYNC, url
 
 jobs = Jobs()
 
@@ -30,7 +30,7 @@ def double(number: int) -> int:
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[PostgresStore]:
-    """One for all: every test looks at its own events."""
+    """One store for all tests: each reads its own events."""
     store = PostgresStore(fresh_address())
     store.open_sync()
     yield store
@@ -38,14 +38,14 @@ def store() -> Iterator[PostgresStore]:
 
 
 class Undone(Exception):
-    """What the application goes back to its savepoint for."""
+    """Rolls the application back to its savepoint."""
 
 
 @pytest.mark.parametrize("isolation", ISOLATION)
 @pytest.mark.parametrize("kind", SYNC, ids=lambda kind: kind.__name__)
-def test_a_blocking_transaction_delivers_what_it_committed(kind: Any, isolation: str, store: PostgresStore) -> None:
-    reported: list[Event] = []
-    with SyncClient(store, jobs, observers=[reported.append]) as client:
+def test_a_blocking_transaction_delivers_its_committed_events(kind: Any, isolation: str, store: PostgresStore) -> None:
+    events: list[Event] = []
+    with SyncClient(store, jobs, observers=[events.append]) as client:
         with kind(isolation) as application:
             kept = client.start(double.bind(1), tx=application.tx)
             with suppress(Undone), application.savepoint():
@@ -53,20 +53,22 @@ def test_a_blocking_transaction_delivers_what_it_committed(kind: Any, isolation:
                 raise Undone
             with application.savepoint():
                 also = client.start(double.bind(3), tx=application.tx)
-            assert reported == []
+            assert events == []
             application.commit()
         with kind(isolation) as application:
             client.cancel(kept, tx=application.tx)
             application.rollback()
 
-    assert [(event.kind, event.chain_id) for event in reported] == [("created", kept.id), ("created", also.id)]
+    assert [(event.kind, event.chain_id) for event in events] == [("created", kept.id), ("created", also.id)]
 
 
 @pytest.mark.parametrize("isolation", ISOLATION)
 @pytest.mark.parametrize("kind", ASYNC, ids=lambda kind: kind.__name__)
-async def test_an_async_transaction_delivers_what_it_committed(kind: Any, isolation: str, store: PostgresStore) -> None:
-    reported: list[Event] = []
-    async with Client(store, jobs, observers=[reported.append]) as client:
+async def test_an_async_transaction_delivers_its_committed_events(
+    kind: Any, isolation: str, store: PostgresStore
+) -> None:
+    events: list[Event] = []
+    async with Client(store, jobs, observers=[events.append]) as client:
         async with kind(isolation) as application:
             kept = await client.start(double.bind(1), tx=application.tx)
             with suppress(Undone):
@@ -75,17 +77,17 @@ async def test_an_async_transaction_delivers_what_it_committed(kind: Any, isolat
                     raise Undone
             async with application.savepoint():
                 also = await client.start(double.bind(3), tx=application.tx)
-            assert reported == []
+            assert events == []
             await application.commit()
         async with kind(isolation) as application:
             await client.cancel(kept, tx=application.tx)
             await application.rollback()
 
-    assert [(event.kind, event.chain_id) for event in reported] == [("created", kept.id), ("created", also.id)]
+    assert [(event.kind, event.chain_id) for event in events] == [("created", kept.id), ("created", also.id)]
 
 
 class TestSession:
-    """SQLAlchemy's sessions have a commit hook, with cases of their own."""
+    """Sessions of SQLAlchemy have a commit hook, with special cases."""
 
     @pytest.fixture
     def engine(self) -> Iterator[sqlalchemy.Engine]:
@@ -94,18 +96,18 @@ class TestSession:
         engine.dispose()
 
     def test_the_commit_itself_delivers(self, store: PostgresStore, engine: sqlalchemy.Engine) -> None:
-        reported: list[Event] = []
-        client = SyncClient(store, jobs, observers=[reported.append])
+        events: list[Event] = []
+        client = SyncClient(store, jobs, observers=[events.append])
 
         with Session(engine) as session, session.begin():
             client.start(double.bind(1), tx=session)
-            assert reported == []
+            assert events == []
 
-        assert [event.kind for event in reported] == ["created"]
+        assert [event.kind for event in events] == ["created"]
 
     def test_a_session_that_was_closed_and_used_again(self, store: PostgresStore, engine: sqlalchemy.Engine) -> None:
-        reported: list[Event] = []
-        client = SyncClient(store, jobs, observers=[reported.append])
+        events: list[Event] = []
+        client = SyncClient(store, jobs, observers=[events.append])
         session = Session(engine)
 
         client.start(double.bind(1), tx=session)
@@ -114,11 +116,11 @@ class TestSession:
         session.commit()
         session.close()
 
-        assert [event.chain_id for event in reported] == [kept.id]
+        assert [event.chain_id for event in events] == [kept.id]
 
     def test_a_savepoint_around_released_ones(self, store: PostgresStore, engine: sqlalchemy.Engine) -> None:
-        reported: list[Event] = []
-        client = SyncClient(store, jobs, observers=[reported.append])
+        events: list[Event] = []
+        client = SyncClient(store, jobs, observers=[events.append])
 
         with Session(engine) as session, session.begin():
             outer = session.begin_nested()
@@ -126,29 +128,29 @@ class TestSession:
                 client.start(double.bind(1), tx=session)
             outer.rollback()
 
-        assert reported == []
+        assert events == []
 
     @pytest.mark.parametrize("mode", ["create_savepoint", "rollback_only"])
     def test_a_session_inside_the_transaction_of_a_connection(
         self, mode: Any, store: PostgresStore, engine: sqlalchemy.Engine
     ) -> None:
-        """A commit of the session is no commit: the connection's transaction decides."""
-        reported: list[Event] = []
+        """The commit of the session does not commit the transaction of the connection."""
+        events: list[Event] = []
         started: list[str] = []
-        with SyncClient(store, jobs, observers=[reported.append]) as client:
+        with SyncClient(store, jobs, observers=[events.append]) as client:
             for end in ("rollback", "commit"):
                 with engine.connect() as connection:
                     outer = connection.begin()
                     with Session(connection, join_transaction_mode=mode) as session:
                         started.append(client.start(double.bind(1), tx=session).id)
                         session.commit()
-                    assert reported == []
+                    assert events == []
                     getattr(outer, end)()
 
-        assert [event.chain_id for event in reported] == started[1:]
+        assert [event.chain_id for event in events] == started[1:]
 
 
-def test_marks_that_were_found_are_deleted_by_the_next_look(store: PostgresStore) -> None:
+def test_found_marks_are_deleted_by_the_next_search(store: PostgresStore) -> None:
     for mark in ("one", "two"):
         with SYNC[0]("READ COMMITTED") as application:
             store.join_sync(application.tx).perform(Mark(mark))
@@ -162,12 +164,12 @@ def test_marks_that_were_found_are_deleted_by_the_next_look(store: PostgresStore
 def test_a_forked_child_delivers_none_of_the_events_of_its_parent(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def deaf(listener: Listener) -> Callable[[], None]:
+    def without_wakeups(listener: Listener) -> Callable[[], None]:
         return lambda: None
 
-    monkeypatch.setattr(store.wakeups, "subscribe", deaf)
-    reported: list[Event] = []
-    client = SyncClient(store, jobs, observers=[reported.append])
+    monkeypatch.setattr(store.wakeups, "subscribe", without_wakeups)
+    events: list[Event] = []
+    client = SyncClient(store, jobs, observers=[events.append])
     with SYNC[0]("READ COMMITTED") as application:
         chain = client.start(double.bind(1), tx=application.tx)
         application.commit()
@@ -175,8 +177,8 @@ def test_a_forked_child_delivers_none_of_the_events_of_its_parent(
     child = os.fork()
     if child == 0:
         client.close()
-        os._exit(len(reported))
+        os._exit(len(events))
 
     assert os.waitpid(child, 0)[1] == 0
     client.close()
-    assert [event.chain_id for event in reported] == [chain.id]
+    assert [event.chain_id for event in events] == [chain.id]

@@ -1,4 +1,4 @@
-"""Array literals say exactly what the list held."""
+"""Array literals contain exactly the values of the list."""
 
 from __future__ import annotations
 

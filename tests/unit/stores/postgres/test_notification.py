@@ -1,4 +1,4 @@
-"""Hints as they travel through PostgreSQL: small enough, and none lost."""
+"""Payloads of notifications stay below the size limit, and no hint is lost."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def test_hints_that_do_not_fit_into_one_notification_are_spread_over_several(man
 
     texts = payloads(hints, "sender")
 
-    reported = [read(text) for text in texts]
+    messages = [read(text) for text in texts]
     assert max(len(text.encode()) for text in texts) <= MAX_PAYLOAD
-    assert {word for message in reported for word in message.d} == hints.due
-    assert {word for message in reported for word in message.f} == hints.finished
-    assert {message.s for message in reported} == {"sender"}
+    assert {name for message in messages for name in message.d} == hints.due
+    assert {name for message in messages for name in message.f} == hints.finished
+    assert {message.s for message in messages} == {"sender"}
 
 
-def test_hints_that_would_take_too_many_notifications_say_look_for_yourselves() -> None:
+def test_hints_that_need_too_many_notifications_become_anything() -> None:
     types = {f"{number}{'x' * 200}" for number in range(100)}
 
     [text] = payloads(Hints(types, {f"chain {number}" for number in range(10_000)}))
@@ -30,6 +30,6 @@ def test_hints_that_would_take_too_many_notifications_say_look_for_yourselves() 
     assert len(text) <= MAX_PAYLOAD
 
 
-@pytest.mark.parametrize("text", ["somebody else's", b'{"d": ["gr\xf6\xdfe"]}'])
-def test_words_that_are_not_ours_mean_anything(text: str | bytes) -> None:
+@pytest.mark.parametrize("text", ["another format", b'{"d": ["gr\xf6\xdfe"]}'])
+def test_a_payload_in_another_format_means_anything(text: str | bytes) -> None:
     assert read(text).a

@@ -1,4 +1,4 @@
-"""What a store goes through without losing anything: a role's timeouts, a promoted standby, connections cut short."""
+"""Timeouts of a role, a promoted standby and broken connections: no committed job is lost."""
 
 from __future__ import annotations
 
@@ -18,89 +18,92 @@ from holdfast.stores.postgres import PostgresStore, errors
 from holdfast.stores.postgres.connection.connect import connect
 from holdfast.stores.postgres.connection.connection import SyncConnection
 from holdfast.stores.postgres.connection.rendering import Renderer, Style
+from holdfast.stores.postgres.plan import Instruction, Result
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.sql.plan import Many, Row, Statement
+from holdfast.stores.sql.plan import Statement
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres, running_standby
-from tests.stores.postgres.watching import wait_until
+from tests.stores.postgres.waiting import wait_until
 
 LEASE = 60_000_000
 TERMS = (TypeTerms("resize", LEASE, 25),)
 
 
 @pytest.fixture
-def hurried(server: Postgres, store: PostgresStore, connection: psycopg.Connection) -> Iterator[PostgresStore]:
-    """The store by a role that is not to wait: 200 ms for a lock, 1 s for a statement."""
-    role = f"hurried_{store.schema}"
+def impatient(server: Postgres, store: PostgresStore, connection: psycopg.Connection) -> Iterator[PostgresStore]:
+    """The store with a role that has short timeouts: 200 ms for a lock, 1 s for a statement."""
+    role = f"impatient_{store.schema}"
     connection.execute(f"create role {role} login superuser".encode())
     connection.execute(f"alter role {role} set lock_timeout = '200ms'".encode())
     connection.execute(f"alter role {role} set statement_timeout = '1s'".encode())
-    hurried = PostgresStore(server.address(user=role, schema=store.schema, notify="off"))
-    hurried.open_sync()
-    yield hurried
-    hurried.close_sync()
+    impatient = PostgresStore(server.address(user=role, schema=store.schema, notify="off"))
+    impatient.open_sync()
+    yield impatient
+    impatient.close_sync()
     connection.execute(f"drop role {role}".encode())
 
 
-def test_our_verbs_are_read_committed_whatever_the_role_has(
-    hurried: PostgresStore, store: PostgresStore, connection: psycopg.Connection
+def test_verbs_are_read_committed_whatever_the_default_of_the_role(
+    impatient: PostgresStore, store: PostgresStore, connection: psycopg.Connection
 ) -> None:
-    connection.execute(f"alter role hurried_{store.schema} set default_transaction_isolation = 'serializable'".encode())
+    connection.execute(
+        f"alter role impatient_{store.schema} set default_transaction_isolation = 'serializable'".encode()
+    )
 
-    link = connect(hurried.address, Renderer.of(store.schema, Style.NUMBERED), limited=True)
+    opened = connect(impatient.address, Renderer.of(store.schema, Style.NUMBERED), limited=True)
 
-    assert link.execute(Statement("show transaction_isolation")) == [("read committed",)]
-    link.close()
+    assert opened.execute(Statement("show transaction_isolation")) == [("read committed",)]
+    opened.close()
 
 
-def test_a_lock_timeout_of_the_role_is_waited_out(
-    hurried: PostgresStore, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+def test_a_start_is_retried_after_a_lock_timeout_of_the_role(
+    impatient: PostgresStore, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = threading.Event()
     pause = errors.RetrySchedule.pause
 
-    def notice(patience: errors.RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
+    def notice(schedule: errors.RetrySchedule, operation: Operation[object], error: BaseException) -> float | None:
         if errors.sqlstate(error) == "55P03":
             refused.set()
-        return pause(patience, operation, error)
+        return pause(schedule, operation, error)
 
     monkeypatch.setattr(errors.RetrySchedule, "pause", notice)
     first = new_job(key="one")
     tx = store.begin_sync()
     tx.perform(Start((first,)))
     with ThreadPoolExecutor(1) as pool:
-        going_on = pool.submit(hurried.perform_sync, Start((new_job(key="one"),)))
+        waiting_start = pool.submit(impatient.perform_sync, Start((new_job(key="one"),)))
         assert refused.wait(20)
         tx.commit()
 
-        (started,) = going_on.result(20)
+        (started,) = waiting_start.result(20)
 
     assert started.deduplicated
     assert started.chain.first.id == first.id
 
 
-def test_a_statement_timeout_of_the_role_does_not_cut_our_waits_short(
-    hurried: PostgresStore, store: PostgresStore, connection: psycopg.Connection
+def test_a_statement_timeout_of_the_role_does_not_apply_to_verbs(
+    impatient: PostgresStore, store: PostgresStore, connection: psycopg.Connection
 ) -> None:
-    """What the address says about deadlines holds for our statements, what the role says for the application's."""
-    connection.execute(f"alter role hurried_{store.schema} reset lock_timeout".encode())
-    hurried.close_sync()
+    """Statements of the store have the deadline of the address, those of the application the timeout of the role."""
+    connection.execute(f"alter role impatient_{store.schema} reset lock_timeout".encode())
+    impatient.close_sync()
     tx = store.begin_sync()
     tx.perform(Start((new_job(key="one"),)))
     with ThreadPoolExecutor(1) as pool:
-        going_on = pool.submit(hurried.perform_sync, Start((new_job(key="one"),)))
+        waiting_start = pool.submit(impatient.perform_sync, Start((new_job(key="one"),)))
         waited = (
             "select max(clock_timestamp() - query_start) > interval '1.5s' from pg_stat_activity where usename = %s"
         )
-        wait_until(lambda: connection.execute(waited, [f"hurried_{store.schema}"]).fetchone() == (True,))
+        wait_until(lambda: connection.execute(waited, [f"impatient_{store.schema}"]).fetchone() == (True,))
         tx.commit()
 
-        assert going_on.result(20)[0].deduplicated
+        assert waiting_start.result(20)[0].deduplicated
 
 
-def test_a_statement_timeout_within_a_handlers_transaction_undoes_it_all(hurried: PostgresStore) -> None:
+def test_a_statement_timeout_in_the_transaction_of_a_handler_rolls_it_back(impatient: PostgresStore) -> None:
     job = new_job()
-    tx = hurried.begin_sync()
+    tx = impatient.begin_sync()
     tx.perform(Start((job,)))
     native: psycopg.Connection = tx.native
 
@@ -108,8 +111,8 @@ def test_a_statement_timeout_within_a_handlers_transaction_undoes_it_all(hurried
         native.execute("select pg_sleep(20)")
     tx.rollback()
 
-    assert hurried.perform_sync(GetJobs((job.id,))) == [None]
-    with_another = hurried.begin_sync()
+    assert impatient.perform_sync(GetJobs((job.id,))) == [None]
+    with_another = impatient.begin_sync()
     assert with_another.native is not native
     with_another.rollback()
 
@@ -136,19 +139,19 @@ async def test_no_connection_is_used_again_after_a_cancelled_task(
     await store.close()
 
 
-def test_a_claim_that_fails_half_way_hands_out_what_it_took(
+def test_a_claim_that_fails_after_its_first_statement_returns_the_claimed_jobs(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.perform_sync(Start((new_job(), new_job("publish"))))
     execute = SyncConnection.execute
-    claims: list[Statement | Many] = []
+    claims: list[Instruction] = []
 
-    def fail_the_second(link: SyncConnection, step: Statement | Many) -> list[Row]:
-        if step.sql == SQL["claim"]:
-            claims.append(step)
+    def fail_the_second(opened: SyncConnection, instruction: Instruction) -> Result:
+        if instruction.sql == SQL["claim"]:
+            claims.append(instruction)
             if len(claims) == 2:
                 raise psycopg.errors.SerializationFailure
-        return execute(link, step)
+        return execute(opened, instruction)
 
     monkeypatch.setattr(SyncConnection, "execute", fail_the_second)
 
@@ -158,9 +161,7 @@ def test_a_claim_that_fails_half_way_hands_out_what_it_took(
     assert [job.type for job in claimed] == ["resize", "publish"]
 
 
-def test_a_transaction_that_gets_no_answer_says_that_the_store_is_unavailable(
-    server: Postgres, store: PostgresStore
-) -> None:
+def test_a_transaction_without_an_answer_raises_store_unavailable(server: Postgres, store: PostgresStore) -> None:
     hasty = PostgresStore(server.address(schema=store.schema, notify="off", deadline="0.2"))
     job = new_job()
     store.perform_sync(Start((job,)))
@@ -176,9 +177,7 @@ def test_a_transaction_that_gets_no_answer_says_that_the_store_is_unavailable(
     hasty.close_sync()
 
 
-def test_an_error_of_the_server_ends_the_use_of_its_connection(
-    store: PostgresStore, connection: psycopg.Connection
-) -> None:
+def test_a_connection_is_not_reused_after_an_error(store: PostgresStore, connection: psycopg.Connection) -> None:
     before = sessions(connection)
     connection.execute(f'alter table "{store.schema}".paused rename to hidden'.encode())
     with pytest.raises(StoreUnavailable, match="holdfast migrate"):
@@ -191,8 +190,8 @@ def test_an_error_of_the_server_ends_the_use_of_its_connection(
     wait_until(lambda: len(before - sessions(connection)) == 1)
 
 
-def test_a_client_with_both_hosts_goes_on_when_the_standby_is_promoted(own_server: Postgres) -> None:
-    """Clients that know both hosts and want the one that takes writes find it, wherever it is."""
+def test_a_client_with_both_hosts_continues_after_the_standby_is_promoted(own_server: Postgres) -> None:
+    """With both hosts in the address and `target_session_attrs=read-write`, libpq finds the primary."""
     PostgresStore(own_server.address(notify="off")).migrate_sync()
     with running_standby(own_server, synchronous=True) as standby:
         store = PostgresStore(
@@ -229,7 +228,7 @@ def test_a_client_with_both_hosts_goes_on_when_the_standby_is_promoted(own_serve
 
         assert settled.written
         jobs = store.perform_sync(GetJobs((*acknowledged, held.id)))
-        assert all(job is not None for job in jobs), "the standby was synchronous: what was acknowledged is there"
+        assert all(job is not None for job in jobs), "the standby was synchronous: every acknowledged job exists"
         assert jobs[-1] is not None
         assert jobs[-1].status is Status.COMPLETED
         store.close_sync()

@@ -1,4 +1,4 @@
-"""A lone start or end is told right behind its commit, so that who waits for it waits for no more round trips."""
+"""The NOTIFY of a single start or settlement is pipelined behind its commit, without another round trip."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from holdfast.stores.postgres.wakeups.wakeups import PostgresWakeups
 from holdfast.stores.sql.plan import Statement
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.watching import wait_until_blocked
+from tests.stores.postgres.waiting import wait_until_blocked
 
 
 @pytest.fixture
@@ -34,21 +34,21 @@ def listener(store: PostgresStore, connection: psycopg.Connection) -> psycopg.Co
 
 
 def received(listener: psycopg.Connection) -> tuple[Message, str]:
-    """The next notification that is not a listener's word to itself, and the last statement of who sent it."""
-    with closing(listener.notifies(timeout=30)) as notices:
-        said = ((notification.read(each.payload), each.pid) for each in notices)
-        message, pid = next((message, pid) for message, pid in said if message.test is None)
+    """The next notification that is not a test, and the last statement of its sender."""
+    with closing(listener.notifies(timeout=30)) as notifies:
+        messages = ((notification.read(each.payload), each.pid) for each in notifies)
+        message, pid = next((message, pid) for message, pid in messages if message.test is None)
     row = listener.execute("select query from pg_stat_activity where pid = %s", [pid]).fetchone()
     assert row is not None
     return message, row[0]
 
 
 def prepared(name: str) -> str:
-    """A statement as the server shows it."""
+    """The text of a statement in pg_stat_activity."""
     return Renderer.of("", Style.NUMBERED)(SQL[name]).text.strip()
 
 
-def test_a_lone_start_is_told_right_behind_it(store: PostgresStore, listener: psycopg.Connection) -> None:
+def test_the_notify_of_a_single_start_is_pipelined(store: PostgresStore, listener: psycopg.Connection) -> None:
     job = new_job()
 
     store.perform_sync(Start((job,)))
@@ -58,8 +58,8 @@ def test_a_lone_start_is_told_right_behind_it(store: PostgresStore, listener: ps
     assert prepared("notify") in statement
 
 
-def claim_quietly(store: PostgresStore, address: str, listener: psycopg.Connection) -> Record:
-    """A job for this store, which has said nothing before: another one started it."""
+def claim_without_hints(store: PostgresStore, address: str, listener: psycopg.Connection) -> Record:
+    """Claim a job that another store started, so that this store has sent no hints before."""
     other = PostgresStore(address)
     other.open_sync()
     other.perform_sync(Start((new_job(),)))
@@ -69,8 +69,10 @@ def claim_quietly(store: PostgresStore, address: str, listener: psycopg.Connecti
     return job
 
 
-def test_a_lone_end_is_told_right_behind_it(store: PostgresStore, address: str, listener: psycopg.Connection) -> None:
-    job = claim_quietly(store, address, listener)
+def test_the_notify_of_a_single_settlement_is_pipelined(
+    store: PostgresStore, address: str, listener: psycopg.Connection
+) -> None:
+    job = claim_without_hints(store, address, listener)
 
     store.perform_sync(Settle((completed(job),)))
 
@@ -79,10 +81,10 @@ def test_a_lone_end_is_told_right_behind_it(store: PostgresStore, address: str, 
     assert f'from "{store.schema}".job' in statement
 
 
-def test_an_end_that_had_to_wait_for_its_job_is_told_by_a_transaction_of_its_own(
+def test_a_settlement_that_waited_for_its_job_notifies_in_a_separate_transaction(
     store: PostgresStore, address: str, server: Postgres, listener: psycopg.Connection
 ) -> None:
-    claimed = claim_quietly(store, address, listener)
+    claimed = claim_without_hints(store, address, listener)
     with server.connect() as holder, server.connect() as watch, ThreadPoolExecutor(1) as threads:
         with holder.transaction():
             holder.execute(f'select from "{store.schema}".job where id = %s for update'.encode(), [claimed.id])
@@ -95,7 +97,7 @@ def test_an_end_that_had_to_wait_for_its_job_is_told_by_a_transaction_of_its_own
     assert "pg_notify" in statement
 
 
-def test_what_cannot_be_told_is_written_all_the_same(store: PostgresStore) -> None:
+def test_a_statement_is_committed_even_if_its_notify_fails(store: PostgresStore) -> None:
     render = Renderer.of(store.schema, Style.NUMBERED)
     connection = connect(store.address, render, limited=True)
 
@@ -111,14 +113,14 @@ def test_what_cannot_be_told_is_written_all_the_same(store: PostgresStore) -> No
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
-    """The time that telling goes by."""
+    """The clock of the pauses between notifications."""
     clock = SimpleNamespace(now=1000.0)
     clock.monotonic = lambda: clock.now
     monkeypatch.setattr(hint_buffer, "time", clock)
     return clock
 
 
-def test_in_a_flood_hardly_any_statement_tells_of_itself(store: PostgresStore, clock: SimpleNamespace) -> None:
+def test_at_high_rates_few_notifies_are_pipelined(store: PostgresStore, clock: SimpleNamespace) -> None:
     wakeups = store.wakeups
     assert isinstance(wakeups, PostgresWakeups)
     pipelined = 0
@@ -130,9 +132,7 @@ def test_in_a_flood_hardly_any_statement_tells_of_itself(store: PostgresStore, c
     assert 0 < pipelined < 100
 
 
-def test_who_waits_for_each_before_the_next_hears_them_all_at_once(
-    store: PostgresStore, clock: SimpleNamespace
-) -> None:
+def test_at_low_rates_every_notify_is_pipelined(store: PostgresStore, clock: SimpleNamespace) -> None:
     wakeups = store.wakeups
     assert isinstance(wakeups, PostgresWakeups)
 

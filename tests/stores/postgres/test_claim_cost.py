@@ -1,4 +1,4 @@
-"""Claiming keeps its pace beside a long history and under a pinned snapshot: by what it reads, not by the clock."""
+"""The cost of a claim with a long history and with an old snapshot, measured in blocks read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.verbs import claim_marks
 from holdfast.testing.builders import completed, new_job, released
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.planning import blocks_of, plan
+from tests.stores.postgres.query_plans import blocks_of, plan
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
@@ -32,7 +32,7 @@ def claim(store: PostgresStore, limit: int) -> list[Record]:
 
 
 def blocks_of_a_claim(store: PostgresStore, connection: psycopg.Connection, mark: Record | None = None) -> int:
-    """How many blocks a claim of ten jobs reads, beginning at the mark where there is one. It is undone."""
+    """The number of blocks that a claim of ten jobs reads, starting at the mark if there is one. It is rolled back."""
     parameters: dict[str, Any] = {
         "now": None,
         "types": ["resize"],
@@ -44,11 +44,11 @@ def blocks_of_a_claim(store: PostgresStore, connection: psycopg.Connection, mark
     }
     if mark is None:
         return blocks_of(plan(store, connection, "claim", parameters))
-    places = {"marked": [mark.type], "priorities": [0], "scheduled": [mark.scheduled_at], "seqs": [mark.seq]}
-    return blocks_of(plan(store, connection, "claim_marked", parameters | places))
+    starts = {"marked": [mark.type], "priorities": [0], "scheduled": [mark.scheduled_at], "seqs": [mark.seq]}
+    return blocks_of(plan(store, connection, "claim_marked", parameters | starts))
 
 
-def test_a_long_history_costs_a_claim_nothing(store: PostgresStore, connection: psycopg.Connection) -> None:
+def test_a_long_history_does_not_slow_a_claim_down(store: PostgresStore, connection: psycopg.Connection) -> None:
     store.perform_sync(Start(tuple(new_job() for _ in range(100))))
     finish(store, connection, 2_500)
     with_some = blocks_of_a_claim(store, connection)
@@ -56,7 +56,7 @@ def test_a_long_history_costs_a_claim_nothing(store: PostgresStore, connection: 
 
     with_many = blocks_of_a_claim(store, connection)
 
-    # An index that is twenty times as large may be one level higher; what is read does not grow otherwise.
+    # An index that is twenty times as large may be one level deeper; otherwise the number does not grow.
     assert with_many <= with_some * 1.5
 
 
@@ -70,7 +70,7 @@ def finish(store: PostgresStore, connection: psycopg.Connection, jobs: int) -> N
     connection.execute(f'vacuum analyze "{store.schema}".job'.encode())
 
 
-def test_a_pinned_snapshot_does_not_make_claims_walk_over_the_past(
+def test_an_old_snapshot_does_not_make_claims_scan_dead_entries(
     own_server: Postgres,
 ) -> None:
     store = PostgresStore(own_server.address(notify="off"))
@@ -89,7 +89,7 @@ def test_a_pinned_snapshot_does_not_make_claims_walk_over_the_past(
     store.close_sync()
 
 
-def test_what_was_given_back_before_the_mark_is_found_again(
+def test_a_job_returned_to_pending_before_the_mark_is_found_by_a_full_scan(
     store: PostgresStore, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(claim_marks, "SLOW", 0)

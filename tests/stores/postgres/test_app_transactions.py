@@ -1,4 +1,4 @@
-"""Jobs in the application's own transaction, through each kind of connection that an application may have."""
+"""Jobs in transactions of the application, with all kinds of connections."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.verbs.insert import PART
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import fresh_address, shared_postgres
-from tests.stores.postgres.kinds import ASYNC, SYNC, asyncpg_connection, configure_django, psycopg_connection
+from tests.stores.postgres.app_connections import ASYNC, SYNC, asyncpg_connection, configure_django, psycopg_connection
 
 ISOLATION = ("READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[PostgresStore]:
-    """One for all: every test has jobs and keys of its own."""
+    """One store for all tests: each has its own jobs and keys."""
     store = PostgresStore(fresh_address())
     store.open_sync()
     yield store
@@ -40,7 +40,7 @@ def table(connection: psycopg.Connection, store: PostgresStore) -> str:
 
 
 class Undone(Exception):
-    """What the application goes back to its savepoint for."""
+    """Rolls the application back to its savepoint."""
 
 
 def keyed() -> NewJob:
@@ -54,7 +54,7 @@ def same_key(job: NewJob) -> NewJob:
 @pytest.mark.parametrize("isolation", ISOLATION)
 @pytest.mark.parametrize("kind", SYNC, ids=lambda kind: kind.__name__)
 class TestBlocking:
-    def test_a_commit_makes_the_job_appear_with_the_row_it_belongs_to(
+    def test_the_job_is_committed_with_the_rows_of_the_application(
         self, kind: Any, isolation: str, store: PostgresStore, table: str, connection: psycopg.Connection
     ) -> None:
         job = keyed()
@@ -84,7 +84,7 @@ class TestBlocking:
         assert store.perform_sync(GetChains((job.id,))) == [None]
         assert count(connection, table) == 0
 
-    def test_a_savepoint_takes_its_jobs_and_their_keys_along(
+    def test_a_rollback_to_a_savepoint_removes_its_jobs_and_their_keys(
         self, kind: Any, isolation: str, store: PostgresStore
     ) -> None:
         before, kept, undone = keyed(), keyed(), keyed()
@@ -103,7 +103,7 @@ class TestBlocking:
         found = store.perform_sync(GetChains((before.id, kept.id, undone.id)))
         assert [chain is not None for chain in found] == [True, True, False]
 
-    def test_a_key_that_somebody_started_since_is_found_or_the_transaction_told_to_begin_again(
+    def test_a_key_started_since_the_snapshot_is_found_or_is_a_serialization_failure(
         self, kind: Any, isolation: str, store: PostgresStore
     ) -> None:
         job = keyed()
@@ -122,7 +122,7 @@ class TestBlocking:
 @pytest.mark.parametrize("isolation", ISOLATION)
 @pytest.mark.parametrize("kind", ASYNC, ids=lambda kind: kind.__name__)
 class TestAsync:
-    async def test_a_commit_makes_the_job_appear_with_the_row_it_belongs_to(
+    async def test_the_job_is_committed_with_the_rows_of_the_application(
         self, kind: Any, isolation: str, store: PostgresStore, table: str, connection: psycopg.Connection
     ) -> None:
         job = keyed()
@@ -152,7 +152,7 @@ class TestAsync:
         assert store.perform_sync(GetChains((job.id,))) == [None]
         assert count(connection, table) == 0
 
-    async def test_a_savepoint_takes_its_jobs_and_their_keys_along(
+    async def test_a_rollback_to_a_savepoint_removes_its_jobs_and_their_keys(
         self, kind: Any, isolation: str, store: PostgresStore
     ) -> None:
         before, kept, undone = keyed(), keyed(), keyed()
@@ -173,7 +173,7 @@ class TestAsync:
         found = store.perform_sync(GetChains((before.id, kept.id, undone.id)))
         assert [chain is not None for chain in found] == [True, True, False]
 
-    async def test_a_key_that_somebody_started_since_is_found_or_the_transaction_told_to_begin_again(
+    async def test_a_key_started_since_the_snapshot_is_found_or_is_a_serialization_failure(
         self, kind: Any, isolation: str, store: PostgresStore
     ) -> None:
         job = keyed()
@@ -207,7 +207,7 @@ class TestAsync:
         assert (before.last.status.value, after.last.status.value) == ("pending", "cancelled")
 
 
-def test_what_is_no_connection_is_refused_with_a_list_of_what_is_taken(store: PostgresStore) -> None:
+def test_the_error_for_another_class_lists_the_accepted_classes(store: PostgresStore) -> None:
     with pytest.raises(TypeError, match="psycopg Connection, a SQLAlchemy Session or Connection, or Django's"):
         store.join_sync(object())
     with pytest.raises(TypeError, match="asyncpg Connection"):
@@ -219,23 +219,21 @@ def test_a_blocking_connection_belongs_to_the_blocking_client(store: PostgresSto
         store.join(opened.tx)
 
 
-def test_a_connection_that_commits_each_statement_is_refused(
-    store: PostgresStore, connection: psycopg.Connection
-) -> None:
+def test_a_connection_in_autocommit_mode_is_rejected(store: PostgresStore, connection: psycopg.Connection) -> None:
     with pytest.raises(ValueError, match="open a transaction"):
         store.join_sync(connection).perform(Start((new_job(),)))
     with connection.transaction():
         store.join_sync(connection).perform(Start((new_job(),)))
 
 
-async def test_an_asyncpg_connection_outside_a_transaction_is_refused(store: PostgresStore) -> None:
+async def test_an_asyncpg_connection_outside_a_transaction_is_rejected(store: PostgresStore) -> None:
     async with asyncpg_connection("READ COMMITTED") as opened:
         await opened.rollback()
         with pytest.raises(ValueError, match="open a transaction"):
             await store.join(opened.tx).perform(Start((new_job(),)))
 
 
-def test_django_takes_an_alias_and_refuses_autocommit(store: PostgresStore) -> None:
+def test_an_alias_of_django_is_accepted_but_not_in_autocommit_mode(store: PostgresStore) -> None:
     configure_django()
     with pytest.raises(ValueError, match="open a transaction"):
         store.join_sync("default").perform(Start((new_job(),)))
@@ -245,7 +243,7 @@ def test_django_takes_an_alias_and_refuses_autocommit(store: PostgresStore) -> N
 
 
 @pytest.mark.parametrize("kind", SYNC, ids=lambda kind: kind.__name__)
-def test_very_many_are_started_in_the_applications_transaction(kind: Any, store: PostgresStore) -> None:
+def test_many_jobs_are_started_in_the_applications_transaction(kind: Any, store: PostgresStore) -> None:
     jobs = tuple(new_job() for _ in range(PART + 1))
     with kind("READ COMMITTED") as opened:
         started = store.join_sync(opened.tx).perform(Start(jobs))
@@ -256,7 +254,7 @@ def test_very_many_are_started_in_the_applications_transaction(kind: Any, store:
 
 
 @pytest.mark.parametrize("kind", ASYNC, ids=lambda kind: kind.__name__)
-async def test_very_many_are_started_in_the_applications_async_transaction(kind: Any, store: PostgresStore) -> None:
+async def test_many_jobs_are_started_in_the_applications_async_transaction(kind: Any, store: PostgresStore) -> None:
     jobs = tuple(new_job() for _ in range(PART + 1))
     async with kind("READ COMMITTED") as opened:
         started = await store.join(opened.tx).perform(Start(jobs))
@@ -273,7 +271,7 @@ def test_missing_tables_are_named_in_the_applications_transaction() -> None:
         store.join_sync(opened.tx).perform(Start((new_job(),)))
 
 
-def test_an_attempts_own_transaction_commits_its_writes_with_the_job(
+def test_the_transaction_of_an_attempt_commits_its_writes_with_the_job(
     store: PostgresStore, table: str, connection: psycopg.Connection
 ) -> None:
     store.perform_sync(Start((new_job("charge"),)))

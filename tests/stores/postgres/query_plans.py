@@ -1,4 +1,4 @@
-"""The plans of statements, as our own connections make them."""
+"""Query plans of statements, with the settings of the store's connections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.stores.postgres.rows import SQL
 
 
 def plan(store: PostgresStore, connection: psycopg.Connection, name: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """The plan of a statement as our own connections make it, after it ran; what it wrote is undone."""
+    """The query plan of a statement after its execution, which is rolled back."""
     rendered = Renderer.of(store.schema, Style.NUMBERED)(SQL[name])
     values = sql.Composed([sql.Literal(parameters[name]) for name in rendered.names]).join(", ")
     query = sql.Composed([sql.SQL("explain (analyze, buffers, format json) execute planned ("), values, sql.SQL(")")])
@@ -42,5 +42,5 @@ def scans_of(node: dict[str, Any], table: str) -> list[dict[str, Any]]:
 
 
 def blocks_of(node: dict[str, Any]) -> int:
-    """How many blocks it read, wherever they were."""
+    """The number of blocks that the node read, from the cache or the disk."""
     return int(node["Shared Hit Blocks"] + node["Shared Read Blocks"])

@@ -1,4 +1,4 @@
-"""Tables: made once, side by side, by script or by us, and open to each role as far as it needs them."""
+"""Migrations: applied once, by the store or by a script, in one or several schemas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from holdfast.stores.postgres import migration as migration_module
 from holdfast.stores.postgres.migration import migrations, script
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.kinds import configure_django
+from tests.stores.postgres.app_connections import configure_django
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
@@ -34,7 +34,7 @@ def schema() -> str:
     return f"h{uuid4().hex[:12]}"
 
 
-def test_missing_tables_say_how_to_make_them(server: Postgres, schema: str) -> None:
+def test_the_error_for_missing_tables_says_how_to_create_them(server: Postgres, schema: str) -> None:
     store = PostgresStore(server.address(schema=schema))
 
     with pytest.raises(StoreUnavailable, match=r"holdfast migrate.*migrate=True"):
@@ -51,7 +51,7 @@ def test_migrating_again_changes_nothing(server: Postgres, schema: str) -> None:
     assert [store.migrate_sync(), store.migrate_sync()] == [list(migrations()), []]
 
 
-def test_of_many_who_migrate_at_once_one_does(server: Postgres, schema: str) -> None:
+def test_of_concurrent_migrations_one_is_applied(server: Postgres, schema: str) -> None:
     answers: list[list[str]] = []
     barrier = threading.Barrier(6)
 
@@ -69,7 +69,7 @@ def test_of_many_who_migrate_at_once_one_does(server: Postgres, schema: str) -> 
     assert sorted(answers, key=len) == [[]] * 5 + [list(migrations())]
 
 
-def test_a_step_may_take_longer_than_a_call_and_than_the_role_allows(
+def test_a_migration_may_take_longer_than_the_deadline_and_the_timeout_of_the_role(
     server: Postgres, schema: str, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connection.execute("create role hasty superuser login")
@@ -85,7 +85,7 @@ def test_a_step_may_take_longer_than_a_call_and_than_the_role_allows(
         connection.execute("drop role hasty")
 
 
-def test_who_finds_another_migrating_waits_for_it_longer_than_for_a_table(
+def test_a_migration_waits_for_another_migration_longer_than_for_a_table(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migration_module, "LOCK_TIMEOUT", "1ms")
@@ -99,7 +99,7 @@ def test_who_finds_another_migrating_waits_for_it_longer_than_for_a_table(
     assert sorted(migration.result() for migration in both) == [[], ["9999_slow"]]
 
 
-def test_the_script_makes_the_same_tables_and_may_be_run_again(
+def test_the_script_creates_the_same_tables_and_may_run_twice(
     server: Postgres, schema: str, connection: psycopg.Connection
 ) -> None:
     for _ in range(2):
@@ -112,9 +112,7 @@ def test_the_script_makes_the_same_tables_and_may_be_run_again(
 
 
 @pytest.mark.parametrize("scope", ["session", "local"])
-def test_the_script_leaves_the_callers_lock_timeout_alone(
-    schema: str, connection: psycopg.Connection, scope: str
-) -> None:
+def test_the_script_restores_the_lock_timeout(schema: str, connection: psycopg.Connection, scope: str) -> None:
     def timeout() -> str:
         (value,) = connection.execute("show lock_timeout").fetchone() or ("nothing",)
         return str(value)
@@ -130,7 +128,7 @@ def test_the_script_leaves_the_callers_lock_timeout_alone(
         assert timeout() == "8s"
 
 
-def test_a_script_that_fails_leaves_the_callers_lock_timeout_alone(
+def test_a_failed_script_restores_the_lock_timeout(
     schema: str, connection: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = {"9999_broken": "select 1 from nothing"}
@@ -143,7 +141,7 @@ def test_a_script_that_fails_leaves_the_callers_lock_timeout_alone(
     assert connection.execute("show lock_timeout").fetchone() == ("7s",)
 
 
-def test_schemas_side_by_side_never_see_each_other(server: Postgres, store: PostgresStore, schema: str) -> None:
+def test_schemas_in_one_database_are_independent(server: Postgres, store: PostgresStore, schema: str) -> None:
     other = PostgresStore(server.address(schema=schema))
     other.migrate_sync()
 
@@ -155,7 +153,7 @@ def test_schemas_side_by_side_never_see_each_other(server: Postgres, store: Post
 
 
 @pytest.mark.parametrize("name", ["Public", 'x"; drop schema public', "1st", "a" * 32, "", "line%0A"])
-def test_a_schema_name_that_could_mean_something_else_is_refused(name: str) -> None:
+def test_an_invalid_schema_name_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match="schema="):
         PostgresStore(f"postgresql://localhost/db?schema={name}")
 
@@ -168,7 +166,7 @@ def test_the_password_is_never_shown() -> None:
     assert "s3cret" not in repr(store.address)
 
 
-def test_people_read_jobs_as_json(store: PostgresStore, connection: psycopg.Connection) -> None:
+def test_the_readable_view_shows_json(store: PostgresStore, connection: psycopg.Connection) -> None:
     store.perform_sync(Start((new_job(input=b'{"width": 200}'), new_job(input=b"\xff\x00"))))
     (job,) = store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
     store.perform_sync(Settle((completed(job, b'{"url": "/200.png", "tags": ["a"]}'),)))
@@ -178,7 +176,7 @@ def test_people_read_jobs_as_json(store: PostgresStore, connection: psycopg.Conn
               from "{store.schema}".readable order by seq""".encode()
     ).fetchall()
 
-    # What is no JSON is the codec's own, and shown as nothing.
+    # Bytes that are not JSON are shown as null.
     assert rows == [("completed", "200", "/200.png", "a", None, True), ("pending", None, None, None, None, True)]
 
 
@@ -191,7 +189,7 @@ def test_the_command_line_migrates_a_schema_of_any_name(server: Postgres, schema
     assert json.loads(second)["applied"] == []
 
 
-def test_the_command_line_prints_the_script_and_connects_to_nothing(
+def test_the_command_line_prints_the_script_without_connecting(
     schema: str, server: Postgres, connection: psycopg.Connection
 ) -> None:
     printed = holdfast("migrate", "--sql", "--store", f"postgresql://app@nowhere.invalid/shop?schema={schema}")
@@ -201,7 +199,7 @@ def test_the_command_line_prints_the_script_and_connects_to_nothing(
     assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
 
 
-def test_the_script_needs_no_right_to_create_a_schema_that_is_there(
+def test_the_script_needs_no_right_to_create_an_existing_schema(
     schema: str, server: Postgres, connection: psycopg.Connection
 ) -> None:
     role = f"{schema}_role"
@@ -215,7 +213,7 @@ def test_the_script_needs_no_right_to_create_a_schema_that_is_there(
     connection.execute(f'drop owned by "{role}" cascade; drop role "{role}"'.encode())
 
 
-def test_the_script_goes_through_sqlalchemy_as_alembic_sends_it(server: Postgres, schema: str) -> None:
+def test_the_script_works_with_sqlalchemy_as_in_alembic(server: Postgres, schema: str) -> None:
     url = f"postgresql+psycopg://postgres@/postgres?host={server.home}&port={server.port}"
     engine = sqlalchemy.create_engine(url)
 
@@ -226,7 +224,7 @@ def test_the_script_goes_through_sqlalchemy_as_alembic_sends_it(server: Postgres
     assert PostgresStore(server.address(schema=schema)).migrate_sync() == []
 
 
-def test_the_script_goes_through_a_migration_of_djangos(server: Postgres, schema: str) -> None:
+def test_the_script_works_in_a_migration_of_django(server: Postgres, schema: str) -> None:
     configure_django()
     operation = django_migrations.RunSQL(script(schema), django_migrations.RunSQL.noop)
 
@@ -238,7 +236,7 @@ def test_the_script_goes_through_a_migration_of_djangos(server: Postgres, schema
 
 
 @pytest.mark.parametrize("name", ["information_schema", "pg_catalog", "pg_toast", "pg_temp", "pg_own"])
-def test_a_schema_of_postgresql_itself_is_refused(name: str) -> None:
+def test_a_schema_of_postgresql_itself_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match="belongs to PostgreSQL itself"):
         PostgresStore(f"postgresql://localhost/shop?schema={name}")
 
@@ -248,7 +246,7 @@ def test_a_schema_of_postgresql_itself_is_refused(name: str) -> None:
     ["job (id bigint)", "event (name text)", "migration (id bigint, app text)"],
     ids=["job", "event", "migration"],
 )
-def test_a_schema_with_tables_of_another_application_is_left_alone(
+def test_a_schema_with_tables_of_another_application_is_not_changed(
     server: Postgres, schema: str, connection: psycopg.Connection, table: str
 ) -> None:
     connection.execute(f"create schema {schema}".encode())
@@ -281,7 +279,7 @@ def test_a_prepared_transaction_is_possible_without_notifications(server: Postgr
 
 
 def holdfast(*arguments: str) -> str:
-    """What a command prints."""
+    """Run a command, and return its output."""
     result = CliRunner().invoke(app, list(arguments))
     assert result.exit_code == 0, result.output
     return result.stdout

@@ -1,4 +1,4 @@
-"""A commit that fails after its statement was answered: deferred checks, a disk that is full just then."""
+"""Commits that fail after the statement has returned rows: deferred constraints, a full disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.testing.builders import new_job
 
 
 @pytest.fixture
-def refusing(store: PostgresStore, connection: psycopg.Connection) -> PostgresStore:
+def failing(store: PostgresStore, connection: psycopg.Connection) -> PostgresStore:
     """A store in which no commit of a new job succeeds."""
     schema = store.schema
     connection.execute(
@@ -24,20 +24,20 @@ def refusing(store: PostgresStore, connection: psycopg.Connection) -> PostgresSt
     return store
 
 
-def test_a_blocking_start_says_why_and_writes_nothing(refusing: PostgresStore) -> None:
+def test_a_blocking_start_reports_the_cause_and_writes_nothing(failing: PostgresStore) -> None:
     job = new_job()
 
     with pytest.raises(StoreUnavailable, match="no room for the log"):
-        refusing.perform_sync(Start((job,)))
+        failing.perform_sync(Start((job,)))
 
-    assert refusing.perform_sync(GetChains((job.id,))) == [None]
+    assert failing.perform_sync(GetChains((job.id,))) == [None]
 
 
-async def test_an_async_start_says_why_and_writes_nothing(refusing: PostgresStore) -> None:
+async def test_an_async_start_reports_the_cause_and_writes_nothing(failing: PostgresStore) -> None:
     job = new_job()
 
     with pytest.raises(StoreUnavailable, match="no room for the log"):
-        await refusing.perform(Start((job,)))
+        await failing.perform(Start((job,)))
 
-    assert await refusing.perform(GetChains((job.id,))) == [None]
-    await refusing.close()
+    assert await failing.perform(GetChains((job.id,))) == [None]
+    await failing.close()

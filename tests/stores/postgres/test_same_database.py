@@ -1,4 +1,4 @@
-"""A transaction on another database is refused, whatever driver it is on, and one that came another way is not."""
+"""A transaction on another database is rejected with every driver. Another endpoint of the same database is not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.connection.same_database import SameDatabase
 from holdfast.testing.builders import new_job
 from tests.servers.postgres import Postgres, shared_postgres
-from tests.stores.postgres.kinds import ASYNC, SYNC, alchemy_session, psycopg_connection
+from tests.stores.postgres.app_connections import ASYNC, SYNC, alchemy_session, psycopg_connection
 
 REFUSAL = r"tx is a connection to another database \(postgres\) than the store's \(.*/elsewhere"
 
@@ -27,7 +27,7 @@ def migrated(address: str) -> PostgresStore:
 
 @pytest.fixture(scope="module")
 def elsewhere() -> Iterator[PostgresStore]:
-    """A store on another database than every kind of connection is on, where there are the same tables."""
+    """A store on another database than all kinds of connections, with the same tables."""
     server = shared_postgres()
     with server.connect() as connection:
         connection.execute("drop database if exists elsewhere with (force)")
@@ -40,7 +40,7 @@ def elsewhere() -> Iterator[PostgresStore]:
 
 @pytest.fixture(scope="module")
 def by_tcp() -> Iterator[PostgresStore]:
-    """A store by another way to the database that every kind of connection reaches by its socket."""
+    """A store that connects by TCP to the database that all kinds of connections reach by a Unix socket."""
     store = migrated(shared_postgres().tcp_address(schema="same"))
     yield store
     store.close_sync()
@@ -48,7 +48,7 @@ def by_tcp() -> Iterator[PostgresStore]:
 
 @pytest.mark.parametrize("kind", SYNC, ids=lambda kind: kind.__name__)
 class TestBlocking:
-    def test_another_database_is_refused_and_nothing_is_written_there(
+    def test_a_connection_to_another_database_is_rejected_and_nothing_is_written(
         self, kind: Any, elsewhere: PostgresStore, by_tcp: PostgresStore
     ) -> None:
         job = new_job()
@@ -59,7 +59,7 @@ class TestBlocking:
 
         assert by_tcp.perform_sync(GetChains((job.id,))) == [None]
 
-    def test_another_way_to_the_same_database_is_taken(self, kind: Any, by_tcp: PostgresStore) -> None:
+    def test_another_endpoint_of_the_same_database_is_accepted(self, kind: Any, by_tcp: PostgresStore) -> None:
         job = new_job()
         with kind("READ COMMITTED") as opened:
             by_tcp.join_sync(opened.tx).perform(Start((job,)))
@@ -70,7 +70,7 @@ class TestBlocking:
 
 @pytest.mark.parametrize("kind", ASYNC, ids=lambda kind: kind.__name__)
 class TestAsync:
-    async def test_another_database_is_refused_and_nothing_is_written_there(
+    async def test_a_connection_to_another_database_is_rejected_and_nothing_is_written(
         self, kind: Any, elsewhere: PostgresStore, by_tcp: PostgresStore
     ) -> None:
         job = new_job()
@@ -81,7 +81,7 @@ class TestAsync:
 
         assert by_tcp.perform_sync(GetChains((job.id,))) == [None]
 
-    async def test_another_way_to_the_same_database_is_taken(self, kind: Any, by_tcp: PostgresStore) -> None:
+    async def test_another_endpoint_of_the_same_database_is_accepted(self, kind: Any, by_tcp: PostgresStore) -> None:
         job = new_job()
         async with kind("READ COMMITTED") as opened:
             await by_tcp.join(opened.tx).perform(Start((job,)))
@@ -90,7 +90,7 @@ class TestAsync:
         assert by_tcp.perform_sync(GetChains((job.id,)))[0] is not None
 
 
-def test_another_database_without_our_tables_is_refused_as_another_and_not_as_one_to_migrate(
+def test_the_error_for_a_database_without_tables_names_the_database_and_not_the_migration(
     elsewhere: PostgresStore,
 ) -> None:
     store = migrated(shared_postgres().address(database="elsewhere", schema="only_there"))
@@ -99,7 +99,7 @@ def test_another_database_without_our_tables_is_refused_as_another_and_not_as_on
     store.close_sync()
 
 
-def test_a_database_of_the_same_name_on_another_server_is_refused(own_server: Postgres) -> None:
+def test_a_database_of_the_same_name_on_another_server_is_rejected(own_server: Postgres) -> None:
     store = PostgresStore(own_server.address(schema="same"))
     with (
         psycopg_connection("READ COMMITTED") as opened,
@@ -109,33 +109,33 @@ def test_a_database_of_the_same_name_on_another_server_is_refused(own_server: Po
     store.close_sync()
 
 
-def test_a_role_without_any_rights_can_be_asked(server: Postgres, connection: psycopg.Connection) -> None:
+def test_a_role_without_any_rights_can_read_the_identity(server: Postgres, connection: psycopg.Connection) -> None:
     role = f"r{new_id()}"
     connection.execute(f'create role "{role}" login'.encode())
-    with server.connect(user=role) as its_own:
+    with server.connect(user=role) as unprivileged:
         store = PostgresStore(server.tcp_address(user=role))
 
-        assert asked(store, its_own) == 1
+        assert queries(store, unprivileged) == 1
     connection.execute(f'drop role "{role}"'.encode())
 
 
-def test_a_connection_that_came_the_same_way_is_never_asked(server: Postgres, connection: psycopg.Connection) -> None:
-    assert asked(PostgresStore(server.address()), connection) == 0
+def test_a_connection_to_the_same_endpoint_needs_no_query(server: Postgres, connection: psycopg.Connection) -> None:
+    assert queries(PostgresStore(server.address()), connection) == 0
 
 
-def test_a_connection_that_came_another_way_is_asked_once(server: Postgres, connection: psycopg.Connection) -> None:
+def test_a_connection_to_another_endpoint_is_checked_once(server: Postgres, connection: psycopg.Connection) -> None:
     store = PostgresStore(server.tcp_address())
 
-    assert [asked(store, connection) for _ in range(3)] == [1, 0, 0]
+    assert [queries(store, connection) for _ in range(3)] == [1, 0, 0]
 
 
-def asked(store: PostgresStore, connection: psycopg.Connection) -> int:
-    """How many statements it takes to know whether a connection leads to a store."""
+def queries(store: PostgresStore, connection: psycopg.Connection) -> int:
+    """The number of statements that the check of a connection needs."""
     statements: list[Any] = []
 
-    def execute(step: Any) -> list[Any]:
-        statements.append(step)
-        return connection.execute(step.sql.encode()).fetchall()
+    def execute(statement: Any) -> list[Any]:
+        statements.append(statement)
+        return connection.execute(statement.sql.encode()).fetchall()
 
     SameDatabase.of(store).check(connection, execute)
     return len(statements)

@@ -1,4 +1,4 @@
-"""Starts of very many go in parts, and ids that were generated are written without a look."""
+"""Large starts are written in parts, and generated ids are inserted without a search."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.stores.postgres.verbs.insert import PART
 from holdfast.testing.builders import new_job
 
 
-def test_what_is_started_in_parts_is_numbered_and_answered_in_order(store: PostgresStore) -> None:
+def test_jobs_started_in_parts_are_numbered_and_returned_in_order(store: PostgresStore) -> None:
     jobs = tuple(new_job() for _ in range(2 * PART + 1))
 
     started = store.perform_sync(Start(jobs))
@@ -22,7 +22,7 @@ def test_what_is_started_in_parts_is_numbered_and_answered_in_order(store: Postg
     assert [chain and chain.first.seq for chain in store.perform_sync(GetChains((jobs[-1].id,)))] == seqs[-1:]
 
 
-async def test_of_what_is_started_in_parts_all_is_written_or_nothing(store: PostgresStore) -> None:
+async def test_a_start_in_parts_is_written_as_a_whole_or_not_at_all(store: PostgresStore) -> None:
     jobs = tuple(new_job() for _ in range(2 * PART))
     beyond = new_job(priority=2**70)
 
@@ -34,7 +34,7 @@ async def test_of_what_is_started_in_parts_all_is_written_or_nothing(store: Post
 
 
 @pytest.mark.parametrize("others", [0, 2, PART])
-def test_a_generated_id_that_is_there_already_is_passed_over(store: PostgresStore, others: int) -> None:
+def test_a_generated_id_that_exists_is_skipped(store: PostgresStore, others: int) -> None:
     job = new_job()
     assert not job.chosen
     store.perform_sync(Start((job,)))

@@ -1,4 +1,4 @@
-"""Every kind of connection that an application may have, each with a transaction open on the suite's server."""
+"""All kinds of connections of an application, each with an open transaction on the test server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.servers.postgres import shared_postgres
 
 @dataclass
 class Sync:
-    """An open blocking transaction: what goes into `tx=`, and what the application does with it."""
+    """An open blocking transaction: the value for `tx=`, and what the application can do with it."""
 
     tx: Any
     execute: Callable[[str], Any]
@@ -33,7 +33,7 @@ class Sync:
 
 @dataclass
 class Async:
-    """The same, async."""
+    """An open async transaction."""
 
     tx: Any
     execute: Callable[[str], Awaitable[Any]]
@@ -163,7 +163,7 @@ def dsn() -> str:
 
 
 def configure_django() -> None:
-    """Its settings are global: the suite's server is its database."""
+    """Configure the test server as the database. The settings of Django are global."""
     server = shared_postgres()
     if not settings.configured:
         database = {

@@ -1,3 +1,5 @@
+"""The choice of the driver for a connection of the application."""
+
 from __future__ import annotations
 
 import sys
@@ -7,7 +9,7 @@ import pytest
 from holdfast.stores.postgres.connection.app_drivers import blocking_driver
 
 
-def test_an_alias_without_django_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_an_alias_without_django_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "django", None)
 
     with pytest.raises(TypeError, match="Django is not installed"):

@@ -1,4 +1,4 @@
-"""A store that was open when its process forked: parent and child go on, each over sessions of its own."""
+"""A store that was open at a fork: parent and child continue, each with its own sessions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from holdfast.testing.builders import new_job
 
 
 def in_child(act: Callable[[], None]) -> int:
-    """Run something in a forked child; answers its exit code."""
+    """Run a function in a forked child, and return its exit code."""
     with warnings.catch_warnings():
-        # The store has a thread, which newer Pythons warn of; that is what is tried here.
+        # The store has a thread, and newer Python versions warn about forks with threads. This is tested here.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
@@ -56,19 +56,19 @@ def test_a_child_shares_no_session_with_its_parent(store: PostgresStore, connect
         store.close_sync()
 
     def sessions_of_child() -> set[int]:
-        with psycopg.connect(connection.info.dsn) as look:
-            return sessions(look)
+        with psycopg.connect(connection.info.dsn) as observer:
+            return sessions(observer)
 
     assert in_child(work) == 0
 
-    # Nothing that the child did, its end included, ended a session of ours, or took an answer from one.
+    # The child, and its exit, ended no session of the parent and read no answer from one.
     tx.commit()
     assert own <= sessions(connection)
     found = store.perform_sync(GetJobs((before.id, meanwhile.id, after.id)))
     assert [job is not None for job in found] == [True, True, True]
 
 
-def test_a_client_that_a_child_leaves_stays_open_for_its_parent(address: str) -> None:
+def test_a_client_that_a_child_closes_stays_open_in_its_parent(address: str) -> None:
     with SyncClient(address, Jobs()) as client:
         job = new_job()
 
@@ -78,7 +78,7 @@ def test_a_client_that_a_child_leaves_stays_open_for_its_parent(address: str) ->
         assert client.get(job.id) is not None
 
 
-def test_a_childs_child_begins_anew_too(store: PostgresStore) -> None:
+def test_a_child_of_a_child_opens_its_own_sessions_too(store: PostgresStore) -> None:
     first, second = new_job(), new_job()
 
     def work() -> None:
@@ -93,10 +93,10 @@ def test_a_childs_child_begins_anew_too(store: PostgresStore) -> None:
     assert None not in store.perform_sync(GetJobs((first.id, second.id)))
 
 
-async def test_a_child_that_lets_go_of_what_it_inherited_ends_nothing_of_its_parents(store: PostgresStore) -> None:
-    link = await connect_async(store.address, Renderer.of(store.schema, Style.NUMBERED), limited=True)
+async def test_garbage_collection_in_a_child_ends_no_session_of_its_parent(store: PostgresStore) -> None:
+    opened = await connect_async(store.address, Renderer.of(store.schema, Style.NUMBERED), limited=True)
 
-    assert in_child(link.__del__) == 0
+    assert in_child(opened.__del__) == 0
 
-    assert await asyncio.wait_for(link.send(Statement("select 1")), 10) == [(1,)]
-    link.close()
+    assert await asyncio.wait_for(opened.send(Statement("select 1")), 10) == [(1,)]
+    opened.close()

@@ -1,4 +1,4 @@
-"""Who has waited for a job that many want gets it written, however many come meanwhile."""
+"""Row locks under contention: an operation that waited for a job keeps its lock, however many others wait."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from holdfast.stores.postgres.verbs import locks
 from holdfast.stores.sql.plan import Statement, run
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.watching import wait_until
+from tests.stores.postgres.waiting import wait_until
 
 TERMS = (TypeTerms("resize", 60_000_000, 25),)
 
 
 def wait_until_waiting(connection: psycopg.Connection, store: PostgresStore, sessions: int) -> None:
-    """Come back when this many sessions wait for somebody's lock on this store's jobs."""
+    """Wait until this many sessions wait for a lock on jobs of this store."""
     sql = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and position(%s in query) > 0"
     wait_until(lambda: connection.execute(sql, [store.schema]).fetchone() == (sessions,))
 
 
-def test_a_settlement_that_waited_for_its_job_is_written_before_the_next_one_who_waits(
+def test_a_settlement_that_waited_for_its_job_is_written_before_the_next_waiter_gets_the_lock(
     store: PostgresStore, server: Postgres, connection: psycopg.Connection
 ) -> None:
     store.perform_sync(Start((new_job(),)))
     (job,) = store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
     lock = f'select from "{store.schema}".job where id = %s for update'.encode()
-    over = threading.Event()
+    release = threading.Event()
 
-    def hold_on() -> None:
-        with server.connect() as next_one, next_one.transaction():
-            next_one.execute(lock, [job.id])
-            over.wait(60)
+    def lock_next() -> None:
+        with server.connect() as waiter, waiter.transaction():
+            waiter.execute(lock, [job.id])
+            release.wait(60)
 
     with ThreadPoolExecutor(2) as pool, server.connect() as other:
         try:
@@ -50,12 +50,12 @@ def test_a_settlement_that_waited_for_its_job_is_written_before_the_next_one_who
                 other.execute(lock, [job.id])
                 settling = pool.submit(store.perform_sync, Settle((completed(job),)))
                 wait_until_waiting(connection, store, 1)
-                holding = pool.submit(hold_on)
+                holding = pool.submit(lock_next)
                 wait_until_waiting(connection, store, 2)
 
             (settled,) = settling.result(20)
         finally:
-            over.set()
+            release.set()
         holding.result(20)
     assert settled.written
 
@@ -95,7 +95,7 @@ def test_the_lock_of_a_job_is_kept_while_new_jobs_are_locked() -> None:
     assert (instructions[0], instructions[-1]) == (Savepoint(), ReleaseSavepoint())
 
 
-def test_a_step_that_finds_somebody_busy_each_time_ends_with_its_deadline(
+def test_an_operation_that_never_gets_all_locks_ends_at_its_deadline(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.perform_sync(Start((blocker := new_job(),)))

@@ -1,4 +1,4 @@
-"""Transactions that overlap, held open by hand: each race is shown to have happened by who had to wait."""
+"""Overlapping transactions. Each test keeps one open, and shows the race by the operation that has to wait."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from holdfast.engine.operations import (
 from holdfast.errors import StillReferenced
 from holdfast.stores.postgres import PostgresStore
 from holdfast.stores.postgres.connection.connection import SyncConnection
+from holdfast.stores.postgres.plan import Instruction, Result
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.sql.plan import Many, Row, Statement
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
-from tests.stores.postgres.watching import wait_until_blocked
+from tests.stores.postgres.waiting import wait_until_blocked
 
 R = TypeVar("R")
 
@@ -48,7 +48,7 @@ def claim(store: PostgresStore, limit: int) -> list[Record]:
 
 
 def waits(connection: psycopg.Connection, action: Callable[[], R], pool: ThreadPoolExecutor) -> Future[R]:
-    """Begin an action that must wait for somebody's lock, and come back once it does."""
+    """Start an action that must wait for a lock, and return when it waits."""
     future = pool.submit(action)
     wait_until_blocked(connection, future.done)
     return future
@@ -59,7 +59,7 @@ def pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1)
 
 
-def test_two_blockers_that_finish_in_overlapping_transactions_free_their_dependent(
+def test_two_blockers_that_finish_in_overlapping_transactions_unblock_their_dependent(
     store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
 ) -> None:
     first, second = new_job(), new_job()
@@ -78,7 +78,7 @@ def test_two_blockers_that_finish_in_overlapping_transactions_free_their_depende
     assert (job.status, job.open_blockers) == (Status.PENDING, 0)
 
 
-def test_a_job_that_begins_to_wait_while_its_blocker_ends_is_not_left_behind(
+def test_a_job_that_begins_to_wait_while_its_blocker_ends_is_unblocked(
     store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
 ) -> None:
     blocker = new_job()
@@ -97,7 +97,7 @@ def test_a_job_that_begins_to_wait_while_its_blocker_ends_is_not_left_behind(
     assert job.status is Status.PENDING
 
 
-def test_a_starter_that_meets_an_uncommitted_one_waits_for_it(
+def test_a_start_waits_for_an_uncommitted_start_with_the_same_key(
     store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
 ) -> None:
     first = new_job(key="one")
@@ -112,7 +112,7 @@ def test_a_starter_that_meets_an_uncommitted_one_waits_for_it(
     assert started.chain.first.id == first.id
 
 
-def test_a_starter_that_waited_for_a_rollback_makes_the_chain_itself(
+def test_a_start_that_waited_for_a_rollback_creates_the_chain(
     store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
 ) -> None:
     tx = store.begin_sync()
@@ -138,7 +138,7 @@ def test_of_a_cancel_and_a_settlement_the_first_to_commit_wins(
     assert other.result()[0].lost == "cancelled"
 
 
-def test_sixty_four_starts_with_one_key_make_one_chain(store: PostgresStore, address: str) -> None:
+def test_sixty_four_starts_with_one_key_create_one_chain(store: PostgresStore, address: str) -> None:
     stores = [PostgresStore(address) for _ in range(8)]
     barrier = threading.Barrier(64)
     answers: list[Started] = []
@@ -161,7 +161,7 @@ def test_sixty_four_starts_with_one_key_make_one_chain(store: PostgresStore, add
     assert len({answer.chain.first.id for answer in answers}) == 1
 
 
-def test_events_wait_for_one_that_a_running_transaction_wrote_before_them(
+def test_events_are_returned_after_earlier_events_of_open_transactions(
     store: PostgresStore, connection: psycopg.Connection
 ) -> None:
     after = store.perform_sync(Listen("me", 60_000_000))
@@ -170,15 +170,15 @@ def test_events_wait_for_one_that_a_running_transaction_wrote_before_them(
     tx.perform(Start((early,)))
     store.perform_sync(Start((late,)))
 
-    held_back = store.perform_sync(ReadEvents(after, 10))
+    before_commit = store.perform_sync(ReadEvents(after, 10))
     tx.commit()
-    reported = store.perform_sync(ReadEvents(after, 10))
+    events = store.perform_sync(ReadEvents(after, 10))
 
-    assert held_back == []
-    assert [event.job_id for event in reported] == [early.id, late.id]
+    assert before_commit == []
+    assert [event.job_id for event in events] == [early.id, late.id]
 
 
-def test_a_number_that_a_rollback_took_along_holds_up_nothing(
+def test_a_gap_of_a_rolled_back_transaction_delays_no_events(
     store: PostgresStore, connection: psycopg.Connection
 ) -> None:
     after = store.perform_sync(Listen("me", 60_000_000))
@@ -187,18 +187,18 @@ def test_a_number_that_a_rollback_took_along_holds_up_nothing(
     job = new_job()
     store.perform_sync(Start((job,)))
     with connection.transaction():
-        # Some other transaction that writes, but no events.
+        # Another open transaction that writes no events.
         connection.execute(f'create table "{store.schema}".elsewhere (n int)'.encode())
         tx.rollback()
 
-        reported = store.perform_sync(ReadEvents(after, 10))
+        events = store.perform_sync(ReadEvents(after, 10))
 
-    assert [event.job_id for event in reported] == [job.id]
+    assert [event.job_id for event in events] == [job.id]
 
 
 @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
 @pytest.mark.parametrize("ending", ["complete", "cancel", "delete"])
-def test_a_transaction_that_cannot_see_who_waits_for_a_chain_does_not_end_it(
+def test_a_transaction_with_an_older_snapshot_does_not_end_a_chain_with_new_dependents(
     store: PostgresStore, server: Postgres, isolation: str, ending: str
 ) -> None:
     blocker = new_job()
@@ -223,7 +223,7 @@ def test_a_transaction_that_cannot_see_who_waits_for_a_chain_does_not_end_it(
     assert (job.status, job.open_blockers) == (Status.BLOCKED, 1)
 
 
-def test_a_blocker_is_not_deleted_while_a_job_that_waits_for_it_is_retried(
+def test_a_blocker_is_not_deleted_while_its_dependent_is_retried(
     store: PostgresStore, connection: psycopg.Connection, pool: ThreadPoolExecutor
 ) -> None:
     blocker = new_job()
@@ -241,7 +241,7 @@ def test_a_blocker_is_not_deleted_while_a_job_that_waits_for_it_is_retried(
 
 
 @pytest.mark.parametrize("key", ["one", None], ids=["found by its key", "sent again"])
-def test_a_chain_that_is_deleted_while_a_start_finds_it_is_started_anew(
+def test_a_chain_that_is_deleted_while_a_start_finds_it_is_started_again(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch, key: str | None
 ) -> None:
     job = new_job(key=key)
@@ -249,11 +249,11 @@ def test_a_chain_that_is_deleted_while_a_start_finds_it_is_started_anew(
     execute = SyncConnection.execute
     deleted: list[str] = []
 
-    def delete_first(link: SyncConnection, step: Statement | Many) -> list[Row]:
-        if step.sql == SQL["chains"] and not deleted:
+    def delete_first(opened: SyncConnection, instruction: Instruction) -> Result:
+        if instruction.sql == SQL["chains"] and not deleted:
             deleted.append(job.id)
             store.perform_sync(Delete((job.id,)))
-        return execute(link, step)
+        return execute(opened, instruction)
 
     monkeypatch.setattr(SyncConnection, "execute", delete_first)
 
@@ -265,7 +265,7 @@ def test_a_chain_that_is_deleted_while_a_start_finds_it_is_started_anew(
 
 
 @pytest.mark.parametrize("other", [new_job("publish"), new_job(priority=-1)], ids=["another type", "another priority"])
-def test_a_job_that_somebody_holds_keeps_no_other_from_being_claimed(store: PostgresStore, other: NewJob) -> None:
+def test_a_locked_job_does_not_keep_others_from_being_claimed(store: PostgresStore, other: NewJob) -> None:
     held = new_job()
     store.perform_sync(Start((held, other)))
     tx = store.begin_sync()

@@ -1,4 +1,4 @@
-"""What `holdfast doctor` finds wrong with a PostgreSQL store."""
+"""The findings of `holdfast doctor` about a PostgreSQL store."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def found(store: PostgresStore, subject: str) -> Finding:
     return finding
 
 
-def test_a_healthy_store_has_nothing_wrong(store: PostgresStore) -> None:
+def test_a_healthy_store_has_no_warnings(store: PostgresStore) -> None:
     wrong = {finding.subject for finding in store.perform_sync(Examine()) if finding.level != "ok"}
 
-    # The suite's own server does without fsync.
+    # The test server runs without fsync.
     assert wrong <= {"durability"}
 
 
@@ -52,9 +52,9 @@ def test_expired_leases_and_late_jobs_are_counted(store: PostgresStore) -> None:
 @pytest.mark.parametrize(
     "statements",
     [("begin isolation level repeatable read", "select 1"), ("begin", "create table written (n int)")],
-    ids=["by a snapshot", "by what it wrote"],
+    ids=["by a snapshot", "by a transaction id"],
 )
-def test_the_session_that_pins_the_horizon_is_named(
+def test_a_session_that_keeps_vacuum_from_removing_rows_is_named(
     own_server: Postgres, monkeypatch: pytest.MonkeyPatch, statements: tuple[str, str]
 ) -> None:
     store = PostgresStore(own_server.address(notify="off"))

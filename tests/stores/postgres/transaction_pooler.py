@@ -1,4 +1,4 @@
-"""A stand-in for a pooler in transaction mode: after each transaction the client goes on with another session."""
+"""Simulates a pooler in transaction mode: after each transaction the client continues on another session."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from collections import deque
 from collections.abc import Generator, Iterator
 
 _SYNCED = b"Z\x00\x00\x00\x05"
-"""ReadyForQuery; the next byte says whether a transaction is open."""
+"""ReadyForQuery. The next byte is the transaction status."""
 
 
-class Swapper:
-    """Speaks just enough of the protocol: it answers the start-up itself, and forwards whole exchanges."""
+class TransactionPooler:
+    """Implements a small part of the protocol: it answers the startup itself, and forwards whole transactions."""
 
     def __init__(self, port: int, connections: int = 3) -> None:
         self._port = port
         self._idle: deque[socket.socket] = deque()
-        self._places = threading.Semaphore(connections)
+        self._slots = threading.Semaphore(connections)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._parameters = b""
@@ -38,7 +38,7 @@ class Swapper:
         body = struct.pack("!I", 196608) + b"user\0postgres\0database\0postgres\0client_encoding\0UTF8\0\0"
         session.sendall(struct.pack("!I", len(body) + 4) + body)
         answer = _until_synced(session)
-        # What the server says of itself, without the name of the session.
+        # The parameters of the server, without the process id of the session.
         messages = [message for message in _messages(answer) if message[:1] in b"RS"]
         self._parameters = b"".join(messages)
         return session
@@ -60,12 +60,12 @@ class Swapper:
             name = struct.pack("!II", os.getpid(), 4711)
             client.sendall(self._parameters + b"K" + struct.pack("!I", 12) + name + _SYNCED + b"I")
             while True:
-                self._exchange(client)
+                self._forward(client)
 
-    def _exchange(self, client: socket.socket) -> None:
-        """One transaction, on whichever session has rested longest."""
+    def _forward(self, client: socket.socket) -> None:
+        """Forward one transaction to the session that was idle for the longest time."""
         request = _request(client)
-        with self._places:
+        with self._slots:
             session = self._idle.popleft()
             try:
                 while True:
@@ -80,7 +80,7 @@ class Swapper:
 
 
 def _request(client: socket.socket) -> bytes:
-    """Messages up to one that wants an answer: Query or Sync."""
+    """Messages up to the first one that needs an answer: Query or Sync."""
     request = b""
     while True:
         head = _exactly(client, 5)
@@ -98,7 +98,7 @@ def _until_synced(session: socket.socket) -> bytes:
         head = _exactly(session, 5)
         (size,) = struct.unpack("!I", head[1:])
         body = _exactly(session, size - 4)
-        if head[:1] != b"A":  # a notification is for nobody
+        if head[:1] != b"A":  # notifications are dropped
             answer += head + body
         if head[:1] == b"Z":
             return answer
@@ -122,10 +122,10 @@ def _exactly(source: socket.socket, size: int) -> bytes:
 
 
 @contextlib.contextmanager
-def swapping_pooler(port: int) -> Generator[int]:
-    """The port of such a pooler before the server on this port."""
-    swapper = Swapper(port)
+def transaction_pooler(port: int) -> Generator[int]:
+    """The port of a simulated pooler for the server on this port."""
+    pooler = TransactionPooler(port)
     try:
-        yield swapper.port
+        yield pooler.port
     finally:
-        swapper.close()
+        pooler.close()

@@ -1,0 +1,29 @@
+"""Waits for a state of the server. The server sends no event for it, so it is polled."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import psycopg
+
+_BLOCKED = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and application_name like 'holdfast%'"
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    pause = threading.Event()
+    while not condition():
+        assert time.monotonic() < deadline
+        pause.wait(0.01)
+
+
+def wait_until_blocked(connection: psycopg.Connection, is_done: Callable[[], bool]) -> None:
+    """Wait until a session of the store waits for a lock."""
+
+    def is_blocked() -> bool:
+        assert not is_done(), "it did not have to wait"
+        return connection.execute(_BLOCKED).fetchone() != (0,)
+
+    wait_until(is_blocked)
