@@ -128,7 +128,7 @@ class InterruptedProducer:
         return outcome
 
     def _start_batch(self, seconds: float | None) -> None:
-        number = self.random.randint(2, 20)
+        number = self.random.randint(2, 5)
         self._start_many([work.bind(instant(self.random)) for _ in range(number)], seconds, together=number)
 
     def _start_keyed(self, seconds: float | None) -> None:

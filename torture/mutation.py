@@ -47,6 +47,7 @@ class Hunt:
 def hunt(name: str, store: str, *, seed: int, seconds: float) -> Hunt:
     """Run a mutant until it is caught."""
     begun = time.monotonic()
+    seconds += MUTANTS[name].longer
     noticed: list[int] = []
     shown = ""
     runs = 0

@@ -14,7 +14,7 @@ PRODUCER_VERBS = (
     "start", "get_chains", "lock", "complete", "cancel", "retry", "run_now", "delete", "pause", "resume", "get_stats",
     "list_jobs", "begin", "join", "commit", "rollback",
 )  # fmt: skip
-AT_ONCE = {"fail": 4, "stop": 1, "kill": 3}
+AT_ONCE = {"fail": 4, "stop": 2, "kill": 3}
 """How many points of each action a process is given: the rare ones are waited for together. Once nobody has to end
 any more, all that are left."""
 PRODUCER_AT_ONCE = {"fail": 8, "stop": 4, "kill": 8}

@@ -203,7 +203,8 @@ def test_a_worker_ends_by_itself_only_if_it_is_killed(code: int, word: Word) -> 
         (["error"] * 3, False, Word.VIOLATED),
         (["error"] * 3, True, Word.VACUOUS),
         (["error"], False, Word.VACUOUS),
-        (["error"] * 3 + ["already_completed"] * 3, False, Word.VACUOUS),
+        (["error"] * 3 + ["already_completed"] * 3, False, Word.VIOLATED),
+        (["error"] * 3 + ["already_completed"] * 10, False, Word.VACUOUS),
     ],
 )
 def test_most_handlers_are_told_why_their_attempt_is_over(reasons: list[str], trouble: bool, word: Word) -> None:

@@ -22,8 +22,8 @@ MUTANTS: dict[str, Mutant] = {
             "postgres": (
                 Edit(
                     "holdfast.stores.postgres.connection.pool",
-                    "            self._places.line.pop(place, None)\n",
-                    f"            {_UNLESS_INTERRUPTED}self._places.line.pop(place, None)\n",
+                    "            self._slots.queue.pop(slot, None)\n",
+                    f"            {_UNLESS_INTERRUPTED}self._slots.queue.pop(slot, None)\n",
                 ),
             ),
         },

@@ -29,6 +29,8 @@ class Mutant:
     """Operations that a producer should perform more often, so that the race comes about soon."""
     faults: tuple[str, ...] = ()
     """Kinds of faults to choose from; all of them where none is named."""
+    longer: float = 0.0
+    """Seconds more of load."""
     patience: float = 0.0
     """Seconds more for everything to come to rest."""
     supervised: bool = False

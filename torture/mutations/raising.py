@@ -45,5 +45,6 @@ MUTANTS: dict[str, Mutant] = {
         ),
         favour=("start_slow",),
         faults=("freeze",),
+        longer=12.0,
     ),
 }
