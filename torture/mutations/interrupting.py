@@ -15,8 +15,8 @@ MUTANTS: dict[str, Mutant] = {
             "sqlite": (
                 Edit(
                     "holdfast.stores.sqlite.writing.writer",
-                    "                turnstile.line.pop(waiter, None)\n",
-                    f"                {_UNLESS_INTERRUPTED}turnstile.line.pop(waiter, None)\n",
+                    "                queue.waiters.pop(waiter, None)\n",
+                    f"                {_UNLESS_INTERRUPTED}queue.waiters.pop(waiter, None)\n",
                 ),
             ),
             "postgres": (
