@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 from holdfast.engine.operations import Operation
 from holdfast.engine.store import AppTransaction, Store, SyncAppTransaction
 from holdfast.errors import StoreUnavailable
-from holdfast.stores.buffered_transaction import DeferredSyncTransaction, DeferredTransaction
+from holdfast.stores.buffered_transaction import BufferedSyncTransaction, BufferedTransaction
 
 R = TypeVar("R")
 
@@ -82,11 +82,11 @@ class FaultyStore(Store):
             fault.strike(operation, "after")
         return answer
 
-    async def begin(self) -> DeferredTransaction:
-        return DeferredTransaction(self)
+    async def begin(self) -> BufferedTransaction:
+        return BufferedTransaction(self)
 
-    def begin_sync(self) -> DeferredSyncTransaction:
-        return DeferredSyncTransaction(self)
+    def begin_sync(self) -> BufferedSyncTransaction:
+        return BufferedSyncTransaction(self)
 
     def join(self, tx: Any) -> AppTransaction:
         return self.inner.join(tx)

@@ -276,7 +276,7 @@ async def test_a_rollback_that_fails_leaves_no_running_job(
     async def broken(self: object) -> None:
         raise ZeroDivisionError("the connection is gone")
 
-    monkeypatch.setattr("holdfast.stores.buffered_transaction.DeferredTransaction.rollback", broken)
+    monkeypatch.setattr("holdfast.stores.buffered_transaction.BufferedTransaction.rollback", broken)
     chain = await harness.start(unlucky.bind())
     async with harness.worker():
         event = await harness.ended(chain)

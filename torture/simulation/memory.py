@@ -12,7 +12,7 @@ from holdfast.core.record import Record
 from holdfast.engine.operations import Operation
 from holdfast.engine.store import AppTransaction, Store, SyncAppTransaction, SyncTransaction, Transaction
 from holdfast.errors import StoreUnavailable
-from holdfast.stores.buffered_transaction import DeferredSyncTransaction, DeferredTransaction
+from holdfast.stores.buffered_transaction import BufferedSyncTransaction, BufferedTransaction
 from holdfast.stores.memory import MemoryStore
 from torture.audit import Change
 from torture.failpoints import Watch
@@ -166,10 +166,10 @@ class Connection(Store):
         raise Crashed
 
     async def begin(self) -> Transaction:
-        return DeferredTransaction(self)
+        return BufferedTransaction(self)
 
     def begin_sync(self) -> SyncTransaction:
-        return DeferredSyncTransaction(self)
+        return BufferedSyncTransaction(self)
 
     def join(self, tx: Any) -> AppTransaction:
         return self.inner.join(tx)

@@ -1,4 +1,4 @@
-"""A store from its address."""
+"""Creates a store from its address."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ LOADERS: dict[str, str] = {
     "postgresql": "holdfast.stores.postgres:PostgresStore",
     "sqlite": "holdfast.stores.sqlite:SqliteStore",
 }
-"""Scheme to the class of its store, which takes the address. Imported when first met: each brings a driver along."""
+"""Scheme to the class of its store. The class is imported at its first use, because it imports a driver."""
 
 SQL = {"postgres", "postgresql", "sqlite"}
-"""Those whose wake-ups can be others than their own."""
+"""Schemes of stores that accept other wake-ups."""
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _shared: dict[str, MemoryStore] = {}
@@ -34,11 +34,11 @@ _lock = threading.Lock()
 
 
 def open_store(address: str | Store, wakeups: str | Wakeups | None = None) -> Store:
-    """The store at an address, not yet connected; a store object as it is.
+    """The store of an address, not yet connected. A store object is returned as it is.
 
-    A SQL store takes other wake-ups than its own, by their address or as an object, which stays the caller's.
-    `memory://NAME` is one store per process, bare `memory://` a new one each time. A ValueError says what is wrong
-    with an address, and never repeats it: there may be a password in it.
+    A SQL store accepts other wake-ups, given as an address or as an object. The caller closes an object.
+    `memory://NAME` is one store per process; `memory://` is a new store at each call. The text of a ValueError never
+    contains the address, because it may contain a password.
     """
     if isinstance(address, Store):
         if wakeups is not None:
@@ -75,7 +75,7 @@ def _memory(name: str) -> MemoryStore:
 
 
 def with_wakeups(address: str, wakeups: str) -> str:
-    """A store's address that names its wake-ups, too."""
+    """The address of a store with the address of its wake-ups as an option."""
     return f"{address}{'&' if '?' in address else '?'}wakeups={quote(wakeups, safe='')}"
 
 
@@ -87,7 +87,7 @@ def _load(where: str) -> Callable[..., Store]:
 
 
 def _meant(scheme: str) -> str:
-    """The scheme of ours that goes by another name elsewhere: SQLAlchemy names a driver too, Valkey itself."""
+    """The scheme that the user probably meant: SQLAlchemy adds the driver, and Valkey uses its own name."""
     return scheme.partition("+")[0] if scheme.startswith(("postgres", "sqlite")) else scheme.replace("valkey", "redis")
 
 

@@ -1,4 +1,4 @@
-"""Transactions for stores that have none of their own: reads look at once, writes wait and go out as one step."""
+"""Transactions for stores without transactions: reads run at once, and writes are sent together at the end."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ S = TypeVar("S", Settlement, Complete)
 
 
 class _Buffer:
-    """The starts of a transaction, held back until the settlement that carries them.
+    """The starts of a transaction. They are sent together with its settlement.
 
-    Each start is answered at once with what it would do now. The answers travel along, and the store refuses the
-    whole with Conflict if one of them is no longer true by then.
+    Each start returns at once the result that it would have now. The settlement contains these results, and the store
+    refuses it with Conflict if one of them has changed.
     """
 
     def __init__(self, store: Store) -> None:
@@ -30,7 +30,7 @@ class _Buffer:
         self.starts: list[NewJob] = []
         self.expected: list[str] = []
 
-    def carry(self, operation: Operation[Any]) -> procedures.Procedure[Any]:
+    def perform(self, operation: Operation[Any]) -> procedures.Procedure[Any]:
         match operation:
             case Start(jobs=jobs):
                 return (yield from self._start(jobs))
@@ -48,26 +48,26 @@ class _Buffer:
                 return (yield operation)
 
     def _start(self, jobs: tuple[NewJob, ...]) -> procedures.Procedure[list[Started]]:
-        # Only what may be the same chain goes along, lest a fan-out of thousands send all of them each time.
-        alike = tuple(start for start in self.starts if any(_alike(start, job) for job in jobs))
-        found: list[ChainRecord | None] = yield Preview(alike + jobs)
+        # Send only earlier starts with the same id or key. Otherwise each of thousands of starts would send all others.
+        related = tuple(start for start in self.starts if any(_may_match(start, job) for job in jobs))
+        found: list[ChainRecord | None] = yield Preview(related + jobs)
         answers: list[Started] = []
-        for job, chain in zip(jobs, found[len(alike) :], strict=True):
+        for job, chain in zip(jobs, found[len(related) :], strict=True):
             self.starts.append(job)
             if chain is not None:
                 answers.append(Started(chain, deduplicated=True))
             else:
-                # By our clock, if need be: the store's own time is known when it is written.
+                # The time of this process, if necessary: the time of the store is known only after the write.
                 record = create(job, (self._store.clock or system_clock)())
                 answers.append(Started(ChainRecord(record, record), deduplicated=False))
             self.expected.append(answers[-1].chain.first.id)
         return answers
 
-    def _with_starts(self, carrier: S) -> S:
-        return msgspec.structs.replace(carrier, starts=tuple(self.starts), expected=tuple(self.expected))
+    def _with_starts(self, settlement: S) -> S:
+        return msgspec.structs.replace(settlement, starts=tuple(self.starts), expected=tuple(self.expected))
 
-    def rest(self) -> procedures.Procedure[None]:
-        """Write the starts that no settlement carried."""
+    def write_rest(self) -> procedures.Procedure[None]:
+        """Write the starts that were not part of a settlement."""
         if not self.starts:
             return
         started: list[Started] = yield Start(tuple(self.starts))
@@ -81,7 +81,7 @@ class _Buffer:
         self.expected.clear()
 
 
-class DeferredTransaction:
+class BufferedTransaction:
     """A buffered transaction for async code."""
 
     native = None
@@ -91,16 +91,16 @@ class DeferredTransaction:
         self._buffer = _Buffer(store)
 
     async def perform(self, operation: Operation[R], /) -> R:
-        return cast(R, await procedures.run(self._store.perform, self._buffer.carry(operation)))
+        return cast(R, await procedures.run(self._store.perform, self._buffer.perform(operation)))
 
     async def commit(self) -> None:
-        await procedures.run(self._store.perform, self._buffer.rest())
+        await procedures.run(self._store.perform, self._buffer.write_rest())
 
     async def rollback(self) -> None:
         self._buffer.clear()
 
 
-class DeferredSyncTransaction:
+class BufferedSyncTransaction:
     """A buffered transaction for blocking code."""
 
     native = None
@@ -110,17 +110,17 @@ class DeferredSyncTransaction:
         self._buffer = _Buffer(store)
 
     def perform(self, operation: Operation[R], /) -> R:
-        return cast(R, procedures.run_sync(self._store.perform_sync, self._buffer.carry(operation)))
+        return cast(R, procedures.run_sync(self._store.perform_sync, self._buffer.perform(operation)))
 
     def commit(self) -> None:
-        procedures.run_sync(self._store.perform_sync, self._buffer.rest())
+        procedures.run_sync(self._store.perform_sync, self._buffer.write_rest())
 
     def rollback(self) -> None:
         self._buffer.clear()
 
     def abandon(self) -> None:
-        """Nothing of it is in the store, and nothing is held there."""
+        """Nothing to do: the store knows nothing of this transaction."""
 
 
-def _alike(one: NewJob, other: NewJob) -> bool:
+def _may_match(one: NewJob, other: NewJob) -> bool:
     return one.id == other.id or (one.key is not None and (one.type, one.key) == (other.type, other.key))

@@ -1,4 +1,4 @@
-"""Drivers that are installed with an extra, and what to say where one is missing."""
+"""Drivers that are installed with an extra, and the error if one is missing."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from holdfast.errors import MissingExtra
 
 _EXTRAS = {"psycopg": ("PostgreSQL", "postgres"), "hiredis": ("Redis", "redis")}
-"""A driver to what needs it and the extra that brings it."""
+"""Driver to the store that needs it and the extra that installs it."""
 
 
 @contextmanager
 def needing_extra(module: str) -> Generator[None]:
-    """Import a module of ours in here: where its driver is missing, MissingExtra says how to get it."""
+    """Wrap the import of a store. If its driver is missing, MissingExtra names the extra to install."""
     try:
         yield
     except ImportError as error:
-        # psycopg without its C library is there, and cannot be imported: that is an ImportError of no name.
+        # If psycopg is installed without libpq, its ImportError has no name.
         missing = (error.name or "").partition(".")[0] or ("psycopg" if module.endswith("postgres") else "")
         if missing not in _EXTRAS:
             raise

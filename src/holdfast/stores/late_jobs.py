@@ -1,4 +1,4 @@
-"""What `holdfast doctor` says about jobs that nobody takes, or takes back: in the same words on every store."""
+"""What `holdfast doctor` reports about jobs that no worker claims or reaps. All stores use the same text."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from holdfast.core.clock import SECOND, Micros
 from holdfast.engine.operations import Finding
 
 LATE = 300 * SECOND
-"""A job that has been due for longer than this finds no worker."""
+"""A job that has been due for longer than this probably has no worker."""
 
 
 def expired(count: int, longest: Micros | None, *, held: int = 0) -> Finding:
-    """Jobs whose lease ran out, the first so long ago. Transactions of named sessions hold `held` of them."""
+    """The number of jobs with an expired lease, and since when. Open transactions hold `held` of them."""
     if not count or longest is None:
         return Finding("ok", "expired leases", "none")
     detail = f"{count} running jobs have lost their worker, the first {longest / SECOND:.0f} s ago"

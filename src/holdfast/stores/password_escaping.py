@@ -1,7 +1,7 @@
-"""Passwords in addresses: those that are not escaped are refused before any part of them passes for something else.
+"""Refuses addresses with a password that is not percent-encoded.
 
-In `postgresql://app:ge/heim@db/shop` the password ends at the slash for every reader of addresses. What comes after
-it would be shown as a port, a path or an option.
+In `postgresql://app:ge/heim@db/shop`, every URL parser ends the password at the slash. The rest of the password would
+be shown as a port, a path or an option.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import re
 from urllib.parse import SplitResult, unquote, urlsplit
 
 FILES = ("sqlite", "memory")
-"""Schemes without a user: an @ is part of a name."""
+"""Schemes without a user: an @ is part of the file name."""
 
 _PARTS = re.compile(r"([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 _HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(:\d*)?")
 
 
 def split(address: str) -> SplitResult:
-    """An address in its parts. A ValueError says what is wrong with it, and repeats no part of it."""
+    """Split an address. The text of a ValueError contains no part of the address."""
     check_escaped(address)
     try:
         return urlsplit(address)
     except ValueError:
-        # Said without its reason, which may be a quotation.
+        # Without the original text, which may quote the address.
         raise ValueError(
             "the address cannot be read; special characters in its user and password must be percent-encoded"
         ) from None
@@ -37,7 +37,7 @@ def check_escaped(address: str) -> None:
 
 
 def is_escaped(address: str) -> bool:
-    """Whether each @ stands where it can only mean what it should: before the host, or in the value of an option."""
+    """Whether each @ is directly before the host or in the value of an option, so that no password contains one."""
     scheme, separator, rest = address.partition("://")
     parts = _PARTS.fullmatch(rest)
     if not separator or parts is None:
@@ -49,5 +49,5 @@ def is_escaped(address: str) -> bool:
     hosts = authority.rpartition("@")[2].split(",")
     if "@" in query and not all(_HOST.fullmatch(host) for host in hosts):
         return False
-    # An address within an address is escaped once more.
+    # An address inside an option is percent-encoded once more.
     return all("@" not in name and is_escaped(unquote(value)) for name, _, value in options)

@@ -1,4 +1,4 @@
-"""Wake-ups from their address: what a SQL store can use instead of its own."""
+"""Creates wake-ups from their address. A SQL store can use them instead of its own."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from holdfast.stores.extras import needing_extra
 LOADERS: dict[str, str] = dict.fromkeys(
     ("redis", "rediss", "redis+cluster", "rediss+cluster"), "holdfast.stores.redis.wakeups.wakeups:RedisWakeups.at"
 )
-"""Scheme to what makes the wake-ups of an address. Imported when first met: each brings a driver along."""
+"""Scheme to the function that creates the wake-ups. It is imported at its first use, because it imports a driver."""
 
 GROUP = "holdfast.wakeups"
-"""The entry points by which a package adds its own: the name is the scheme, the object takes the address."""
+"""The entry points with which a package adds a scheme: the name is the scheme, the object is called with the address."""
 
 
 def wakeups_at(address: str) -> ConnectedWakeups:
-    """The wake-ups at an address, not yet connected.
+    """The wake-ups of an address, not yet connected.
 
-    A ValueError says what is wrong with an address, and never repeats it: there may be a password in it.
+    The text of a ValueError never contains the address, because it may contain a password.
     """
     scheme, separator, _ = address.partition("://")
     if not separator:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,6 +14,7 @@ from holdfast.core.lifecycle import (
     Cancel,
     Continued,
     Fail,
+    NewJob,
     Outcome,
     Raised,
     Released,
@@ -163,3 +165,16 @@ def test_a_created_record_is_due_after_its_delay_at_its_moment_or_now() -> None:
     assert create(new_job(at=now + 7, delay=5), now).scheduled_at == now + 7
     assert create(new_job(at=now - 7), now).scheduled_at == now
     assert create(new_job(delay=-7), now).scheduled_at == now
+
+
+def test_a_record_contains_every_field_of_its_new_job() -> None:
+    values: dict[str, Any] = {
+        "id": "job-2", "type": "resize", "chain_id": "job-1", "input": b"1", "index": 1, "priority": 2, "max_attempts": 3,
+        "timeout": 4, "keep": 5, "key": "k", "on_blocker_failure": "fail", "trace": "t", "dedup_for": 6,
+    }  # fmt: skip
+    copied = [name for name in NewJob.__struct_fields__ if name in Record.__struct_fields__]
+
+    record = create(NewJob(**values), now=7, seq=8)
+
+    assert sorted(copied) == sorted(values), "set the new field in this test"
+    assert {name: getattr(record, name) for name in copied} == values

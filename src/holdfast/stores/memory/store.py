@@ -9,7 +9,7 @@ from holdfast.core.clock import Clock
 from holdfast.engine.operations import Operation
 from holdfast.engine.store import Store
 from holdfast.engine.wakeups import Hints, LocalWakeups, Wakeups
-from holdfast.stores.buffered_transaction import DeferredSyncTransaction, DeferredTransaction
+from holdfast.stores.buffered_transaction import BufferedSyncTransaction, BufferedTransaction
 from holdfast.stores.memory.state import State
 from holdfast.stores.memory.verbs import VERBS
 
@@ -46,11 +46,11 @@ class MemoryStore(Store):
     async def perform(self, operation: Operation[R], /) -> R:
         return self.perform_sync(operation)
 
-    async def begin(self) -> DeferredTransaction:
-        return DeferredTransaction(self)
+    async def begin(self) -> BufferedTransaction:
+        return BufferedTransaction(self)
 
-    def begin_sync(self) -> DeferredSyncTransaction:
-        return DeferredSyncTransaction(self)
+    def begin_sync(self) -> BufferedSyncTransaction:
+        return BufferedSyncTransaction(self)
 
     def join(self, tx: Any) -> Never:
         raise TypeError("the memory store shares no transaction with the application; leave tx out")

@@ -12,7 +12,7 @@ from holdfast.engine.generators import drive, drive_async
 from holdfast.engine.operations import Finding, Operation
 from holdfast.engine.store import Store
 from holdfast.engine.wakeups import Wakeups
-from holdfast.stores.buffered_transaction import DeferredSyncTransaction, DeferredTransaction
+from holdfast.stores.buffered_transaction import BufferedSyncTransaction, BufferedTransaction
 from holdfast.stores.redis import server_checks
 from holdfast.stores.redis.address import read_address
 from holdfast.stores.redis.connection.connection_pool import AsyncConnectionPool, ConnectionPool
@@ -93,11 +93,11 @@ class RedisStore(Store):
 
         return cast(R, drive(VERBS[operation.verb](operation), send))
 
-    async def begin(self) -> DeferredTransaction:
-        return DeferredTransaction(self)
+    async def begin(self) -> BufferedTransaction:
+        return BufferedTransaction(self)
 
-    def begin_sync(self) -> DeferredSyncTransaction:
-        return DeferredSyncTransaction(self)
+    def begin_sync(self) -> BufferedSyncTransaction:
+        return BufferedSyncTransaction(self)
 
     def join(self, tx: Any) -> Never:
         raise TypeError("the Redis store shares no transaction with the application; leave tx out")

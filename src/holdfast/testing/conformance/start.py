@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from holdfast.core.clock import SECOND
 from holdfast.core.ids import new_id
-from holdfast.core.record import ChainRecord, Status
+from holdfast.core.lifecycle import NewJob
+from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.engine.operations import Start, Started
 from holdfast.errors import ChainNotFound
 from holdfast.testing.builders import completed, continued, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
+
+_COPIED = [name for name in NewJob.__struct_fields__ if name in Record.__struct_fields__]
+"""The fields of a record that come from the new job."""
 
 
 async def a_started_job_is_the_only_one_of_its_chain_and_is_due_now(harness: Harness) -> None:
@@ -46,10 +50,12 @@ async def every_field_of_a_new_job_is_kept(harness: Harness) -> None:
         key="mail-1",
         on_blocker_failure="fail",
         trace="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        dedup_for=7200,
     )
 
     kept = await harness.started(job)
 
+    assert {name: getattr(kept, name) for name in _COPIED} == {name: getattr(job, name) for name in _COPIED}
     assert (kept.type, kept.input, kept.priority, kept.max_attempts) == ("send-email", job.input, -7, 3)
     assert (kept.timeout, kept.keep) == (1_500_000, 3600 * SECOND)
     assert (kept.key, kept.on_blocker_failure, kept.trace) == ("mail-1", "fail", job.trace)
