@@ -15,7 +15,7 @@ LOADERS: dict[str, str] = dict.fromkeys(
 """Scheme to the function that creates the wake-ups. It is imported at its first use, because it imports a driver."""
 
 GROUP = "holdfast.wakeups"
-"""The entry points with which a package adds a scheme: the name is the scheme, the object is called with the address."""
+"""The entry points of packages that add a scheme. The object is called with the address."""
 
 
 def wakeups_at(address: str) -> ConnectedWakeups:

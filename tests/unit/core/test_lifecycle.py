@@ -169,8 +169,9 @@ def test_a_created_record_is_due_after_its_delay_at_its_moment_or_now() -> None:
 
 def test_a_record_contains_every_field_of_its_new_job() -> None:
     values: dict[str, Any] = {
-        "id": "job-2", "type": "resize", "chain_id": "job-1", "input": b"1", "index": 1, "priority": 2, "max_attempts": 3,
-        "timeout": 4, "keep": 5, "key": "k", "on_blocker_failure": "fail", "trace": "t", "dedup_for": 6,
+        "id": "job-2", "type": "resize", "chain_id": "job-1", "input": b"1", "index": 1, "priority": 2,
+        "max_attempts": 3, "timeout": 4, "keep": 5, "key": "k", "on_blocker_failure": "fail", "trace": "t",
+        "dedup_for": 6,
     }  # fmt: skip
     copied = [name for name in NewJob.__struct_fields__ if name in Record.__struct_fields__]
 
