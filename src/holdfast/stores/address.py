@@ -19,6 +19,8 @@ LOADERS: dict[str, str] = {
     "redis+cluster": "holdfast.stores.redis:RedisStore",
     "rediss": "holdfast.stores.redis:RedisStore",
     "rediss+cluster": "holdfast.stores.redis:RedisStore",
+    "redis+sentinel": "holdfast.stores.redis:RedisStore",
+    "rediss+sentinel": "holdfast.stores.redis:RedisStore",
     "postgres": "holdfast.stores.postgres:PostgresStore",
     "postgresql": "holdfast.stores.postgres:PostgresStore",
     "sqlite": "holdfast.stores.sqlite:SqliteStore",

@@ -10,7 +10,8 @@ from holdfast.engine.wakeups import ConnectedWakeups
 from holdfast.stores.extras import needing_extra
 
 LOADERS: dict[str, str] = dict.fromkeys(
-    ("redis", "rediss", "redis+cluster", "rediss+cluster"), "holdfast.stores.redis.wakeups.wakeups:RedisWakeups.at"
+    ("redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel"),
+    "holdfast.stores.redis.wakeups.wakeups:RedisWakeups.at",
 )
 """Scheme to the function that creates the wake-ups. It is imported at its first use, because it imports a driver."""
 

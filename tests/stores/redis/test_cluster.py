@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
 import pytest
 
 from holdfast.core.ids import new_token
 from holdfast.core.record import Status
-from holdfast.engine.operations import ClaimJobs, GetChains, GetStats, Operation, Settle, Start, TypeTerms
+from holdfast.engine.operations import ClaimJobs, GetChains, GetStats, Settle, Start, TypeTerms
 from holdfast.engine.wake_flag import WakeFlag
 from holdfast.errors import StoreUnavailable
 from holdfast.stores.redis import RedisStore
@@ -25,8 +22,7 @@ from holdfast.testing.clock import ManualClock
 from tests.servers.redis import PRODUCTS, Product, RedisCluster, RedisServer, new_namespace, run_cluster, until
 from tests.stores.redis.every_verb import READING, WRITING, prepared
 from tests.stores.redis.guide import rights_in_guide
-
-R = TypeVar("R")
+from tests.stores.redis.retrying_worker import RetryingWorker, without_wait
 
 TERMS = (TypeTerms("resize", 30_000_000, 25),)
 FAILOVER = 0.9
@@ -238,12 +234,12 @@ def test_work_goes_on_while_a_primary_dies_and_nothing_acknowledged_is_lost(prod
         store = RedisStore(cluster.address(namespace, timeout="30", wait="1"))
         store.open_sync()
         primary = cluster.owner(Keys(namespace).slot)
-        worker = StubbornWorker(store)
+        worker = RetryingWorker(store)
         with ThreadPoolExecutor() as threads:
             working = threads.submit(worker.run)
             until(lambda: len(worker.done) >= 20)
             primary.stop()
-            relaxed(store)
+            without_wait(store)
             before = len(worker.done)
             until(lambda: len(worker.done) >= before + 20)
             worker.stop.set()
@@ -256,55 +252,3 @@ def test_work_goes_on_while_a_primary_dies_and_nothing_acknowledged_is_lost(prod
         (stats,) = store.perform_sync(GetStats())
         assert stats.counts == {Status.COMPLETED: len(worker.done)}
         store.close_sync()
-
-
-class StubbornWorker:
-    """Starts, claims and settles, and asks again as a worker does where there was no answer."""
-
-    def __init__(self, store: RedisStore) -> None:
-        self.started: list[str] = []
-        """Of the starts that were acknowledged."""
-        self.done: list[str] = []
-        self.stop = threading.Event()
-        self.longest = 0.0
-        """Seconds that one answer took."""
-        self._store = store
-
-    def run(self) -> None:
-        while not self.stop.is_set():
-            with suppress(StoreUnavailable):
-                self.started.append(self._ask(Start((new_job(),)))[0].chain.first.id)
-            self._work()
-
-    def finish(self) -> None:
-        """Do what is left, also of starts that nobody acknowledged."""
-        while self._work():
-            pass
-
-    def _work(self) -> bool:
-        claim = ClaimJobs(TERMS, 2, "worker", new_token())
-        jobs = self._insist(claim, msgspec.structs.replace(claim, again=True))
-        settle = Settle(tuple(completed(job) for job in jobs))
-        if jobs:
-            assert all(answer.written for answer in self._insist(settle, settle))
-        self.done += [job.id for job in jobs]
-        return bool(jobs)
-
-    def _insist(self, operation: Operation[R], again: Operation[R]) -> R:
-        while True:
-            try:
-                return self._ask(operation)
-            except StoreUnavailable:
-                operation = again
-
-    def _ask(self, operation: Operation[R]) -> R:
-        asked = time.monotonic()
-        try:
-            return self._store.perform_sync(operation)
-        finally:
-            self.longest = max(self.longest, time.monotonic() - asked)
-
-
-def relaxed(store: RedisStore) -> None:
-    """The survivor has no replica of its own left, so no write can be confirmed: stop asking for it."""
-    object.__setattr__(store._address, "wait", 0)  # pyright: ignore[reportPrivateUsage]
