@@ -46,6 +46,7 @@ class Renew(Operation[dict[Claim, LostReason]], frozen=True):
     """
 
     verb: ClassVar = "renew"
+    reserved: ClassVar = True
     claims: tuple[tuple[Claim, Micros], ...]
 
 

@@ -30,6 +30,7 @@ class LockChain(Operation[Record], frozen=True):
     """
 
     verb: ClassVar = "lock"
+    repeatable: ClassVar = False
     chain_id: str
 
 
@@ -43,6 +44,7 @@ class Complete(Operation[Settled], frozen=True):
     """
 
     verb: ClassVar = "complete"
+    repeatable: ClassVar = False
     chain_id: str
     job_id: str
     completions: tuple[Completion, ...]

@@ -17,6 +17,7 @@ class Mark(Operation[None], frozen=True):
     """
 
     verb: ClassVar = "mark"
+    repeatable: ClassVar = False
     id: str
 
 

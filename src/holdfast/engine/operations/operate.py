@@ -31,6 +31,7 @@ class RetryJobs(Operation[list[Record]], frozen=True):
     """
 
     verb: ClassVar = "retry"
+    repeatable: ClassVar = False
     job_ids: tuple[str, ...]
 
 
@@ -49,6 +50,7 @@ class Delete(Operation[list[str]], frozen=True):
     """
 
     verb: ClassVar = "delete"
+    repeatable: ClassVar = False
     chain_ids: tuple[str, ...]
     cascade: bool = False
 

@@ -47,15 +47,6 @@ _READS: Final = frozenset(
 )  # fmt: skip
 """Verbs that need no privilege but SELECT."""
 
-_REPEATABLE: Final = frozenset(
-    {
-        "start", "preview", "claim", "renew", "settle", "guard", "progress", "reap", "cancel", "run_now", "pause",
-        "resume", "keep", "prune", "get_chains", "get_jobs", "get_blockers", "list_chains", "list_jobs", "get_history",
-        "get_stats", "get_waiting", "next_due", "listen", "unlisten", "read_events", "examine", "find_marks",
-    }
-)  # fmt: skip
-"""Verbs that may be sent again if it is unknown whether they were written."""
-
 
 class NotMigrated(StoreUnavailable):
     """The tables are missing, or older than this version."""
@@ -173,7 +164,7 @@ class RetrySchedule:
     def pause(self, operation: Operation[Any], error: BaseException) -> float | None:
         """Seconds to wait before the next try; None for no further try."""
         written = verdict(error)
-        if written is Written.REFUSED or (written is Written.UNKNOWN and operation.verb not in _REPEATABLE):
+        if written is Written.REFUSED or (written is Written.UNKNOWN and not operation.repeatable):
             return None
         if isinstance(error, DeadlinePassed) or time.monotonic() >= self._until:
             return None

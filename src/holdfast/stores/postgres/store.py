@@ -78,7 +78,7 @@ class PostgresStore(Store):
         if self._replica is not None and may_lag(operation):
             with suppress(ReplicaUnavailable):
                 return self._replica.run(plan(self.execution(), operation))
-        pool = self._connections.renewals if operation.verb == "renew" else self._connections.verbs
+        pool = self._connections.renewals if operation.reserved else self._connections.verbs
         tries = Tries(operation, self.name, self.schema)
         while True:
             execution = self.execution() if tries.again else self._first_execution(operation)

@@ -84,7 +84,7 @@ class RedisStore(Store):
         return cast(R, await drive_async(VERBS[operation.verb](operation), send))
 
     def perform_sync(self, operation: Operation[R], /) -> R:
-        pool = self._reserved_pool if operation.verb == "renew" else self._pool
+        pool = self._reserved_pool if operation.reserved else self._pool
         if operation.verb == "examine":
             return cast(R, [*self._findings(pool.run(self._examination())), *self._late_sync()])
 
