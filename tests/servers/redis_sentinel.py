@@ -92,9 +92,9 @@ def run_service(
     """A master, a replica and three sentinels until the end of the block."""
     settings |= {"bind": "127.0.0.1", "repl_diskless_sync_delay": "0", "repl_ping_replica_period": "1"}
     with ExitStack() as stack:
-        master = stack.enter_context(run_redis(port=free_port(), product=product, **settings))
-        replicaof = {"replicaof": f"127.0.0.1 {master.port}"}
-        replica = stack.enter_context(run_redis(port=free_port(), product=product, **settings, **replicaof))
+        master = stack.enter_context(run_redis(port=free_port(), where=None, product=product, **settings))
+        settings["replicaof"] = f"127.0.0.1 {master.port}"
+        replica = stack.enter_context(run_redis(port=free_port(), where=None, product=product, **settings))
         if "requirepass" not in settings:
             with replica.connect() as client:
                 until(partial(is_synchronised, client))

@@ -120,8 +120,7 @@ def test_the_logins_of_sentinels_need_sentinels() -> None:
 
 def test_the_passwords_of_the_master_and_of_the_sentinels_are_both_used() -> None:
     auth = ("sentinel auth-pass mymaster secret", "requirepass other")
-    settings = {"requirepass": "secret", "masterauth": "secret"}
-    with run_service(sentinel_settings=auth, **settings) as service:
+    with run_service(sentinel_settings=auth, requirepass="secret", masterauth="secret") as service:
         address = service.address("shop", sentinel_password="other").replace("://", "://:secret@", 1)
         store, without = RedisStore(address), RedisStore(address.replace("sentinel_password=other", "timeout=0.5"))
         store.open_sync()
