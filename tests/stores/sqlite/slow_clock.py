@@ -1,4 +1,4 @@
-"""A clock that keeps whoever asks it waiting."""
+"""A clock that blocks its caller until the test allows it to continue."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Interrupted(sqlite3.Connection):
         return super().execute(sql, *args)  # type: ignore[arg-type]
 
 
-def test_the_whole_log_is_copied_and_the_next_commit_starts_it_over(connect: Connect) -> None:
+def test_a_checkpoint_copies_the_whole_log_and_the_next_commit_restarts_it(connect: Connect) -> None:
     writer, copier = connect(), connect()
     for _ in range(10):
         writer.execute("insert into t values (1)")
@@ -54,7 +54,7 @@ def test_the_whole_log_is_copied_and_the_next_commit_starts_it_over(connect: Con
     assert after == Checkpointed(frames=1, copied=1)
 
 
-def test_nobody_writes_while_a_checkpoint_runs(connect: Connect) -> None:
+def test_no_connection_can_write_during_a_checkpoint(connect: Connect) -> None:
     writer, copier, unrelated = connect(), connect(), connect()
     refused: list[str] = []
 
@@ -87,7 +87,7 @@ def test_no_checkpoint_is_made_without_the_write_lock(connect: Connect) -> None:
     assert not writer.in_transaction
 
 
-def test_a_reader_of_an_old_snapshot_is_not_disturbed_and_holds_the_rest_back(connect: Connect) -> None:
+def test_a_checkpoint_stops_before_the_pages_that_a_reader_needs(connect: Connect) -> None:
     writer, copier, reader = connect(), connect(), connect()
     writer.execute("insert into t values (1)")
     with closing(reader.execute("select x from t")) as reading:
@@ -104,7 +104,7 @@ def test_a_reader_of_an_old_snapshot_is_not_disturbed_and_holds_the_rest_back(co
     assert done.copied == done.frames
 
 
-def test_the_write_lock_is_given_back_when_the_checkpoint_fails(connect: Connect) -> None:
+def test_a_failed_checkpoint_releases_the_write_lock(connect: Connect) -> None:
     writer, copier, unrelated = connect(), connect(), connect()
 
     def fail() -> None:

@@ -22,8 +22,8 @@ from holdfast.testing.builders import new_job
 
 store = SqliteStore("sqlite:///" + sys.argv[1])
 store.open_sync()
-heard = []
-store.wakeups.subscribe(heard.append)
+received = []
+store.wakeups.subscribe(received.append)
 
 def there(started):
     return store.perform_sync(GetChains((started.chain.first.id,))) != [None]
@@ -39,12 +39,12 @@ for tx in (connection, connections["default"], "default"):
                 raise ZeroDivisionError
         except ZeroDivisionError:
             pass
-        quiet = list(heard)
+        quiet = list(received)
     assert (before, there(kept), there(undone)) == (False, True, False)
-    assert quiet == [] and heard[0].due == {"kept"}, (quiet, heard)
+    assert quiet == [] and received[0].due == {"kept"}, (quiet, received)
     store.close_sync()
     store.open_sync()
-    heard.clear()
+    received.clear()
 
 def refused(kind, tx):
     try:
@@ -61,7 +61,7 @@ connections.close_all()
 """
 
 
-def test_a_transaction_of_django_carries_jobs_along(path: Path) -> None:
+def test_jobs_commit_with_a_transaction_of_django(path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(path)], capture_output=True, text=True, check=False)
 
     assert done.stderr == ""

@@ -51,7 +51,7 @@ for line in sys.stdin:
 
 
 class Other:
-    """Another process, which does its deed as often as told and answers with the time on the shared clock."""
+    """Another process. It performs its action on request and returns the time of the shared clock."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -83,7 +83,7 @@ def watching(path: Path) -> Generator[queue.Queue[int], None, None]:
 
 
 def settle(calls: queue.Queue[int], *, quiet: float = 1.5) -> int:
-    """Count calls until none has come for a while; unless told, for longer than a whole schedule of looks."""
+    """Count calls until none has come for some time. The default is longer than a whole schedule of checks."""
     count = 0
     while True:
         try:
@@ -102,7 +102,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_poke_by_another_process_arrives(path: Path) -> None:
+def test_a_notification_of_another_process_arrives(path: Path) -> None:
     delays: list[float] = []
 
     with other_process(POKING, str(path)) as other:
@@ -118,7 +118,7 @@ def test_a_poke_by_another_process_arrives(path: Path) -> None:
 
 
 @pytest.mark.parametrize("journal", ["wal", "delete", "truncate", "persist"])
-def test_a_commit_by_a_plain_connection_of_another_process_is_noticed(path: Path, journal: str) -> None:
+def test_a_commit_on_a_plain_connection_of_another_process_is_detected(path: Path, journal: str) -> None:
     delays: list[float] = []
 
     with other_process(COMMITTING, str(path), journal) as other:
@@ -134,7 +134,7 @@ def test_a_commit_by_a_plain_connection_of_another_process_is_noticed(path: Path
     assert median(delays) < PROMPTLY * 1000
 
 
-def test_a_commit_that_becomes_visible_long_after_its_write_is_noticed(path: Path) -> None:
+def test_a_commit_that_becomes_visible_long_after_its_write_is_detected(path: Path) -> None:
     with (
         closing(sqlite3.connect(path, isolation_level=None)) as connection,
         watching(path) as calls,
@@ -151,7 +151,7 @@ def test_a_commit_that_becomes_visible_long_after_its_write_is_noticed(path: Pat
         calls.get(timeout=PROMPTLY)
 
 
-def test_the_first_commit_to_a_file_made_later_is_noticed(tmp_path: Path) -> None:
+def test_the_first_commit_to_a_file_that_is_created_later_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "later.db"
 
     with watching(path) as calls, closing(sqlite3.connect(path)) as connection:
@@ -160,7 +160,7 @@ def test_the_first_commit_to_a_file_made_later_is_noticed(tmp_path: Path) -> Non
         calls.get(timeout=PROMPTLY)
 
 
-def test_a_file_put_in_the_place_of_another_is_followed(path: Path, tmp_path: Path) -> None:
+def test_a_replaced_file_is_watched(path: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "new.db")) as connection:
         connection.execute("create table t (x)")
 
@@ -174,7 +174,7 @@ def test_a_file_put_in_the_place_of_another_is_followed(path: Path, tmp_path: Pa
         calls.get(timeout=PROMPTLY)
 
 
-def test_an_idle_watch_calls_nobody_and_uses_no_processor_time(path: Path) -> None:
+def test_an_idle_watch_makes_no_calls_and_uses_no_processor_time(path: Path) -> None:
     with other_process(COMMITTING, str(path), "wal") as other, watching(path) as calls:
         other.do()
         settle(calls)
@@ -188,7 +188,7 @@ def test_an_idle_watch_calls_nobody_and_uses_no_processor_time(path: Path) -> No
     assert used < 0.02
 
 
-def test_noise_from_other_files_in_the_directory_costs_nothing(path: Path) -> None:
+def test_writes_to_other_files_in_the_directory_cost_nothing(path: Path) -> None:
     with watching(path) as calls, (path.parent / "noise").open("wb", buffering=0) as noise:
         used = _processor_time("holdfast-watch")
 
@@ -199,7 +199,7 @@ def test_noise_from_other_files_in_the_directory_costs_nothing(path: Path) -> No
         assert _processor_time("holdfast-watch") - used <= 2
 
 
-def test_many_pokes_share_few_calls(path: Path) -> None:
+def test_many_notifications_share_few_calls(path: Path) -> None:
     with other_process(POKING, str(path)) as other:
         other.do(0)
         with watching(path) as calls:
@@ -229,7 +229,7 @@ def test_many_commits_share_few_calls(path: Path) -> None:
     assert 1 <= count <= 200 * took + 10
 
 
-def test_a_poked_commit_is_told_once(path: Path) -> None:
+def test_a_commit_with_a_notification_causes_one_call(path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection, closing(CommitNotifier(path)) as notifier:
         connection.execute("pragma journal_mode=wal")
         with watching(path) as calls:
@@ -241,7 +241,7 @@ def test_a_poked_commit_is_told_once(path: Path) -> None:
             assert 1 <= settle(calls) <= 2
 
 
-def test_a_poke_of_our_own_is_left_to_the_look_at_its_commit(path: Path) -> None:
+def test_a_notification_of_the_own_process_waits_for_the_check_of_the_file(path: Path) -> None:
     calls: queue.Queue[int] = queue.Queue()
     with (
         closing(sqlite3.connect(path, isolation_level=None)) as connection,
@@ -254,7 +254,7 @@ def test_a_poke_of_our_own_is_left_to_the_look_at_its_commit(path: Path) -> None
         settle(calls)
 
         own.notify()
-        while own.notified:  # until the watch has heard it
+        while own.notified:  # until the watch has received it
             pass
         assert settle(calls, quiet=0.2) == 0
         other.notify()
@@ -266,7 +266,7 @@ def test_a_poke_of_our_own_is_left_to_the_look_at_its_commit(path: Path) -> None
         watch.stop()
 
 
-def test_pokes_of_our_own_from_before_it_began_hide_no_others(path: Path) -> None:
+def test_own_notifications_from_before_the_start_hide_no_others(path: Path) -> None:
     calls: queue.Queue[int] = queue.Queue()
     with closing(CommitNotifier(path)) as own, closing(CommitNotifier(path)) as other:
         own.notify()
@@ -298,7 +298,7 @@ def test_a_failing_listener_is_called_again(path: Path, caplog: pytest.LogCaptur
     assert "not today" in caplog.text
 
 
-def test_stop_ends_the_thread_and_gives_back_every_file(path: Path) -> None:
+def test_stop_ends_the_thread_and_closes_every_file(path: Path) -> None:
     open_before = len(list(Path("/proc/self/fd").iterdir()))
     watch = FileWatch(path, lambda: None)
     watch.start()
@@ -326,7 +326,7 @@ def test_a_listener_may_stop_its_own_watch(path: Path) -> None:
         assert stopped.wait(PROMPTLY)
 
 
-def test_without_file_events_commits_are_noticed_all_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commits_are_detected_without_file_events(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError("no inotify here")
 
@@ -337,7 +337,7 @@ def test_without_file_events_commits_are_noticed_all_the_same(path: Path, monkey
         calls.get(timeout=PROMPTLY)
 
 
-def test_beyond_what_the_system_allows_it_looks_by_itself_and_says_so(
+def test_a_watch_beyond_the_limit_of_the_system_polls_and_logs_a_warning(
     path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse(*_: object) -> None:
@@ -352,7 +352,7 @@ def test_beyond_what_the_system_allows_it_looks_by_itself_and_says_so(
     assert [record.levelname for record in caplog.records if "no instance left" in record.message] == ["WARNING"]
 
 
-def test_a_poke_after_closing_writes_into_nobody_elses_file(path: Path, tmp_path: Path) -> None:
+def test_a_notification_after_close_does_not_write_into_another_file(path: Path, tmp_path: Path) -> None:
     notifier = CommitNotifier(path)
     number = notifier._fd  # pyright: ignore[reportPrivateUsage]
     notifier.close()
@@ -364,7 +364,7 @@ def test_a_poke_after_closing_writes_into_nobody_elses_file(path: Path, tmp_path
         assert other.read() == b"theirs"
 
 
-def test_the_wake_file_is_private_and_no_link_is_followed(path: Path, tmp_path: Path) -> None:
+def test_the_wake_file_is_private_and_symbolic_links_are_refused(path: Path, tmp_path: Path) -> None:
     CommitNotifier(path).close()
     assert stat.S_IMODE(wake_file(path).stat().st_mode) == 0o600
 
@@ -382,21 +382,21 @@ def _processor_time(thread_name: str) -> int:
     return int(fields[11]) + int(fields[12])
 
 
-def test_a_watch_stops_though_a_forked_child_holds_its_pipe(path: Path) -> None:
+def test_a_watch_stops_while_a_forked_child_has_its_pipe_open(path: Path) -> None:
     script = """
 import os, sys
 from holdfast.stores.sqlite.wakeups.file_watch import FileWatch
 watch = FileWatch(sys.argv[1], lambda: None)
 watch.start()
-told, tell = os.pipe()
+reading, writing = os.pipe()
 child = os.fork()
 if child == 0:
     watch.stop()
-    os.close(tell)
-    os.read(told, 1)
+    os.close(writing)
+    os.read(reading, 1)
     os._exit(0)
 watch.stop()
-os.close(tell)
+os.close(writing)
 os.waitpid(child, 0)
 print("stopped")
 """

@@ -35,7 +35,7 @@ def test_the_files_are_private_to_their_owner(path: Path, store: SqliteStore) ->
     assert files == dict.fromkeys(("jobs.db", "jobs.db-wal", "jobs.db-shm", "jobs.db-wake"), 0o600)
 
 
-def test_closing_folds_the_log_into_the_file(path: Path) -> None:
+def test_closing_checkpoints_and_removes_the_log(path: Path) -> None:
     opened(path)
 
     assert {file.name for file in path.parent.iterdir()} == {"jobs.db", "jobs.db-wake"}
@@ -63,7 +63,7 @@ def test_a_symbolic_link_is_refused(path: Path, tmp_path: Path) -> None:
         opened(path)
 
 
-def test_a_linked_directory_is_followed(tmp_path: Path) -> None:
+def test_a_symbolic_link_to_the_directory_is_followed(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "data")
 
@@ -72,7 +72,7 @@ def test_a_linked_directory_is_followed(tmp_path: Path) -> None:
     assert (tmp_path / "data" / "jobs.db").exists()
 
 
-def test_what_is_not_a_regular_file_is_refused(path: Path) -> None:
+def test_a_path_that_is_not_a_regular_file_is_refused(path: Path) -> None:
     os.mkfifo(path)
 
     with pytest.raises(ValueError, match="not a regular file"):
@@ -84,7 +84,7 @@ def test_a_missing_directory_is_named(tmp_path: Path) -> None:
         opened(tmp_path / "nowhere" / "jobs.db")
 
 
-def test_a_file_of_another_kind_is_refused(path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_refused(path: Path) -> None:
     path.write_bytes(b"a letter to my aunt" * 100)
 
     with pytest.raises(StoreUnavailable, match="not a SQLite database"):
@@ -98,7 +98,7 @@ def test_a_file_of_another_kind_is_refused(path: Path) -> None:
         ("create table holdfast_migration (version)", "no such column: name"),
     ],
 )
-def test_tables_of_somebody_else_under_our_names_are_refused(path: Path, statement: str, reason: str) -> None:
+def test_other_tables_with_our_names_are_refused(path: Path, statement: str, reason: str) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute(statement)
     connection.close()
@@ -114,7 +114,7 @@ def test_tables_of_somebody_else_under_our_names_are_refused(path: Path, stateme
         ("drop table holdfast_hint", "holdfast_hint"),
     ],
 )
-def test_a_file_that_lacks_what_we_read_is_refused(path: Path, statement: str, lacking: str) -> None:
+def test_a_file_with_missing_columns_is_refused(path: Path, statement: str, lacking: str) -> None:
     opened(path)
     with sqlite3.connect(path) as connection:
         connection.execute(statement)
@@ -124,7 +124,7 @@ def test_a_file_that_lacks_what_we_read_is_refused(path: Path, statement: str, l
         opened(path)
 
 
-def test_what_a_later_release_added_is_no_hindrance(path: Path) -> None:
+def test_additional_columns_of_a_later_release_are_accepted(path: Path) -> None:
     opened(path)
     with sqlite3.connect(path) as connection:
         connection.execute("alter table holdfast_attempt add column mood text")
@@ -134,7 +134,7 @@ def test_what_a_later_release_added_is_no_hindrance(path: Path) -> None:
     opened(path)
 
 
-def test_a_damaged_file_says_so(path: Path, store: SqliteStore) -> None:
+def test_a_damaged_file_is_reported(path: Path, store: SqliteStore) -> None:
     store.perform_sync(Start(tuple(new_job(input=b"x" * 2000) for _ in range(100))))
     store.close_sync()
     data = path.read_bytes()
@@ -146,7 +146,7 @@ def test_a_damaged_file_says_so(path: Path, store: SqliteStore) -> None:
     assert findings["integrity"] == "error"
 
 
-def test_a_full_disk_is_the_stores_failure_and_loses_nothing(store: SqliteStore) -> None:
+def test_a_full_disk_is_reported_as_unavailable_and_loses_nothing(store: SqliteStore) -> None:
     [kept] = store.perform_sync(Start((new_job(),)))
     writer = store._parts.writer._writing.connection  # type: ignore[union-attr] # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
     assert writer is not None
@@ -180,14 +180,14 @@ def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
         opened(tmp_path / "jobs.db")
 
 
-def test_a_store_that_is_not_open_says_so(path: Path) -> None:
+def test_a_store_that_is_not_open_is_refused_with_advice(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}")
 
     with pytest.raises(RuntimeError, match="is not open"):
         store.perform_sync(GetStats())
 
 
-def test_a_store_may_be_opened_again_and_twice(path: Path) -> None:
+def test_a_store_may_be_opened_twice_and_again_after_a_close(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}")
     store.open_sync()
     store.open_sync()

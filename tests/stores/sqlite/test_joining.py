@@ -118,7 +118,7 @@ ASYNC = [async_plain, async_session, async_scoped, async_connection]
 
 
 @pytest.mark.parametrize("kind", BLOCKING)
-def test_a_job_is_there_after_the_commit_and_not_before(kind: Any, path: Path, store: SqliteStore) -> None:
+def test_a_job_is_visible_after_the_commit_and_not_before(kind: Any, path: Path, store: SqliteStore) -> None:
     with kind(path) as tx:
         [started] = store.join_sync(tx).perform(Start((new_job(),)))
         before = store.perform_sync(GetChains((started.chain.first.id,)))
@@ -130,7 +130,7 @@ def test_a_job_is_there_after_the_commit_and_not_before(kind: Any, path: Path, s
 
 
 @pytest.mark.parametrize("kind", BLOCKING)
-def test_rolled_back_it_was_never_there(kind: Any, path: Path, store: SqliteStore) -> None:
+def test_a_job_of_a_rolled_back_transaction_does_not_exist(kind: Any, path: Path, store: SqliteStore) -> None:
     with kind(path) as tx:
         [started] = store.join_sync(tx).perform(Start((new_job(),)))
         tx.rollback()
@@ -140,7 +140,9 @@ def test_rolled_back_it_was_never_there(kind: Any, path: Path, store: SqliteStor
 
 
 @pytest.mark.parametrize("kind", ASYNC)
-async def test_the_same_in_async_code(kind: Any, path: Path, open_store: SqliteStore) -> None:
+async def test_a_job_of_an_async_transaction_is_visible_after_the_commit(
+    kind: Any, path: Path, open_store: SqliteStore
+) -> None:
     async with kind(path) as tx:
         [started] = await open_store.join(tx).perform(Start((new_job(),)))
         before = await open_store.perform(GetChains((started.chain.first.id,)))
@@ -155,7 +157,7 @@ async def test_the_same_in_async_code(kind: Any, path: Path, open_store: SqliteS
 
 
 @pytest.mark.parametrize("kind", BLOCKING)
-def test_many_are_started_in_one_transaction(kind: Any, path: Path, store: SqliteStore) -> None:
+def test_many_jobs_are_started_in_one_transaction(kind: Any, path: Path, store: SqliteStore) -> None:
     jobs = tuple(new_job(key=f"key-{number}") for number in range(95))
     with kind(path) as tx:
         store.join_sync(tx).perform(Start(jobs))
@@ -167,7 +169,7 @@ def test_many_are_started_in_one_transaction(kind: Any, path: Path, store: Sqlit
 
 
 @pytest.mark.parametrize("kind", [session, connection, begun])
-def test_a_savepoint_that_is_rolled_back_takes_its_jobs_along(kind: Any, path: Path, store: SqliteStore) -> None:
+def test_a_rollback_to_a_savepoint_removes_its_jobs(kind: Any, path: Path, store: SqliteStore) -> None:
     with kind(path) as tx:
         [kept] = store.join_sync(tx).perform(Start((new_job(),)))
         savepoint = tx.begin_nested()
@@ -194,19 +196,19 @@ def test_a_savepoint_on_a_plain_connection(path: Path, store: SqliteStore) -> No
 def test_an_operation_that_is_refused_leaves_the_transaction_usable(path: Path, store: SqliteStore) -> None:
     with plain(path) as tx:
         with pytest.raises(ChainNotFound):
-            store.join_sync(tx).perform(Start((new_job(), new_job(after=("nobody",)))))
+            store.join_sync(tx).perform(Start((new_job(), new_job(after=("missing",)))))
         [started] = store.join_sync(tx).perform(Start((new_job(),)))
         tx.commit()
 
     assert store.perform_sync(GetChains((started.chain.first.id,))) == [started.chain]
 
 
-def test_our_own_end_of_it_is_refused(path: Path, store: SqliteStore) -> None:
+def test_holdfast_cannot_end_the_transaction_of_the_application(path: Path, store: SqliteStore) -> None:
     with plain(path) as tx, pytest.raises(RuntimeError, match="the application's own"):
         store.join_sync(tx).commit()
 
 
-def test_a_session_tells_workers_after_its_commit_and_only_then(path: Path, store: SqliteStore) -> None:
+def test_a_session_sends_hints_only_after_its_commit(path: Path, store: SqliteStore) -> None:
     received: list[Hints] = []
     store.wakeups.subscribe(received.append)
     with session(path) as tx:
@@ -270,7 +272,7 @@ def test_a_connection_to_another_file_is_refused(path: Path, tmp_path: Path, sto
         store.join_sync(tx).perform(Preview((new_job(),)))
 
 
-async def test_the_wrong_kind_says_where_it_belongs(path: Path, open_store: SqliteStore) -> None:
+async def test_a_blocking_connection_in_async_code_is_refused_with_advice(path: Path, open_store: SqliteStore) -> None:
     with plain(path) as tx, pytest.raises(TypeError, match="belongs to SyncClient"):
         open_store.join(tx)
     with session(path) as tx, pytest.raises(TypeError, match="belongs to SyncClient"):
@@ -283,14 +285,14 @@ async def test_the_wrong_kind_says_where_it_belongs(path: Path, open_store: Sqli
             open_store.join_sync(tx)
 
 
-def test_anything_else_is_answered_with_what_is_taken(store: SqliteStore) -> None:
+def test_any_other_object_is_refused_with_the_accepted_types(store: SqliteStore) -> None:
     with pytest.raises(TypeError, match=r"a sqlite3\.Connection, a SQLAlchemy Session or Connection, or Django"):
         store.join_sync(object())
     with pytest.raises(TypeError, match=r"an aiosqlite\.Connection, or a SQLAlchemy AsyncSession"):
         store.join(object())
 
 
-def test_a_transaction_that_read_too_early_is_told_how_to_begin(path: Path, store: SqliteStore) -> None:
+def test_the_error_of_a_transaction_that_read_first_says_how_to_begin(path: Path, store: SqliteStore) -> None:
     with plain(path) as tx:
         tx.isolation_level = None
         tx.execute("begin")

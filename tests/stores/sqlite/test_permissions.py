@@ -54,7 +54,7 @@ def path(tmp_path: Path) -> Iterator[Path]:
 
 
 def attempt(path: Path) -> str:
-    """What a process without the rights of root is told when it starts a job."""
+    """The error of a process without root privileges when it starts a job."""
     command = [sys.executable, "-c", ATTEMPT, f"sqlite:///{path}"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
     return ended.stdout + ended.stderr

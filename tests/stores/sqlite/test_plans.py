@@ -61,7 +61,7 @@ def explain(connection: sqlite3.Connection, sql: str) -> str:
 
 
 @pytest.mark.parametrize("name", BY_INDEX)
-def test_a_hot_statement_goes_by_its_index(name: str, connection: sqlite3.Connection) -> None:
+def test_a_hot_statement_uses_its_index(name: str, connection: sqlite3.Connection) -> None:
     plan = explain(connection, SQL[name])
 
     assert BY_INDEX[name] in plan
@@ -82,7 +82,7 @@ def test_listing_few_jobs_does_not_read_the_completed_ones(status: Status, conne
     assert "USING COVERING INDEX holdfast_job_" in explain(connection, statement.sql)
 
 
-def test_claiming_reads_as_much_beside_many_finished_and_scheduled_jobs_as_beside_none(store: SqliteStore) -> None:
+def test_a_claim_does_not_read_finished_and_scheduled_jobs(store: SqliteStore) -> None:
     def steps_of_a_claim() -> int:
         """Steps of SQLite's virtual machine, in hundreds."""
         store.perform_sync(Start(tuple(new_job() for _ in range(10))))

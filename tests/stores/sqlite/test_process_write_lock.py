@@ -1,4 +1,4 @@
-"""The order of the processes that write, where it ends."""
+"""The process write lock when it is closed during a wait."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.stores.sqlite.writing.process_write_lock import ProcessWriteLock
 from tests.stores.sqlite.descriptors import under
 
 
-def test_one_that_is_closed_under_a_waiter_takes_and_drops_nobody_elses_lock(path: Path, tmp_path: Path) -> None:
+def test_a_close_during_a_wait_does_not_touch_the_lock_of_another_file(path: Path, tmp_path: Path) -> None:
     write_lock = ProcessWriteLock(path)
     number = write_lock._fd  # pyright: ignore[reportPrivateUsage]
     other = (tmp_path / "other").open("wb")

@@ -79,7 +79,7 @@ def in_processes(deed: str, path: Path, count: int) -> list[dict[str, object]]:
     return answers
 
 
-def test_sixteen_processes_may_make_the_file_at_once(path: Path) -> None:
+def test_sixteen_processes_may_create_the_file_at_the_same_time(path: Path) -> None:
     answers = in_processes("opening", path, 16)
 
     assert sorted(answer["applied"] for answer in answers if answer["applied"]) == [["0001_jobs"]]  # type: ignore[type-var]
@@ -89,7 +89,7 @@ def test_sixteen_processes_may_make_the_file_at_once(path: Path) -> None:
         assert connection.execute("pragma integrity_check").fetchall() == [("ok",)]
 
 
-def test_sixteen_writers_all_come_through(path: Path) -> None:
+def test_sixteen_writers_all_finish(path: Path) -> None:
     answers = in_processes("writing", path, 16)
 
     claimed = [str(id) for answer in answers for id in answer["claimed"]]  # type: ignore[attr-defined]
@@ -106,7 +106,7 @@ def test_sixteen_writers_all_come_through(path: Path) -> None:
     assert twice == []
 
 
-def test_a_forked_child_is_refused_and_told_what_to_do(path: Path, store: SqliteStore) -> None:
+def test_a_forked_child_is_refused_with_advice(path: Path, store: SqliteStore) -> None:
     read, write = os.pipe()
     if os.fork() == 0:
         answers: list[str] = []
@@ -138,7 +138,7 @@ def test_a_forked_child_is_refused_and_told_what_to_do(path: Path, store: Sqlite
     assert stats.counts == {"pending": 1}
 
 
-def test_a_writer_that_was_stopped_in_a_transaction_makes_others_give_up_in_time(path: Path) -> None:
+def test_other_writers_time_out_while_a_stopped_process_has_the_write_lock(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}?timeout=0.2")
     store.open_sync()
     with closing(sqlite3.connect(path, isolation_level=None)) as stopped:

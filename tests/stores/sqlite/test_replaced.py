@@ -53,7 +53,7 @@ WAYS = [remove, rename_another_over_it, remove_and_let_another_process_create_it
 
 
 @pytest.mark.parametrize("replace", WAYS)
-def test_every_call_is_refused_once_the_file_is_gone(path: Path, replace: Callable[[Path], None]) -> None:
+def test_every_call_is_refused_after_the_file_was_removed(path: Path, replace: Callable[[Path], None]) -> None:
     with SyncClient(f"sqlite:///{path}", jobs) as client:
         chain = client.start(noted.bind(1))
         connection = sqlite3.connect(path)
@@ -74,7 +74,7 @@ def test_every_call_is_refused_once_the_file_is_gone(path: Path, replace: Callab
         connection.close()
 
 
-def test_a_call_that_waited_for_the_write_lock_meanwhile_is_refused(path: Path) -> None:
+def test_a_call_that_waited_for_the_write_lock_during_the_replacement_is_refused(path: Path) -> None:
     with SyncClient(f"sqlite:///{path}", jobs) as client, ThreadPoolExecutor(1) as pool:
         client.start(noted.bind(1))
         other = sqlite3.connect(path, isolation_level=None)
@@ -91,7 +91,7 @@ def test_a_call_that_waited_for_the_write_lock_meanwhile_is_refused(path: Path) 
         other.close()
 
 
-def test_a_transaction_that_was_open_meanwhile_is_not_committed(path: Path) -> None:
+def test_a_transaction_that_was_open_during_the_replacement_is_not_committed(path: Path) -> None:
     with SyncClient(f"sqlite:///{path}", jobs) as client:
         chain = client.start(noted.bind(1))
 
@@ -128,7 +128,7 @@ def test_a_symbolic_link_in_place_of_the_wake_up_file_is_named(path: Path) -> No
         SqliteStore(f"sqlite:///{path}").open_sync()
 
 
-def test_a_connection_that_gives_texts_as_bytes_may_carry_a_start(path: Path) -> None:
+def test_a_connection_with_text_factory_bytes_is_accepted(path: Path) -> None:
     with SyncClient(f"sqlite:///{path}", jobs) as client:
         connection = sqlite3.connect(path)
         connection.text_factory = bytes
@@ -140,7 +140,7 @@ def test_a_connection_that_gives_texts_as_bytes_may_carry_a_start(path: Path) ->
         connection.close()
 
 
-async def test_nor_does_an_async_one_that_gives_texts_as_bytes_hinder_it(path: Path) -> None:
+async def test_an_async_connection_with_text_factory_bytes_is_accepted(path: Path) -> None:
     async with Client(f"sqlite:///{path}", jobs) as client, aiosqlite.connect(path) as connection:
         connection.text_factory = bytes
         chain = await client.start(noted.bind(1), tx=connection)

@@ -25,7 +25,7 @@ def connection(path: Path, store: SqliteStore) -> Generator[sqlite3.Connection]:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_statement_begins_with_one_sentence_about_itself(name: str) -> None:
+def test_a_statement_begins_with_its_name_and_one_sentence(name: str) -> None:
     first = TEXTS[name].splitlines()[0]
 
     assert re.fullmatch(rf"-- {name}: .+[.]", first)

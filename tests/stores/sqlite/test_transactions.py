@@ -1,4 +1,4 @@
-"""Transactions of the store's own: shared with the application, ended by us alone."""
+"""Transactions of the store: the application may use them, but only the store ends them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.stores.sqlite.slow_clock import SlowClock
 
 
 class SlowNumber:
-    """A parameter that takes its time to become one, while its statement has not touched the file yet."""
+    """A parameter whose conversion blocks, before its statement has accessed the file."""
 
     def __init__(self) -> None:
         self.asked, self.given = threading.Event(), threading.Event()
@@ -35,8 +35,8 @@ class SlowNumber:
         return 1
 
 
-class TellingLoop(asyncio.SelectorEventLoop):
-    """Lets a test wait until another thread has told it something."""
+class WakeupLoop(asyncio.SelectorEventLoop):
+    """Lets a test wait until another thread has scheduled a callback."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ def wrapped(cursor: sqlite3.Cursor, row: tuple[object, ...]) -> dict[str, object
     return {"row": row}
 
 
-def test_the_applications_writes_commit_with_the_job(store: SqliteStore) -> None:
+def test_the_writes_of_the_application_commit_with_the_job(store: SqliteStore) -> None:
     tx = store.begin_sync()
     tx.native.execute("create table orders (id integer primary key)")
     tx.native.execute("insert into orders values (?)", [7])
@@ -66,7 +66,7 @@ def test_the_applications_writes_commit_with_the_job(store: SqliteStore) -> None
     assert store.perform_sync(GetChains((started.chain.first.id,))) == [started.chain]
 
 
-async def test_the_same_for_async_code(open_store: SqliteStore) -> None:
+async def test_the_writes_of_async_code_commit_with_the_job(open_store: SqliteStore) -> None:
     tx = await open_store.begin()
     assert isinstance(tx.native, AsyncConnection)
     await tx.native.execute("create table orders (id integer primary key)")
@@ -82,7 +82,7 @@ async def test_the_same_for_async_code(open_store: SqliteStore) -> None:
     assert await open_store.perform(GetChains((started.chain.first.id,))) == [started.chain]
 
 
-async def test_a_rollback_undoes_both(open_store: SqliteStore) -> None:
+async def test_a_rollback_undoes_the_writes_of_the_application_and_the_job(open_store: SqliteStore) -> None:
     tx = await open_store.begin()
     await tx.native.execute("create table orders (id integer primary key)")
     [started] = await tx.perform(Start((new_job(),)))
@@ -112,7 +112,7 @@ def test_the_application_cannot_end_the_transaction(store: SqliteStore, method: 
 
 
 @pytest.mark.parametrize("name", ["isolation_level", "autocommit"])
-def test_nor_by_a_setting_that_commits(store: SqliteStore, name: str) -> None:
+def test_the_application_cannot_change_a_setting_that_commits(store: SqliteStore, name: str) -> None:
     tx = store.begin_sync()
     tx.perform(Start((new_job(),)))
 
@@ -124,7 +124,7 @@ def test_nor_by_a_setting_that_commits(store: SqliteStore, name: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["commit", "rollback", "close", "__aenter__", "executescript"])
-async def test_nor_can_async_code(open_store: SqliteStore, method: str) -> None:
+async def test_async_code_cannot_end_the_transaction(open_store: SqliteStore, method: str) -> None:
     tx = await open_store.begin()
     [started] = await tx.perform(Start((new_job(),)))
     arguments = ["select 1"] if method == "executescript" else []
@@ -137,7 +137,7 @@ async def test_nor_can_async_code(open_store: SqliteStore, method: str) -> None:
     assert await open_store.perform(GetChains((started.chain.first.id,))) == [None]
 
 
-async def test_a_statement_that_was_left_behind_by_a_cancelled_task_is_undone_too(open_store: SqliteStore) -> None:
+async def test_a_rollback_undoes_the_statement_of_a_cancelled_task(open_store: SqliteStore) -> None:
     setup = await open_store.begin()
     await setup.native.execute("create table ledger (id integer)")
     await setup.commit()
@@ -160,7 +160,7 @@ async def test_a_statement_that_was_left_behind_by_a_cancelled_task_is_undone_to
     await after.rollback()
 
 
-async def test_a_claim_is_checked_behind_the_applications_statements_and_the_loop_goes_on(
+async def test_a_guard_waits_for_the_statements_of_the_application_without_blocking_the_loop(
     open_store: SqliteStore,
 ) -> None:
     tx = await open_store.begin()
@@ -169,7 +169,7 @@ async def test_a_claim_is_checked_behind_the_applications_statements_and_the_loo
     statement = asyncio.ensure_future(tx.native.execute("insert into ledger values (?)", [slow]))
     await asyncio.to_thread(slow.asked.wait, 10)
 
-    check = asyncio.ensure_future(tx.perform(Guard(Claim("nobody", "token"))))
+    check = asyncio.ensure_future(tx.perform(Guard(Claim("missing", "token"))))
     checked, _ = await asyncio.wait([check], timeout=0.2)
     slow.given.set()
 
@@ -180,7 +180,7 @@ async def test_a_claim_is_checked_behind_the_applications_statements_and_the_loo
     await tx.rollback()
 
 
-async def test_a_claim_is_checked_behind_our_own_work_too(path: Path) -> None:
+async def test_a_guard_waits_for_earlier_operations(path: Path) -> None:
     clock = SlowClock()
     store = SqliteStore(f"sqlite:///{path}", clock=clock)
     await store.open()
@@ -189,7 +189,7 @@ async def test_a_claim_is_checked_behind_our_own_work_too(path: Path) -> None:
     start = asyncio.ensure_future(tx.perform(Start((new_job(),))))
     await asyncio.to_thread(clock.asked.wait, 10)
 
-    check = asyncio.ensure_future(tx.perform(Guard(Claim("nobody", "token"))))
+    check = asyncio.ensure_future(tx.perform(Guard(Claim("missing", "token"))))
     checked, _ = await asyncio.wait([check], timeout=0.2)
     clock.given.set()
 
@@ -201,7 +201,7 @@ async def test_a_claim_is_checked_behind_our_own_work_too(path: Path) -> None:
     await store.close()
 
 
-async def test_what_a_handler_left_running_does_not_write_into_the_next_one(open_store: SqliteStore) -> None:
+async def test_a_task_that_outlives_its_transaction_cannot_write_into_the_next_one(open_store: SqliteStore) -> None:
     tx = await open_store.begin()
     left = tx.native
     await left.execute("create table ledger (id integer)")
@@ -216,7 +216,7 @@ async def test_what_a_handler_left_running_does_not_write_into_the_next_one(open
     await after.rollback()
 
 
-async def test_nor_does_a_statement_that_was_asked_for_behind_the_end(open_store: SqliteStore) -> None:
+async def test_a_statement_requested_after_the_commit_is_refused(open_store: SqliteStore) -> None:
     tx = await open_store.begin()
     await tx.native.execute("create table ledger (id integer)")
     slow = SlowNumber()
@@ -240,7 +240,7 @@ async def test_nor_does_a_statement_that_was_asked_for_behind_the_end(open_store
 
 
 @pytest.mark.parametrize("end", ["commit", "rollback"])
-async def test_a_cursor_that_is_kept_holds_up_no_later_transaction(path: Path, end: str) -> None:
+async def test_an_open_cursor_does_not_block_later_transactions(path: Path, end: str) -> None:
     store = SqliteStore(f"sqlite:///{path}?timeout=5")
     await store.open()
     tx = await store.begin()
@@ -260,7 +260,7 @@ async def test_a_cursor_that_is_kept_holds_up_no_later_transaction(path: Path, e
     await store.close()
 
 
-def test_nor_does_one_of_blocking_code_whose_statement_writes(path: Path) -> None:
+def test_an_open_cursor_of_a_writing_statement_does_not_block_later_transactions(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}?timeout=5")
     store.open_sync()
     tx = store.begin_sync()
@@ -282,7 +282,7 @@ def test_nor_does_one_of_blocking_code_whose_statement_writes(path: Path) -> Non
     store.close_sync()
 
 
-async def test_what_the_application_makes_of_rows_is_its_own_business(open_store: SqliteStore) -> None:
+async def test_the_row_factory_of_the_application_does_not_affect_operations(open_store: SqliteStore) -> None:
     tx = await open_store.begin()
     tx.native.row_factory = wrapped
     tx.native.text_factory = bytes
@@ -299,7 +299,7 @@ async def test_what_the_application_makes_of_rows_is_its_own_business(open_store
     await after.rollback()
 
 
-def test_a_statement_that_ends_it_is_rejected(store: SqliteStore) -> None:
+def test_a_statement_that_ends_the_transaction_is_rejected(store: SqliteStore) -> None:
     tx = store.begin_sync()
     with pytest.raises(RuntimeError, match="COMMIT is not allowed"):
         tx.native.execute("commit")
@@ -311,7 +311,7 @@ def test_a_statement_that_ends_it_is_rejected(store: SqliteStore) -> None:
     store.begin_sync().rollback()
 
 
-def test_sqlite_rejects_the_statement_of_any_cursor(store: SqliteStore) -> None:
+def test_sqlite_rejects_the_statement_on_a_cursor_of_another_class(store: SqliteStore) -> None:
     store.begin_sync().commit()  # on the same connection: a statement that Python has kept is not asked about again
     tx = store.begin_sync()
     with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
@@ -335,7 +335,7 @@ def test_a_transaction_that_is_over_performs_nothing(store: SqliteStore) -> None
         tx.commit()
 
 
-async def test_a_begin_that_is_cancelled_holds_nobody_up(open_store: SqliteStore) -> None:
+async def test_a_cancelled_begin_does_not_block_later_transactions(open_store: SqliteStore) -> None:
     async def begin() -> None:
         tx = await open_store.begin()
         await tx.rollback()
@@ -351,7 +351,7 @@ async def test_a_begin_that_is_cancelled_holds_nobody_up(open_store: SqliteStore
     await tx.rollback()
 
 
-def test_one_that_begins_for_a_loop_that_is_closed_holds_nobody_up(store: SqliteStore) -> None:
+def test_a_begin_for_a_closed_loop_does_not_block_later_transactions(store: SqliteStore) -> None:
     hold = store.begin_sync()
 
     async def abandon() -> None:
@@ -370,8 +370,8 @@ def test_one_that_begins_for_a_loop_that_is_closed_holds_nobody_up(store: Sqlite
 
 
 @pytest.mark.parametrize("far", ["begun", "open"])
-def test_nor_does_one_whose_loop_was_closed_before_it_could_end(store: SqliteStore, far: str) -> None:
-    loop = TellingLoop()
+def test_a_transaction_of_a_closed_loop_does_not_block_later_transactions(store: SqliteStore, far: str) -> None:
+    loop = WakeupLoop()
 
     async def begin() -> None:
         tx = await store.begin()
@@ -396,7 +396,7 @@ def test_nor_does_one_whose_loop_was_closed_before_it_could_end(store: SqliteSto
     tx.rollback()
 
 
-async def test_a_task_cancelled_while_it_waits_for_its_turn_is_passed_over(open_store: SqliteStore) -> None:
+async def test_the_write_queue_skips_a_cancelled_task(open_store: SqliteStore) -> None:
     hold = await open_store.begin()
     first, second = [asyncio.ensure_future(open_store.begin()) for _ in range(2)]
     await asyncio.sleep(0)
@@ -409,7 +409,7 @@ async def test_a_task_cancelled_while_it_waits_for_its_turn_is_passed_over(open_
     assert first.cancelled()
 
 
-async def test_one_cancelled_just_as_its_time_is_up_is_simply_cancelled(
+async def test_a_task_that_is_cancelled_at_its_timeout_is_cancelled(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = SqliteStore(f"sqlite:///{path}?timeout=0.05")
@@ -432,7 +432,7 @@ async def test_one_cancelled_just_as_its_time_is_up_is_simply_cancelled(
     await store.close()
 
 
-async def test_one_that_waits_for_its_turn_when_its_store_is_closed_is_told_so(path: Path) -> None:
+async def test_a_begin_that_waits_when_the_store_is_closed_is_refused(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}")
     await store.open()
     hold = await store.begin()
@@ -449,7 +449,7 @@ async def test_one_that_waits_for_its_turn_when_its_store_is_closed_is_told_so(p
     await store.close()
 
 
-async def test_one_that_is_open_when_its_store_is_closed_is_still_rolled_back(path: Path) -> None:
+async def test_a_transaction_that_is_open_when_the_store_is_closed_can_be_rolled_back(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}")
     await store.open()
     tx = await store.begin()
@@ -463,7 +463,7 @@ async def test_one_that_is_open_when_its_store_is_closed_is_still_rolled_back(pa
     await store.close()
 
 
-async def test_listeners_hear_of_it_after_the_commit_and_not_before(open_store: SqliteStore) -> None:
+async def test_listeners_receive_the_hints_after_the_commit(open_store: SqliteStore) -> None:
     received: list[Hints] = []
     open_store.wakeups.subscribe(lambda hints: None if hints.anything else received.append(hints))
     tx = await open_store.begin()

@@ -112,7 +112,7 @@ django.setup()
 from django.db import connection, connections, transaction
 from holdfast import Jobs, SyncClient
 
-jobs, told = Jobs(), []
+jobs, received = Jobs(), []
 
 @jobs.job
 def double(number: int) -> int:
@@ -126,15 +126,15 @@ def undone(block, body):
     except ZeroDivisionError:
         pass
 
-with SyncClient("sqlite:///" + sys.argv[1], jobs, observers=[told.append]) as client:
+with SyncClient("sqlite:///" + sys.argv[1], jobs, observers=[received.append]) as client:
     for tx in (connection, connections["default"], "default"):
         undone(transaction.atomic(), lambda: client.start(double.bind(1), tx=tx))
         with transaction.atomic():
             chain = client.start(double.bind(2), tx=tx)
             undone(transaction.atomic(), lambda: client.cancel(chain, tx=tx))
-            assert told == []
-        assert [(event.kind, event.chain_id) for event in told] == [("created", chain.id)]
-        told.clear()
+            assert received == []
+        assert [(event.kind, event.chain_id) for event in received] == [("created", chain.id)]
+        received.clear()
 
     transaction.set_autocommit(False)
     undone_by_hand = client.start(double.bind(3), tx=connection)
@@ -142,7 +142,7 @@ with SyncClient("sqlite:///" + sys.argv[1], jobs, observers=[told.append]) as cl
     chain = client.start(double.bind(4), tx=connection)
     transaction.commit()
     transaction.set_autocommit(True)
-assert [(event.kind, event.chain_id) for event in told] == [("created", chain.id)]
+assert [(event.kind, event.chain_id) for event in received] == [("created", chain.id)]
 connections.close_all()
 """
 

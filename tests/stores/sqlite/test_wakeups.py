@@ -1,4 +1,4 @@
-"""Whoever waits hears of commits, whoever made them."""
+"""Listeners receive hints of commits by this process, other processes and the application."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ store.close_sync()
 """
 
 
-def test_a_commit_of_another_process_is_heard(path: Path, store: SqliteStore) -> None:
+def test_a_commit_of_another_process_sends_a_hint(path: Path, store: SqliteStore) -> None:
     wake_flag = WakeFlag()
     store.wakeups.subscribe(lambda hints: wake_flag.set())
     done = subprocess.run(
@@ -46,9 +46,7 @@ def test_a_commit_of_another_process_is_heard(path: Path, store: SqliteStore) ->
     assert chain is not None
 
 
-def test_a_commit_of_the_application_on_its_own_connection_is_heard_once_it_can_be_seen(
-    path: Path, store: SqliteStore
-) -> None:
+def test_a_commit_on_a_connection_of_the_application_sends_a_hint(path: Path, store: SqliteStore) -> None:
     wake_flag = WakeFlag()
     seen: list[bool] = []
     job = new_job()
@@ -68,7 +66,7 @@ def test_a_commit_of_the_application_on_its_own_connection_is_heard_once_it_can_
         assert wake_flag.wait_sync(PROMPTLY)
 
 
-def test_the_file_is_watched_while_somebody_listens_and_a_while_on(
+def test_the_file_is_watched_while_there_is_a_listener_and_some_seconds_longer(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wakeups = store._files  # pyright: ignore[reportPrivateUsage]
@@ -88,7 +86,7 @@ def test_the_file_is_watched_while_somebody_listens_and_a_while_on(
     assert wakeups.healthy
 
 
-def test_a_subscription_outlives_closing_and_opening(path: Path) -> None:
+def test_a_subscription_stays_when_the_store_is_closed_and_opened_again(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}")
     wake_flag = WakeFlag()
     store.wakeups.subscribe(lambda hints: wake_flag.set() if "resize" in hints.due else None)
@@ -103,7 +101,7 @@ def test_a_subscription_outlives_closing_and_opening(path: Path) -> None:
 
 
 @pytest.mark.parametrize("lacking", ["files", "threads"])
-def test_where_it_cannot_be_watched_now_it_is_for_the_next_who_listens(
+def test_a_watch_that_could_not_start_starts_with_the_next_listener(
     path: Path, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, lacking: str
 ) -> None:
     def refuse(*_: object) -> NoReturn:
@@ -125,7 +123,7 @@ def test_where_it_cannot_be_watched_now_it_is_for_the_next_who_listens(
     assert wake_flag.wait_sync(PROMPTLY)
 
 
-def test_our_own_commits_are_heard_once(path: Path, store: SqliteStore) -> None:
+def test_a_listener_receives_a_commit_of_its_own_process_once(path: Path, store: SqliteStore) -> None:
     received: list[Hints] = []
     wake_flag = WakeFlag()
 
@@ -146,7 +144,7 @@ def test_our_own_commits_are_heard_once(path: Path, store: SqliteStore) -> None:
     assert [hints.due for hints in received] == [{"mine"}] * 20 + [{"other"}]
 
 
-def test_commits_that_are_no_business_of_ours_wake_nobody(path: Path, store: SqliteStore) -> None:
+def test_commits_without_operations_of_holdfast_wake_no_listener(path: Path, store: SqliteStore) -> None:
     received: list[Hints] = []
     wake_flag = WakeFlag()
 
@@ -167,7 +165,7 @@ def test_commits_that_are_no_business_of_ours_wake_nobody(path: Path, store: Sql
     assert [hints.due for hints in received] == [{"joined"}]
 
 
-def test_one_who_was_away_for_too_long_looks_at_everything(path: Path, store: SqliteStore) -> None:
+def test_a_process_that_missed_deleted_hints_receives_anything(path: Path, store: SqliteStore) -> None:
     source = SqliteStore(f"sqlite:///{path}")
     source.open_sync()
     reader = store._parts.reader  # type: ignore[union-attr] # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]

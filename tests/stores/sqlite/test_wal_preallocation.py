@@ -1,4 +1,4 @@
-"""The write-ahead log, given its length at once."""
+"""Preallocation of the write-ahead log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
-def test_a_program_that_stays_gives_the_log_its_length_and_one_that_goes_does_not(path: Path) -> None:
+def test_the_log_is_preallocated_after_some_commits_and_not_before(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}")
     store.open_sync()
     for _ in range(PREALLOCATE_AFTER - 1):
@@ -35,8 +35,8 @@ def test_a_program_that_stays_gives_the_log_its_length_and_one_that_goes_does_no
     store.close_sync()
 
 
-def test_what_does_not_wait_for_the_disk_leaves_the_log_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wal, "PAGES", 1)  # something else is to be done with it after each commit
+def test_the_log_is_not_preallocated_with_synchronous_normal(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wal, "PAGES", 1)  # a checkpoint is due after each commit
     store = SqliteStore(f"sqlite:///{path}?synchronous=normal")
     store.open_sync()
 
@@ -47,7 +47,7 @@ def test_what_does_not_wait_for_the_disk_leaves_the_log_alone(path: Path, monkey
     store.close_sync()
 
 
-def test_after_a_crash_every_commit_is_there_and_nothing_else(path: Path, store: SqliteStore, tmp_path: Path) -> None:
+def test_after_a_crash_the_file_contains_exactly_the_commits(path: Path, store: SqliteStore, tmp_path: Path) -> None:
     for _ in range(3 * PREALLOCATE_AFTER):
         store.perform_sync(Start((new_job(),)))
     crashed = tmp_path / "crashed.db"
@@ -65,7 +65,7 @@ def test_after_a_crash_every_commit_is_there_and_nothing_else(path: Path, store:
         assert connection.execute("select count(*) from holdfast_job").fetchall() == [(3 * PREALLOCATE_AFTER + 1,)]
 
 
-def test_a_log_without_a_single_commit_may_be_given_its_length_too(path: Path) -> None:
+def test_a_log_without_commits_can_be_preallocated(path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("pragma journal_mode=wal")
         connection.execute("create table t (x)")
@@ -81,7 +81,7 @@ def test_a_log_without_a_single_commit_may_be_given_its_length_too(path: Path) -
         assert crashed.execute("select * from t").fetchall() == [(1,)]
 
 
-def test_nobody_lengthens_the_log_while_another_writes(path: Path, store: SqliteStore) -> None:
+def test_the_log_is_not_preallocated_while_another_connection_writes(path: Path, store: SqliteStore) -> None:
     store.perform_sync(Start((new_job(),)))
     tx = store.begin_sync()
     tx.perform(Start((new_job(),)))
@@ -96,7 +96,7 @@ def test_nobody_lengthens_the_log_while_another_writes(path: Path, store: Sqlite
     assert log_of(path).stat().st_size < LENGTH
 
 
-def test_a_log_for_which_there_is_no_room_stays_as_it_was(path: Path, store: SqliteStore) -> None:
+def test_a_log_that_does_not_fit_on_the_disk_keeps_its_length(path: Path, store: SqliteStore) -> None:
     store.perform_sync(Start((new_job(),)))
     before = log_of(path).stat().st_size
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -23,7 +23,7 @@ class Mute(NoWakeups):
     """Wake-ups of somebody else's making, that break their promise not to raise."""
 
     def send(self, hints: Hints) -> None:
-        raise ConnectionError("nobody there")
+        raise ConnectionError("no server")
 
 
 def refuse_to_start(thread: threading.Thread) -> None:
@@ -34,7 +34,7 @@ def count(store: SqliteStore) -> int:
     return sum(sum(stats.counts.values()) for stats in store.perform_sync(GetStats()))
 
 
-async def test_what_is_asked_for_at_once_is_committed_together(path: Path, open_store: SqliteStore) -> None:
+async def test_simultaneous_operations_share_a_commit(path: Path, open_store: SqliteStore) -> None:
     [before] = [sqlite3.connect(path)]
     [(version,)] = before.execute("pragma data_version").fetchall()
     hold = await open_store.begin()
@@ -53,10 +53,10 @@ async def test_what_is_asked_for_at_once_is_committed_together(path: Path, open_
     assert len(commits) <= 3
 
 
-async def test_an_operation_that_is_refused_does_not_disturb_those_beside_it(open_store: SqliteStore) -> None:
+async def test_a_refused_operation_does_not_affect_the_others_of_its_commit(open_store: SqliteStore) -> None:
     hold = await open_store.begin()
     operations: list[Operation[list[Started]]] = [
-        Start((new_job(), new_job(after=("nobody",)) if number % 3 == 0 else new_job())) for number in range(30)
+        Start((new_job(), new_job(after=("missing",)) if number % 3 == 0 else new_job())) for number in range(30)
     ]
     asked = [asyncio.ensure_future(open_store.perform(operation)) for operation in operations]
     await asyncio.sleep(0)
@@ -68,7 +68,7 @@ async def test_an_operation_that_is_refused_does_not_disturb_those_beside_it(ope
     assert count(open_store) == 40
 
 
-async def test_a_write_cancelled_before_it_began_is_not_performed(open_store: SqliteStore) -> None:
+async def test_a_write_that_is_cancelled_before_it_begins_is_not_performed(open_store: SqliteStore) -> None:
     hold = await open_store.begin()
     asked = asyncio.ensure_future(open_store.perform(Start((new_job(),))))
     await asyncio.sleep(0)
@@ -115,7 +115,7 @@ def test_reading_does_not_wait_for_a_transaction(store: SqliteStore) -> None:
     assert seen == 1
 
 
-async def test_a_waiter_opens_no_connection_in_the_loops_thread(
+async def test_a_wait_opens_no_connection_in_the_thread_of_the_loop(
     open_store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connect, opened_in = DatabaseFile.connect_reader, list[int]()
@@ -126,14 +126,14 @@ async def test_a_waiter_opens_no_connection_in_the_loops_thread(
 
     monkeypatch.setattr(DatabaseFile, "connect_reader", connect_reader)
 
-    assert await open_store.perform(GetChains(("nobody",), fresh=True)) == [None]
-    assert await open_store.perform(GetChains(("nobody",), fresh=True)) == [None]
+    assert await open_store.perform(GetChains(("missing",), fresh=True)) == [None]
+    assert await open_store.perform(GetChains(("missing",), fresh=True)) == [None]
 
     assert len(opened_in) == 1
     assert threading.get_ident() not in opened_in
 
 
-def test_one_blocked_by_a_transaction_of_its_own_program_is_told_so(path: Path) -> None:
+def test_the_timeout_error_names_an_open_transaction_of_the_same_process(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}?timeout=0.05")
     store.open_sync()
     tx = store.begin_sync()
@@ -149,7 +149,7 @@ def test_one_blocked_by_a_transaction_of_its_own_program_is_told_so(path: Path) 
     store.close_sync()
 
 
-async def test_the_same_is_told_to_async_code(path: Path) -> None:
+async def test_the_timeout_error_of_async_code_names_an_open_transaction_of_the_same_process(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}?timeout=0.05")
     await store.open()
     tx = await store.begin()
@@ -164,7 +164,7 @@ async def test_the_same_is_told_to_async_code(path: Path) -> None:
     await store.close()
 
 
-def test_one_blocked_by_another_connection_is_told_what_may_hold_it(path: Path) -> None:
+def test_the_timeout_error_names_another_connection(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}?timeout=0.05")
     store.open_sync()
     other = sqlite3.connect(path, isolation_level=None)
@@ -179,7 +179,7 @@ def test_one_blocked_by_another_connection_is_told_what_may_hold_it(path: Path) 
     store.close_sync()
 
 
-def test_the_log_does_not_grow_for_ever(path: Path, store: SqliteStore) -> None:
+def test_the_log_does_not_grow_without_limit(path: Path, store: SqliteStore) -> None:
     for _ in range(1500):
         store.perform_sync(Start((new_job(),)))
 
@@ -206,7 +206,7 @@ def test_closing_waits_for_a_thread_that_is_writing(path: Path) -> None:
     assert len(answers) == 1
 
 
-def test_one_that_waits_for_its_turn_when_its_store_is_closed_opens_nothing(
+def test_a_write_that_waits_when_the_store_is_closed_opens_no_connection(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = SqliteStore(f"sqlite:///{path}")
@@ -239,7 +239,7 @@ def test_one_that_waits_for_its_turn_when_its_store_is_closed_opens_nothing(
     assert not opened
 
 
-async def test_a_thread_that_could_not_be_started_is_started_for_the_next(
+async def test_a_thread_that_could_not_start_starts_with_the_next_operation(
     open_store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = (
@@ -260,7 +260,7 @@ async def test_a_thread_that_could_not_be_started_is_started_for_the_next(
     assert count(open_store) == 1
 
 
-async def test_a_commit_stands_though_nobody_could_be_told(path: Path) -> None:
+async def test_a_commit_succeeds_if_the_wake_up_fails(path: Path) -> None:
     store = SqliteStore(f"sqlite:///{path}", wakeups=Mute())
     await store.open()
 

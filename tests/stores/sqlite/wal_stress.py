@@ -32,11 +32,11 @@ PADDING = 60
 
 class Discipline(StrEnum):
     ON = "on"
-    """Nobody checkpoints but by `checkpoint`."""
+    """All checkpoints are made by `checkpoint`."""
     OFF = "off"
     """As SQLite does by itself, only more often: after each commit, and in the checkpointing process."""
     FOREIGN = "foreign"
-    """The writers keep to it; the checkpointing process is a stranger and does not."""
+    """The writers use `checkpoint`; another process does not."""
 
 
 class Outcome(NamedTuple):
@@ -69,7 +69,7 @@ def stress(directory: Path, discipline: Discipline, *, seconds: float, processes
         while not ready.acquire(timeout=0.002):
             os.kill(checkpointing.pid or 0, signal.SIGCONT)
     deadline = time.monotonic() + seconds
-    # Whoever is stopped may hold a lock, and the one who stopped it may be waiting for that lock.
+    # A stopped process may hold a lock, and the process that stopped it may wait for that lock.
     while not over.wait(0.002) and time.monotonic() < deadline:
         os.kill(checkpointing.pid or 0, signal.SIGCONT)
     over.set()

@@ -24,7 +24,7 @@ from holdfast.stores.sql.lent_transaction import transaction_command
         ("select $body$ ; $body$ /* ; */ ; rollback", "ROLLBACK"),
     ],
 )
-def test_it_is_found(sql: str, command: str) -> None:
+def test_a_transaction_command_is_found(sql: str, command: str) -> None:
     assert transaction_command(sql) == command
 
 
@@ -51,5 +51,5 @@ def test_it_is_found(sql: str, command: str) -> None:
         "",
     ],
 )
-def test_everything_else_is_allowed(sql: str) -> None:
+def test_every_other_statement_is_allowed(sql: str) -> None:
     assert transaction_command(sql) is None

@@ -1,4 +1,4 @@
-"""Hints of commits that nobody tells of."""
+"""Hints of transactions without a commit hook."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ class Received:
             assert self._more.wait_for(lambda: len(self.hints) >= times, TIMEOUT)
 
 
-def test_a_hint_is_said_again_and_then_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hint_is_sent_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeated_hints, "DELAYS", (0.01, 0.02, 0.03))
     received = Received()
-    said = RepeatedHints(received)
+    repeated = RepeatedHints(received)
 
-    said.add(Hints(due={"resize"}))
+    repeated.add(Hints(due={"resize"}))
     received.wait(1)
     for thread in threading.enumerate():
         if thread.name == "holdfast-repeated-hints":  # ends by itself
             thread.join(TIMEOUT)
             assert not thread.is_alive()
 
-    # Late, it may say two at once.
+    # A late thread may send two at once.
     assert 1 <= len(received.hints) <= 3
     assert all(hints == Hints(due={"resize"}) for hints in received.hints)
 
 
-def test_what_comes_together_is_said_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hints_within_the_first_delay_are_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeated_hints, "DELAYS", (3600.0, 3601.0))
     received = Received()
-    said = RepeatedHints(received)
+    repeated = RepeatedHints(received)
 
-    said.add(Hints(due={"a"}))
-    said.add(Hints(due={"b"}))
-    said.close()
-    said.close()
+    repeated.add(Hints(due={"a"}))
+    repeated.add(Hints(due={"b"}))
+    repeated.close()
+    repeated.close()
 
     assert received.hints == [Hints(due={"a", "b"})]

@@ -7,7 +7,7 @@ from holdfast.stores.sqlite.connection.threads import Threads
 TIMEOUT = 10.0
 
 
-def test_what_comes_while_the_threads_end_is_done_behind_what_they_are_at() -> None:
+def test_work_that_arrives_during_close_is_done_after_the_earlier_work() -> None:
     threads, done = Threads(1, "test"), list[str]()
     begun, held = threading.Event(), threading.Event()
 
@@ -20,7 +20,7 @@ def test_what_comes_while_the_threads_end_is_done_behind_what_they_are_at() -> N
     assert begun.wait(TIMEOUT)
     closing = threading.Thread(target=threads.close)
     closing.start()
-    while threads._queue.empty():  # pyright: ignore[reportPrivateUsage] # until the thread was told to end
+    while threads._queue.empty():  # pyright: ignore[reportPrivateUsage] # until the thread is asked to end
         pass
 
     threads.submit(lambda: done.append("late"))
@@ -31,7 +31,7 @@ def test_what_comes_while_the_threads_end_is_done_behind_what_they_are_at() -> N
     assert done == ["begun", "late", "later"]
 
 
-def test_what_comes_after_the_end_is_done_all_the_same() -> None:
+def test_work_after_close_is_done_by_the_caller() -> None:
     threads, done = Threads(2, "test"), list[str]()
     threads.close()
 
@@ -40,7 +40,7 @@ def test_what_comes_after_the_end_is_done_all_the_same() -> None:
     assert done == ["after"]
 
 
-def test_work_that_asks_for_more_after_the_end_does_not_pile_up() -> None:
+def test_work_that_submits_work_after_close_does_not_recurse() -> None:
     threads, left = Threads(1, "test"), list(range(10_000))
     threads.close()
 

@@ -15,7 +15,7 @@ def looks(schedule: RecheckSchedule) -> list[float]:
     return times
 
 
-def test_one_change_is_followed_by_a_few_looks_over_one_second() -> None:
+def test_one_change_causes_several_checks_within_one_second() -> None:
     schedule = RecheckSchedule()
 
     schedule.changed(10.0)
@@ -26,7 +26,7 @@ def test_one_change_is_followed_by_a_few_looks_over_one_second() -> None:
     assert times[-1] == pytest.approx(11.0)
 
 
-def test_a_further_change_begins_the_burst_anew() -> None:
+def test_a_further_change_restarts_the_schedule() -> None:
     schedule = RecheckSchedule()
     schedule.changed(10.0)
     for _ in range(6):
@@ -40,7 +40,7 @@ def test_a_further_change_begins_the_burst_anew() -> None:
     assert times[0] == 10.2 + DELAYS[0]
 
 
-def test_changes_without_end_bring_a_look_every_gap_and_no_more() -> None:
+def test_continuous_changes_cause_one_check_per_gap() -> None:
     schedule = RecheckSchedule()
     times: list[float] = []
 

@@ -1,4 +1,4 @@
-"""Who writes next, between processes. A lock of another opening of the file stands for another process."""
+"""The order of writing processes. A `flock` on another file descriptor represents another process."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def connection(tmp_path: Path) -> Generator[sqlite3.Connection]:
         yield connection
 
 
-def test_a_process_that_is_frozen_at_the_front_holds_nobody_up(
+def test_a_stopped_process_with_the_flock_does_not_block_the_others(
     tmp_path: Path, write_lock: ProcessWriteLock, connection: sqlite3.Connection
 ) -> None:
-    with wake_file(tmp_path / "jobs.db").open("r+b") as frozen:
-        fcntl.flock(frozen, fcntl.LOCK_EX)
+    with wake_file(tmp_path / "jobs.db").open("r+b") as stopped:
+        fcntl.flock(stopped, fcntl.LOCK_EX)
         before = time.monotonic()
 
         write_lock.begin(connection, TIMEOUT)
@@ -43,7 +43,7 @@ def test_a_process_that_is_frozen_at_the_front_holds_nobody_up(
         assert connection.in_transaction
 
 
-def test_the_others_leave_the_lock_to_the_one_at_the_front_for_a_while(
+def test_a_process_waits_for_the_flock_before_it_tries_the_lock_of_sqlite(
     tmp_path: Path, write_lock: ProcessWriteLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asleep, released, tries = threading.Event(), threading.Event(), list[bool]()
@@ -53,57 +53,57 @@ def test_the_others_leave_the_lock_to_the_one_at_the_front_for_a_while(
 
     monkeypatch.setattr(time, "sleep", fall_asleep)
     monkeypatch.setattr(write_lock, "_flock_timeout", TIMEOUT)
-    with wake_file(tmp_path / "jobs.db").open("r+b") as front:
-        fcntl.flock(front, fcntl.LOCK_EX)
+    with wake_file(tmp_path / "jobs.db").open("r+b") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
         waiting = threading.Thread(
             target=write_lock.retry_while_busy, args=(lambda: tries.append(released.is_set()), TIMEOUT), daemon=True
         )
         waiting.start()
         assert asleep.wait(TIMEOUT)
         released.set()
-        fcntl.flock(front, fcntl.LOCK_UN)
+        fcntl.flock(other, fcntl.LOCK_UN)
         waiting.join(TIMEOUT)
 
     assert tries == [True]
 
 
-def test_a_lock_that_is_held_for_too_long_is_reported_though_the_front_was_never_reached(
+def test_a_timeout_is_reported_even_if_the_flock_was_never_acquired(
     tmp_path: Path, write_lock: ProcessWriteLock, connection: sqlite3.Connection
 ) -> None:
     with (
         closing(sqlite3.connect(tmp_path / "jobs.db", isolation_level=None)) as holder,
-        wake_file(tmp_path / "jobs.db").open("r+b") as frozen,
+        wake_file(tmp_path / "jobs.db").open("r+b") as stopped,
     ):
         holder.execute("begin immediate")
-        fcntl.flock(frozen, fcntl.LOCK_EX)
+        fcntl.flock(stopped, fcntl.LOCK_EX)
 
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             write_lock.begin(connection, 0.01)
 
 
-def test_one_frozen_at_the_front_is_waited_for_once(
+def test_a_flock_that_timed_out_is_skipped_until_it_is_free(
     tmp_path: Path, write_lock: ProcessWriteLock, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    naps: list[float] = []
-    with wake_file(tmp_path / "jobs.db").open("r+b") as frozen:
-        fcntl.flock(frozen, fcntl.LOCK_EX)
+    pauses: list[float] = []
+    with wake_file(tmp_path / "jobs.db").open("r+b") as stopped:
+        fcntl.flock(stopped, fcntl.LOCK_EX)
         write_lock.begin(connection, TIMEOUT)
         connection.execute("rollback")
-        monkeypatch.setattr(time, "sleep", naps.append)
+        monkeypatch.setattr(time, "sleep", pauses.append)
 
         write_lock.begin(connection, TIMEOUT)
 
-        assert naps == []
+        assert pauses == []
         connection.execute("rollback")
-        fcntl.flock(frozen, fcntl.LOCK_UN)
+        fcntl.flock(stopped, fcntl.LOCK_UN)
         write_lock.begin(connection, TIMEOUT)
         connection.execute("rollback")
-        fcntl.flock(frozen, fcntl.LOCK_EX)
+        fcntl.flock(stopped, fcntl.LOCK_EX)
         write_lock.begin(connection, TIMEOUT)
-        assert naps != []
+        assert pauses != []
 
 
-def test_an_interrupt_as_the_front_is_reached_leaves_it_to_others(
+def test_an_interrupt_during_the_flock_releases_it(
     tmp_path: Path, write_lock: ProcessWriteLock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flock = fcntl.flock
