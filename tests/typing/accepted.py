@@ -85,6 +85,17 @@ async def maybe(image_id: int) -> str | Bound[str | None] | None:
 # Handlers that take an attempt
 
 
+class Connection:
+    """Stands for the connection of a driver."""
+
+    def execute(self, statement: str) -> int:
+        return len(statement)
+
+
+class Session(Connection):
+    """Stands for the session of an ORM."""
+
+
 @jobs.job
 async def charge(attempt: Attempt, order_id: int) -> Receipt | Bound[Receipt]:
     return Receipt(f"{order_id}")
@@ -220,3 +231,49 @@ async def completing_an_id_with_a_type_takes_what_that_gives(client: Client, syn
 
 def errors_tell_type_message_and_traceback(failure: ChainFailed | JobFailed | ChainCancelled | JobCancelled) -> None:
     assert_type(failure.error, ErrorText | None)
+
+
+# Attempts with type parameters
+
+
+@jobs.job
+async def pay(attempt: Attempt[Connection], order_id: int) -> str:
+    async with attempt.prepare() as tx:
+        assert_type(tx, Connection)
+    async with attempt.prepare(session=Session) as session:
+        assert_type(session, Session)
+    async with attempt.complete(session=Session) as with_session:
+        assert_type(with_session.tx, Session)
+    async with attempt.complete() as done:
+        assert_type(done.tx, Connection)
+        return done.output("paid")
+
+
+@jobs.job
+def pay_plainly(attempt: SyncAttempt[Connection, tuple[int, str]], order_id: int) -> str:
+    assert_type(attempt.blockers, tuple[int, str])
+    with attempt.prepare() as tx:
+        assert_type(tx, Connection)
+    with attempt.complete(session=Session) as with_session:
+        assert_type(with_session.tx, Session)
+    with attempt.complete() as done:
+        assert_type(done.tx, Connection)
+        return done.output("paid")
+
+
+@jobs.job
+async def pay_untyped(attempt: Attempt, order_id: int) -> str:
+    async with attempt.prepare() as tx:
+        await tx.execute("select 1")
+    async with attempt.complete() as done:
+        connection: Connection = done.tx
+        await done.tx.anything()
+        total: int = sum(attempt.blockers)
+        first = attempt.blockers[0]
+        return done.output(f"{first} {total} {connection}")
+
+
+def types_with_parameters_keep_their_inputs() -> None:
+    assert_type(pay.bind(order_id=1), Bound[str])
+    assert_type(pay_plainly.bind(1), Bound[str])
+    assert_type(pay_untyped.bind(1), Bound[str])

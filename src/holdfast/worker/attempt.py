@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Any, ClassVar, TypeVar, Unpack
+from typing import Any, ClassVar, TypeVar, Unpack, cast, overload
 
 from holdfast.core.clock import duration
 from holdfast.core.job import Chain, Job
@@ -19,6 +19,7 @@ from holdfast.errors import ClaimLost
 from holdfast.registry.jobs import Bound, Jobs
 from holdfast.registry.options import StartKeywords
 from holdfast.worker.abort_signal import Signal
+from holdfast.worker.attempt_types import Blockers, State, Tx, TypedAttempt
 from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone, progress_of
 from holdfast.worker.middleware import Middleware, block_manager
 from holdfast.worker.sessions import SessionTransaction
@@ -26,7 +27,7 @@ from holdfast.worker.sessions import SessionTransaction
 T = TypeVar("T")
 
 
-class Done(SharedDone):
+class Done(SharedDone[Tx]):
     """The completion of an attempt, inside `async with attempt.complete()`."""
 
     def __init__(self, completion: CompletionState[Any], tx: Any, jobs: Jobs) -> None:
@@ -46,7 +47,7 @@ class Done(SharedDone):
         return self._record_started(started)
 
 
-class Attempt:
+class Attempt(TypedAttempt[Tx, Blockers, State]):
     """One run of a job by a worker, under a lease that is renewed in the background.
 
     `blockers` are the outputs of the chains that the job waited for, in order. `signal` fires when the attempt is
@@ -67,7 +68,7 @@ class Attempt:
         middlewares: tuple[Middleware, ...],
     ) -> None:
         self.job = job
-        self.blockers = blockers
+        self.blockers = cast("Blockers", blockers)
         self.signal = signal
         self._store = store
         self._jobs = jobs
@@ -83,6 +84,12 @@ class Attempt:
         """Keep the finished chain for this long, instead of the time that its type sets."""
         self._completion.keep = duration(seconds(time))
 
+    @overload
+    def prepare(self, mode: Mode = "staged", *, session: None = None) -> AbstractAsyncContextManager[Tx]: ...
+
+    @overload
+    def prepare(self, mode: Mode = "staged", *, session: Callable[[], T]) -> AbstractAsyncContextManager[T]: ...
+
     def prepare(
         self, mode: Mode = "staged", *, session: Callable[[], Any] | None = None
     ) -> AbstractAsyncContextManager[Any]:
@@ -92,7 +99,13 @@ class Attempt:
         """
         return self._prepare(mode, session)
 
-    def complete(self, *, session: Callable[[], Any] | None = None) -> AbstractAsyncContextManager[Done]:
+    @overload
+    def complete(self, *, session: None = None) -> AbstractAsyncContextManager[Done[Tx]]: ...
+
+    @overload
+    def complete(self, *, session: Callable[[], T]) -> AbstractAsyncContextManager[Done[T]]: ...
+
+    def complete(self, *, session: Callable[[], Any] | None = None) -> AbstractAsyncContextManager[Done[Any]]:
         """The transaction that ends the job: the application's writes and the completion commit together.
 
         It commits after the handler and every middleware have returned. An error before that rolls it back.
@@ -129,10 +142,10 @@ class Attempt:
             await tx.commit()
 
     @asynccontextmanager
-    async def _complete(self, session: Callable[[], Any] | None) -> AsyncGenerator[Done]:
+    async def _complete(self, session: Callable[[], Any] | None) -> AsyncGenerator[Done[Any]]:
         self._completion.begin_complete()
         tx = self._completion.tx or await self._begin(session)
-        done = Done(self._completion, tx, self._jobs)
+        done: Done[Any] = Done(self._completion, tx, self._jobs)
         with self._completion.undone_by_errors():
             async with AsyncExitStack() as stack:
                 for middleware in self._middlewares:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Generic, Literal, TypeVar, Unpack
+from typing import Any, Generic, Literal, TypeVar, Unpack, cast
 
 from holdfast.client.new_jobs import continuation, new_chain, with_continue_options, with_start_options
 from holdfast.core.clock import Micros
@@ -16,9 +16,9 @@ from holdfast.engine.operations import ReportProgress, Start, Started
 from holdfast.errors import PayloadRefused
 from holdfast.registry.jobs import AnyJobType, Bound, Jobs, JobType
 from holdfast.registry.options import ContinueKeywords, StartKeywords
+from holdfast.worker.attempt_types import Tx, TypedDone
 
 T = TypeVar("T")
-Tx = TypeVar("Tx")
 
 Mode = Literal["staged", "atomic"]
 
@@ -27,7 +27,7 @@ NOTE_LIMIT = 1000
 _NOTHING: Any = object()
 
 
-class CompletionState(Generic[Tx]):
+class CompletionState(Generic[T]):
     """What one attempt has done so far with prepare() and complete(). `tx` is its open transaction."""
 
     __slots__ = (
@@ -37,7 +37,7 @@ class CompletionState(Generic[Tx]):
 
     def __init__(self, record: Record, job_type: AnyJobType) -> None:
         self.record = record
-        self.tx: Tx | None = None
+        self.tx: T | None = None
         self.started: list[Chain[Any]] = []
         self.keep: Micros | None = None
         """How long to keep the finished chain, if the handler has set it."""
@@ -172,7 +172,7 @@ def progress_of(claim: Claim, fraction: float, note: str | None) -> ReportProgre
     return ReportProgress(claim, float(fraction), note)
 
 
-class SharedDone:
+class SharedDone(TypedDone[Tx]):
     """What Done and SyncDone share: the output or the continuation of the attempt, and the transaction."""
 
     def __init__(self, completion: CompletionState[Any], tx: Any, jobs: Jobs) -> None:
@@ -181,9 +181,9 @@ class SharedDone:
         self._jobs = jobs
 
     @property
-    def tx(self) -> Any:
+    def tx(self) -> Tx:
         """The connection or session for the application's writes; None on Redis and memory."""
-        return self._tx.native
+        return cast("Tx", self._tx.native)
 
     def output(self, value: T) -> T:
         """Complete the job with this output. The handler must return the value of this call."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, contextmanager
 from contextvars import Context, copy_context
-from typing import Any, ClassVar, TypeVar, Unpack
+from typing import Any, ClassVar, TypeVar, Unpack, cast, overload
 
 from holdfast.core.clock import duration
 from holdfast.core.job import Chain, Job
@@ -18,6 +18,7 @@ from holdfast.errors import ClaimLost
 from holdfast.registry.jobs import Bound, Jobs
 from holdfast.registry.options import StartKeywords
 from holdfast.worker.abort_signal import Signal
+from holdfast.worker.attempt_types import Blockers, State, Tx, TypedAttempt
 from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone, progress_of
 from holdfast.worker.middleware import Middleware, block_manager
 from holdfast.worker.sessions import SyncSessionTransaction
@@ -29,7 +30,7 @@ T = TypeVar("T")
 _UNSET: Any = object()
 
 
-class SyncDone(SharedDone):
+class SyncDone(SharedDone[Tx]):
     """The completion of an attempt, inside `with attempt.complete()`."""
 
     def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
@@ -38,7 +39,7 @@ class SyncDone(SharedDone):
         return self._record_started(started)
 
 
-class SyncAttempt:
+class SyncAttempt(TypedAttempt[Tx, Blockers, State]):
     """One run of a job in a thread. A plain function cannot be cancelled: check `signal` in a long one."""
 
     __holdfast_attempt__: ClassVar[str] = "sync"
@@ -56,7 +57,7 @@ class SyncAttempt:
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         self.job = job
-        self.blockers = blockers
+        self.blockers = cast("Blockers", blockers)
         self.signal = signal
         self._store = store
         self._jobs = jobs
@@ -73,6 +74,12 @@ class SyncAttempt:
         """Keep the finished chain for this long, instead of the time that its type sets."""
         self._completion.keep = duration(seconds(time))
 
+    @overload
+    def prepare(self, mode: Mode = "staged", *, session: None = None) -> AbstractContextManager[Tx]: ...
+
+    @overload
+    def prepare(self, mode: Mode = "staged", *, session: Callable[[], T]) -> AbstractContextManager[T]: ...
+
     def prepare(
         self, mode: Mode = "staged", *, session: Callable[[], Any] | None = None
     ) -> AbstractContextManager[Any]:
@@ -82,7 +89,13 @@ class SyncAttempt:
         """
         return self._prepare(mode, session)
 
-    def complete(self, *, session: Callable[[], Any] | None = None) -> AbstractContextManager[SyncDone]:
+    @overload
+    def complete(self, *, session: None = None) -> AbstractContextManager[SyncDone[Tx]]: ...
+
+    @overload
+    def complete(self, *, session: Callable[[], T]) -> AbstractContextManager[SyncDone[T]]: ...
+
+    def complete(self, *, session: Callable[[], Any] | None = None) -> AbstractContextManager[SyncDone[Any]]:
         """The transaction that ends the job: the application's writes and the completion commit together.
 
         It commits after the handler and every middleware have returned. An error before that rolls it back.
@@ -119,10 +132,10 @@ class SyncAttempt:
             tx.commit()
 
     @contextmanager
-    def _complete(self, session: Callable[[], Any] | None) -> Generator[SyncDone]:
+    def _complete(self, session: Callable[[], Any] | None) -> Generator[SyncDone[Any]]:
         self._completion.begin_complete()
         tx = self._completion.tx or self._begin(session)
-        done = SyncDone(self._completion, tx, self._jobs)
+        done: SyncDone[Any] = SyncDone(self._completion, tx, self._jobs)
         with self._completion.undone_by_errors(), ExitStack() as stack:
             for middleware in self._middlewares:
                 stack.enter_context(self._on_loop(block_manager(middleware, "complete", self, done)))

@@ -1,0 +1,47 @@
+"""The type parameters of attempts: `Attempt[Tx, Blockers, State]`, each with a default that behaves like Any.
+
+Type checkers read them from typing_extensions, since Python has defaults of type parameters only from 3.13 on. At run
+time a subscription only names its arguments, so that typing_extensions is no dependency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, Generic
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    class Untyped(Any):  # type: ignore[misc]
+        """The default of each parameter. It behaves like Any: every attribute exists, and every assignment is allowed.
+
+        With Any itself, mypy could not choose between the overloads of `@jobs.job`, and `bind` would be unchecked.
+        The methods make pyright infer Any and not Unknown.
+        """
+
+        def __getattr__(self, name: str, /) -> Any: ...
+        def __getitem__(self, key: Any, /) -> Any: ...
+        def __iter__(self) -> Iterator[Any]: ...
+
+    Tx = TypeVar("Tx", default=Untyped, covariant=True)
+    Blockers = TypeVar("Blockers", default=Untyped, covariant=True)
+    State = TypeVar("State", default=Untyped, covariant=True)
+
+    class TypedAttempt(Generic[Tx, Blockers, State]):
+        """An attempt whose `done.tx` is a Tx, and whose `blockers` are Blockers. State is reserved."""
+
+    class TypedDone(Generic[Tx]):
+        """The completion of an attempt, whose `tx` is a Tx."""
+
+else:
+    Tx = Blockers = State = Any
+
+    class _Subscriptable:
+        __class_getitem__ = classmethod(GenericAlias)
+
+    class TypedAttempt(_Subscriptable):
+        """An attempt: `Attempt[...]` takes one to three arguments."""
+
+    class TypedDone(_Subscriptable):
+        """The completion of an attempt."""
