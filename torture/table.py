@@ -52,6 +52,11 @@ def _starts(report: Report) -> str:
     return " / ".join(f"{starts.get(each, 0):,}" for each in ("ok", "fail", "info"))
 
 
+def _interruptions(report: Report) -> str:
+    longest = _verdict(report, 30)["counts"].get("seconds from an interruption to the next call that succeeds max", 0)
+    return f"{_counted(22, 'blocking calls interrupted')(report)}; {longest:.2f} s"
+
+
 def _server(report: Report) -> str:
     kinds = ("server restart", "server stop fast", "server kill")
     return " + ".join(f"{report['faults'][kind]} {kind}" for kind in kinds if kind in report["faults"]) or "-"
@@ -103,6 +108,8 @@ ROWS: dict[str, Callable[[Report], str]] = {
     "workers with a wrong clock; wake-ups lost, repeated": lambda report: (
         f"{_faults('workers with a wrong clock')(report)}; {_faults('wake-ups lost', 'wake-ups repeated')(report)}"
     ),
+    "blocking calls interrupted; longest until the next call succeeded": _interruptions,
+    "hosts lost, files replaced": _faults("host lost", "file replaced"),
     "crashes and restarts of the server": _server,
     "disk full, memory full": _faults("disk full", "memory full"),
     "connections gone dead, of them hung up by their client": lambda report: (
