@@ -1,4 +1,4 @@
-"""Named queues: jobs under ids of the caller's own, with deduplication, request and response, and kept results."""
+"""Named queues: jobs under ids that the caller chooses, with deduplication, waiting for results, and kept results."""
 
 from holdfast.queue.after_execution import Execution
 from holdfast.queue.answers import Cancelling, Completed, Duplicate, JobStatus, QueueCounts, Queued, State, Updating

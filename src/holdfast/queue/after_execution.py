@@ -1,4 +1,4 @@
-"""The hook that sees every result and final error before it is stored."""
+"""The hook that runs before a result or a final error is stored."""
 
 from __future__ import annotations
 
@@ -27,36 +27,33 @@ R = TypeVar("R")
 
 @dataclass(slots=True)
 class Execution(Generic[P, R]):
-    """A job that was executed for the last time. The hook may set `result`, `error` and `result_ttl`.
-
-    What it sets on anything else is ignored.
-    """
+    """A job after its last attempt. The hook may set `result`, `error` and `result_ttl`; other changes are ignored."""
 
     id: str
     payload: P = field(repr=False)
     status: Literal["completed", "failed"]
     attempts: int
     max_attempts: int | None
-    """None is for ever."""
+    """None: no limit."""
     created_at: datetime
     started_at: datetime
     worker: str | None
     result_ttl: Seconds | None
-    """None is for ever."""
+    """None: the result is kept for ever."""
     result: R | None = field(default=None, repr=False)
-    """What callers will get, if it completed."""
+    """The result that callers get, if the job completed."""
     error: BaseException | None = None
-    """What the last attempt raised, if it failed."""
+    """The exception of the last attempt, if the job failed."""
 
 
 Hook = Callable[[Execution[Any, Any]], Awaitable[None] | None]
 
 
 class AfterExecution:
-    """Runs the hook after a success, or after the last attempt that failed, before anything is written.
+    """Runs the hook after a success, or after the last attempt that failed, before the settlement is written.
 
-    Its changes are taken all together or, if it raises or leaves something that cannot be stored, not at all; that is
-    reported. It runs on the event loop, in the job's slot, while the lease is still renewed.
+    If the hook raises, or sets a value that cannot be stored, the error is reported and none of its changes is stored.
+    The hook runs on the event loop, in the slot of the job, while the worker renews the lease.
     """
 
     def __init__(self, type: QueueType, hook: Hook, report: Callable[[BaseException], None]) -> None:
@@ -65,9 +62,9 @@ class AfterExecution:
         self._report = report
 
     async def __call__(self, record: Record, outcome: Outcome, settlement: Settlement) -> Settlement:
-        """What shall be written, given what would be."""
+        """The settlement to write, after the hook changed this one."""
         if isinstance(outcome, Mismatched):
-            return settlement  # nothing was executed
+            return settlement  # the handler was not called
         try:
             execution = self._execution(record, outcome, settlement)
             before = copy.copy(execution)
@@ -75,7 +72,7 @@ class AfterExecution:
             if inspect.isawaitable(answer):
                 await answer
             return self._changed(settlement, before, execution)
-        except BaseException as error:  # SystemExit too: a hook, like a handler, does not end its worker
+        except BaseException as error:  # SystemExit too: a hook must not end the worker
             task = asyncio.current_task()
             if task is None or ends_task(error, task):
                 raise
@@ -106,7 +103,7 @@ class AfterExecution:
             check_duration("result_ttl", after.result_ttl)
             settlement = replace(settlement, keep=duration(seconds(after.result_ttl)))
         if before.status == "completed":
-            # Encoded anew even if it is the same object: the hook may have changed it in place.
+            # Encode again also if it is the same object: the hook may have changed it in place.
             return replace(settlement, output=self._type.encode_output(after.result))
         if after.error is not None and after.error is not before.error:
             if not isinstance(after.error, BaseException):  # pyright: ignore[reportUnnecessaryIsInstance]

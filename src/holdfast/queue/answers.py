@@ -1,4 +1,4 @@
-"""What a named queue answers, and the words it uses for where a job stands."""
+"""The answers of a named queue, and the states of its jobs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 State = Literal["queued", "processing", "failing", "completed", "failed"]
-"""Failing is waiting for another attempt after one that failed or was lost."""
+"""A failing job waits for another attempt after one that failed or was lost."""
 
 Cancelling = Literal["cancelled", "not_found", "processing", "completed"]
-"""Of a cancel: done; no such id; too late, it runs; too late, it is over."""
+"""The answer of a cancel: done; no such id; not done, since the job runs; not done, since the job is finished."""
 
 Updating = Literal["updated", "not_found", "not_terminal", "missing_payload"]
-"""Of a new time to live: set; no such id; nothing to keep yet; completed, but its result is gone."""
+"""The answer of a new time to live: set; no such id; the job is not finished; the job has no result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """The job was accepted: it is stored, and will run."""
+    """The job is stored and will run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class JobStatus(Generic[R_co]):
     state: State
     attempts: int
     max_attempts: int | None
-    """None is for ever."""
+    """None: no limit."""
     created_at: datetime
     changed_at: datetime
     """When it entered this state."""

@@ -1,4 +1,4 @@
-"""Codecs: how payloads and results become bytes. Whatever bytes a codec writes, every store gives back the same."""
+"""Codecs: how payloads and results become bytes. Every store returns exactly the bytes that a codec wrote."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Codec(Protocol[T]):
-    """Anything with these two methods: protobuf, CBOR, encryption. Either may raise whatever it likes."""
+    """An object with these two methods: protobuf, CBOR, encryption. Both may raise any exception."""
 
     def encode(self, value: T, /) -> bytes: ...
 
@@ -23,10 +23,10 @@ class Codec(Protocol[T]):
 
 
 class JsonCodec:
-    """JSON, exact: a value that would not come back as it was is refused, with the reason.
+    """JSON. A value that would be read back changed is refused, with the reason.
 
-    `JsonCodec()` takes plain JSON values; `JsonCodec(Email)` takes and gives back a dataclass, a TypedDict, a msgspec
-    Struct, a pydantic model, or whatever else a job's parameter may be.
+    `JsonCodec()` takes plain JSON values. `JsonCodec(Email)` takes and returns a dataclass, a TypedDict, a msgspec
+    Struct, a pydantic model, or another type that a job's parameter may have.
     """
 
     def __init__(self, type: Any = Any) -> None:
@@ -40,7 +40,7 @@ class JsonCodec:
 
 
 class MsgpackCodec:
-    """MessagePack: smaller than JSON, and with bytes as they are. As exact as `JsonCodec`."""
+    """MessagePack: smaller than JSON, and may contain bytes. Refuses the same values as `JsonCodec`."""
 
     def __init__(self, type: Any = Any) -> None:
         self._encoder = msgspec.msgpack.Encoder()
@@ -66,7 +66,7 @@ class MsgpackCodec:
 
 
 def content_id(payload: Any) -> str:
-    """An id made from the content: equal payloads have equal ids, in whatever order their keys stand."""
+    """An id made from the content: equal payloads have equal ids, in any order of their keys."""
     if isinstance(payload, bytes | bytearray):
         text = bytes(payload)
     else:

@@ -1,4 +1,4 @@
-"""The consuming half of a queue: the worker that runs its jobs here."""
+"""The consumer of a queue: the worker that runs its jobs in this process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holdfast.worker import Middleware, Worker
 
 
 class Consumer:
-    """Runs a queue's jobs with one worker at a time, and has the hook see what is about to be stored of each."""
+    """Runs the jobs of a queue with one worker at a time, and calls the hook before each result is stored."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Consumer:
         middlewares: Iterable[Middleware],
         mismatch_timeout: Seconds,
     ) -> None:
-        # Here, and not only by the worker that is made when it starts: a mistake shows where it is made.
+        # Checked here too, not only when the worker is created: the error then shows the line of the mistake.
         if concurrency < 1:
             raise ValueError(f"concurrency must be at least 1, not {concurrency}")
         check_duration("grace", grace, zero=True)
@@ -55,21 +55,21 @@ class Consumer:
         self._middlewares = tuple(middlewares)
         self._mismatch_timeout = mismatch_timeout
         self._worker: Worker | None = None
-        """The one that runs jobs, or last did: outcomes of its last attempts may still be on their way."""
+        """The current or last worker. The outcomes of its last attempts may still be unwritten."""
         self._at_work = False
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         type.conclude = self._conclude
 
     def begin(self) -> None:
-        """Run jobs in the background until `end`. Nothing happens where they are run already."""
+        """Run jobs in the background until `end`. Does nothing if they run already."""
         if not self._at_work:
             self._stopping = asyncio.Event()
             work = self._work(self._new_worker(), self._stopping)
             self._task = asyncio.create_task(work, name=f"holdfast-queue-{self._type.queue}")
 
     async def end(self) -> None:
-        """Take no more jobs, and wait until the running ones are finished or, after the grace period, given back."""
+        """Claim no more jobs, and wait until the running ones are finished or, after the grace period, released."""
         self._at_work = False
         task, self._task = self._task, None
         self._stopping.set()
@@ -77,7 +77,7 @@ class Consumer:
             await task
 
     async def run(self) -> None:
-        """Run jobs until cancelled, or told to stop by SIGTERM or SIGINT."""
+        """Run jobs until this task is cancelled, or the process receives SIGTERM or SIGINT."""
         await self._new_worker().run()
 
     def _new_worker(self) -> Worker:
@@ -100,7 +100,7 @@ class Consumer:
     async def _conclude(self, record: Record, outcome: Outcome, settlement: Settlement) -> Settlement:
         if self._after is not None:
             settlement = await self._after(record, outcome, settlement)
-        # Else one of the application's own workers runs it, and tells its own observers.
+        # Otherwise another worker of the application runs the job. Its events go to its own observers.
         if self._worker is not None and record.worker == self._worker.id:
             self._relay.expect(record, settlement)
         return settlement

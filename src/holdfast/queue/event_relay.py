@@ -1,4 +1,4 @@
-"""From the engine's events to the queue's: what happened here, under the queue's words and ids."""
+"""Translates events of the engine in this process to events of a queue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVENTS = (
 
 
 class Relay:
-    """An observer that tells a queue's listeners. Events of other types pass it by."""
+    """An observer that calls the listeners of a queue. It ignores events of other job types."""
 
     def __init__(self, type: QueueType, listeners: Listeners) -> None:
         self._type = type
@@ -33,16 +33,16 @@ class Relay:
         return kind != "created" or self._listeners.wants("enqueued")
 
     def attach(self) -> None:
-        """Call listeners on this thread's event loop, wherever an event comes from."""
+        """Call listeners on the event loop of this thread, also for events of other threads."""
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
 
     def expect(self, record: Record, settlement: Settlement) -> None:
-        """What is about to be written: events hold no results, so it is kept until one says that it was."""
+        """Keep a settlement until the event that reports it: events contain no results."""
         self._concluded[record.id] = (record, settlement)
 
     def forget(self) -> None:
-        """Nothing that is expected will be heard of any more."""
+        """Drop the settlements that were not reported."""
         self._concluded.clear()
 
     def __call__(self, event: Event) -> None:
@@ -53,7 +53,7 @@ class Relay:
             return
         try:
             self._loop.call_soon_threadsafe(self._emit, event)
-        except RuntimeError:  # the loop is closed, and the queue ended with it
+        except RuntimeError:  # the event loop is closed, so the queue has stopped
             return
 
     def _emit(self, event: Event) -> None:
@@ -102,5 +102,5 @@ class Relay:
 
 
 def _spares_attempts(record: Record, settlement: Settlement) -> bool:
-    """Whether the job failed before its attempts were used up. A mismatch uses none."""
+    """Whether the job failed before its attempts were used up. A mismatch uses no attempt."""
     return settlement.outcome == "mismatched" or has_attempts_left(record)

@@ -1,4 +1,4 @@
-"""A queue's store-wide stream: what happens to its jobs, whoever does it, under the queue's words and ids."""
+"""The stream of a queue's events in a store: from every process, with the names and ids of the queue."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from holdfast.queue.queue_type import QueueType
 
 REMEMBERED = 10_000
 
-Word = Literal["queued", "processing", "failing", "completed", "failed", "cancelled", "stalled", "requeued"]
+EventName = Literal["queued", "processing", "failing", "completed", "failed", "cancelled", "stalled", "requeued"]
 
-_WORDS: dict[str, Word] = {
+_EVENT_NAMES: dict[str, EventName] = {
     "created": "queued",
     "retried": "queued",
     "claimed": "processing",
@@ -37,10 +37,10 @@ _WORDS: dict[str, Word] = {
 
 @dataclass(frozen=True, slots=True)
 class QueueEvent:
-    """One thing that happened to a job of the queue, told after it was committed."""
+    """An event of a job of the queue, delivered after the commit."""
 
     id: str
-    event: Word
+    event: EventName
     attempts: int
     worker: str | None
     at: datetime | None
@@ -63,15 +63,15 @@ def stream_sync(store: Store, type: QueueType) -> Iterator[QueueEvent]:
 
 
 class _Translation:
-    """Finds the id that a job was enqueued under: a store's events name the job itself."""
+    """Finds the id that a job was enqueued under: the events of a store contain only the id of the record."""
 
     def __init__(self, type: QueueType) -> None:
         self._type = type
         self._ids: OrderedDict[str, str] = OrderedDict()
 
     def of(self, event: Event) -> procedures.Procedure[QueueEvent | None]:
-        word = _WORDS.get(event.kind)
-        if event.type != self._type.name or word is None or event.job_id is None:
+        name = _EVENT_NAMES.get(event.kind)
+        if event.type != self._type.name or name is None or event.job_id is None:
             return None
         if event.job_id not in self._ids:
             record: Record | None
@@ -81,4 +81,4 @@ class _Translation:
             self._ids[event.job_id] = record.key
             if len(self._ids) > REMEMBERED:
                 self._ids.popitem(last=False)
-        return QueueEvent(self._ids[event.job_id], word, event.attempt or 0, event.worker, event.at)
+        return QueueEvent(self._ids[event.job_id], name, event.attempt or 0, event.worker, event.at)

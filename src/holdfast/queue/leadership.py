@@ -1,7 +1,7 @@
-"""Leader election from the verbs every store has: an office is a job, and whoever holds its claim is in it.
+"""Leader election on every store: the leadership is a job, and the candidate that claimed it is the leader.
 
-The job is never completed. Its lease is renewed while the leader lives, given back when it resigns, and reaped by the
-next candidate when it is silent; the token of the claim fences a leader that was asleep meanwhile.
+The job is never completed. The leader renews its lease, and releases the claim when it resigns. If the leader stops
+renewing, the next candidate reaps the job. The token of the claim then refuses the writes of the former leader.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from holdfast.worker.held_claims import lease_clock
 
 RENEW_AT = 1 / 3
 GIVE_UP_AT = 0.9
-"""Without a renewal for this part of the lease a leader steps down: another may be elected at any moment."""
+"""After this part of the lease without a renewal, a leader resigns: another may be elected soon."""
 
 
 class Leadership:
-    """One candidate's part in an election. Of all the candidates for an office at most one holds it."""
+    """One candidate of an election. At most one candidate is the leader at a time."""
 
-    def __init__(self, office: str, candidate: str, *, lease: float) -> None:
-        self.type = f"holdfast:leader:{office}"
+    def __init__(self, name: str, candidate: str, *, lease: float) -> None:
+        self.type = f"holdfast:leader:{name}"
         self._candidate = candidate
         self._lease = lease
         self._claim: Claim | None = None
@@ -31,7 +31,7 @@ class Leadership:
 
     @property
     def held(self) -> bool:
-        """Whether this candidate is the leader, as far as it can know without asking."""
+        """Whether this candidate is the leader, by its last renewal. Does not read the store."""
         return self._claim is not None and lease_clock() < self._renewed + self._lease * GIVE_UP_AT
 
     @property
@@ -39,11 +39,11 @@ class Leadership:
         return lease_clock() >= self._renewed + self._lease * RENEW_AT
 
     def campaign(self) -> Procedure[bool]:
-        """Take the office if nobody holds it, or its holder fell silent; tells whether that succeeded."""
+        """Become the leader if there is none, or if its lease has expired. Returns whether that succeeded."""
         self._claim = None
         job_id = new_id()
-        office = NewJob(job_id, self.type, job_id, b"null", max_attempts=FOR_EVER, keep=0, key=self.type)
-        yield Start((office,))
+        job = NewJob(job_id, self.type, job_id, b"null", max_attempts=FOR_EVER, keep=0, key=self.type)
+        yield Start((job,))
         yield Reap((self.type,), (), 1)
         sent = lease_clock()
         terms = TypeTerms(self.type, duration(self._lease), FOR_EVER)
@@ -53,7 +53,7 @@ class Leadership:
         return bool(records)
 
     def renew(self) -> Procedure[bool]:
-        """Stay in office; tells whether this candidate still is."""
+        """Renew the lease. Returns whether this candidate is still the leader."""
         if self._claim is None:
             return False
         sent = lease_clock()
@@ -65,7 +65,7 @@ class Leadership:
         return True
 
     def resign(self) -> Procedure[None]:
-        """Leave the office to the next at once."""
+        """Release the leadership, so that another candidate can take it at once."""
         claim, self._claim = self._claim, None
         if claim is not None:
             yield Settle((Settlement(claim, Status.PENDING, "released"),))

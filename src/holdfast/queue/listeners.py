@@ -1,4 +1,4 @@
-"""Callbacks for what happens here: told after the commit, able to harm nothing."""
+"""Callbacks for events in this process. They are called after the commit, and their errors affect no job."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Callback = Callable[..., Any]
 class Listeners:
     """The callbacks of one queue or reaper, by event.
 
-    A callback is called with as many of the event's values as it takes. One that raises is logged, and told to those
-    who listen for `error`; what it was told of has happened already, and stands.
+    A callback is called with as many of the event's values as it takes. An exception of a callback is logged, and
+    passed to the callbacks for `error`. What the event reports is committed already.
     """
 
     def __init__(self, events: Iterable[str]) -> None:
@@ -25,7 +25,7 @@ class Listeners:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def on(self, event: str, callback: Callback) -> Callable[[], None]:
-        """Have `callback` called, until the returned function is. Async ones run as tasks of their own."""
+        """Add a callback. Returns the function that removes it. An async callback runs in a task of its own."""
         try:
             callbacks = self._callbacks[event]
         except KeyError:
@@ -37,17 +37,17 @@ class Listeners:
         return lambda: _discard(callbacks, entry)
 
     def wants(self, event: str) -> bool:
-        """Whether anybody listens: asked first where telling costs something."""
+        """Whether the event has a callback. Check it first if the values of the event are expensive."""
         return bool(self._callbacks[event])
 
     def emit(self, event: str, *values: Any) -> None:
-        """Call every listener of the event. Raises nothing but a Ctrl-C."""
+        """Call every callback of the event. Only a Ctrl-C is raised."""
         for callback, arity in list(self._callbacks[event]):
             try:
                 answer = callback(*values[:arity])
                 if inspect.isawaitable(answer):
                     self._follow(event, answer)
-            except BaseException as error:  # nothing awaits here, so a CancelledError is the listener's own
+            except BaseException as error:  # no await here, so the callback itself raised a CancelledError
                 if is_ctrl_c(error):
                     raise
                 self._report(event, error)
@@ -77,7 +77,7 @@ class Listeners:
 
 
 def _arity(callback: Callback) -> int | None:
-    """How many positional arguments a callback takes; None for any number, or if it does not say."""
+    """How many positional arguments a callback takes; None for any number, or if its signature is unknown."""
     try:
         parameters = inspect.signature(callback).parameters.values()
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The named queue: a thin front over the client and the worker."""
+"""The named queue: a small layer over the client and the worker."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ T = TypeVar("T")
 
 
 class Queue(Generic[P, R]):
-    """Jobs under ids of the caller's own, run at least once, with their results kept for a while.
+    """Runs jobs under ids that the caller chooses, at least once each, and keeps their results for a while.
 
-    A producer enqueues, a consumer executes; one object may do either or both, and `async with` (or `start` and
-    `stop`, any number of times) is when it does. Queues of different names on one store have nothing in common.
+    A producer enqueues, a consumer runs jobs; one object may do either or both, between `start` and `stop` (or within
+    `async with`). Queues with different names on one store are independent.
     """
 
     def __init__(
@@ -79,14 +79,14 @@ class Queue(Generic[P, R]):
         trace: Callable[[], str | None] | None = None,
         migrate: bool = False,
     ) -> None:
-        """`max_retries` counts the attempts after the first (None: for ever); `retry` says how long to wait between.
+        """`max_retries` counts the attempts after the first (None: no limit); `retry` sets the delay between them.
 
-        `visibility_timeout` is how long a job may go without a sign of life from its worker, not how long it may
-        run: that is `timeout`, per attempt. It is renewed every `renew_interval`, by default three times while it
-        lasts. A payload that the codec cannot decode waits for another consumer, and fails when `mismatch_timeout` has
-        passed since the first one tried. `result_ttl` is how long results and errors are kept (None: for ever).
-        `dedup_ttl` is how long the id of a completed job is taken, counted from its completion (None: as long as its
-        result is kept). `grace` is how long `stop` lets running jobs finish before it gives them back.
+        A job whose worker does not renew it for `visibility_timeout` returns to the queue. The worker renews it every
+        `renew_interval`, by default three times in that time. `timeout` is the time limit of one attempt. A payload
+        that the codec cannot decode waits for another consumer, and fails `mismatch_timeout` after the first try.
+        `result_ttl` is how long results and errors are kept (None: for ever). `dedup_ttl` is how long the id of a
+        completed job is taken, counted from its completion (None: as long as its result is kept). `grace` is how long
+        `stop` waits for running jobs before it releases them.
         """
         self.name = name
         self._type = QueueType(
@@ -109,13 +109,13 @@ class Queue(Generic[P, R]):
 
     @property
     def job_type(self) -> AnyJobType:
-        """The job type behind it. `jobs.add(queue.job_type)` has every worker of that registry run it too."""
+        """The job type of the queue. After `jobs.add(queue.job_type)`, the workers of that registry run it too."""
         return self._type
 
-    # Living
+    # Lifecycle
 
     async def start(self) -> None:
-        """Connect, and begin to run jobs if there is a handler. Starting a started queue does nothing."""
+        """Connect, and run jobs if there is a handler. Does nothing if the queue is started already."""
         if self._running:
             return
         await self._client.open()
@@ -126,10 +126,10 @@ class Queue(Generic[P, R]):
         self._listeners.emit("started")
 
     async def stop(self) -> None:
-        """Take no more jobs, let running ones finish within the grace period, give the rest back, and disconnect.
+        """Claim no more jobs, wait for the running ones within the grace period, release the rest, and disconnect.
 
-        What is given back is where it was in line, and others can take it at once. Stopping a stopped queue does
-        nothing; it can be started again.
+        A released job keeps its place in the queue, and another consumer can claim it at once. A stopped queue can be
+        started again.
         """
         if not self._running:
             return
@@ -142,7 +142,7 @@ class Queue(Generic[P, R]):
             self._listeners.emit("stopped")
 
     async def run(self) -> None:
-        """Run jobs until cancelled, or told to stop by SIGTERM or SIGINT: all that a consumer's process does."""
+        """Start, and run jobs until this task is cancelled, or the process receives SIGTERM or SIGINT."""
         if self._type.function is None:
             raise RuntimeError(f"queue {self.name!r} has no handler; call execute(handler) first")
         if self._running:
@@ -174,9 +174,9 @@ class Queue(Generic[P, R]):
     def execute(self, handler: Callable[[QueueJob[P]], R], /) -> Callable[[QueueJob[P]], R]: ...
 
     def execute(self, handler: Callable[[QueueJob[P]], Any], /) -> Callable[[QueueJob[P]], Any]:
-        """Run the queue's jobs with this handler: `handler(job)`, async, or plain and then in a thread.
+        """Run the queue's jobs with this handler: `handler(job)`, async on the event loop, plain in a thread.
 
-        It may be called while the queue runs. A second call replaces the handler for the attempts that follow.
+        The queue may be running. A second call replaces the handler for later attempts.
         """
         self._type.execute(handler)
         if self._running:
@@ -184,7 +184,7 @@ class Queue(Generic[P, R]):
         return handler
 
     def on(self, event: str, callback: Callback) -> Callable[[], None]:
-        """Have `callback` called for what this object does, after it is committed, until the returned function is.
+        """Add a callback for what this object does, called after the commit. Returns the function that removes it.
 
         started, stopped, enqueued(id), completed(id, result), failed(id, error), failing(id, error, attempt),
         requeued(id), cancelled(id), stalled(id), error(exception). A callback may take fewer values.
@@ -194,16 +194,11 @@ class Queue(Generic[P, R]):
     # Producing
 
     async def enqueue(
-        self,
-        id: str,
-        payload: P,
-        *,
-        tx: Any = None,
-        **options: Unpack[EnqueueKeywords],
+        self, id: str, payload: P, *, tx: Any = None, **options: Unpack[EnqueueKeywords]
     ) -> Queued | Duplicate | Completed[R]:
         """Store a job under this id, unless the store has an unfinished or completed one whose id is not free yet.
 
-        Of any number of callers with one id exactly one gets Queued. An id that failed or was cancelled is free.
+        If several callers enqueue one id, exactly one gets Queued. The id of a failed or cancelled job is free.
         `max_attempts`, `result_ttl`, `dedup_ttl`, `delay` and `priority` apply to this job. `after` lists jobs that
         must complete first: ids of this queue, or chains. An id that the store does not have raises JobNotFound.
         """
@@ -211,30 +206,21 @@ class Queue(Generic[P, R]):
         return answer
 
     async def enqueue_many(
-        self,
-        items: Iterable[tuple[str, P]],
-        *,
-        tx: Any = None,
-        **options: Unpack[EnqueueKeywords],
+        self, items: Iterable[tuple[str, P]], *, tx: Any = None, **options: Unpack[EnqueueKeywords]
     ) -> Answers[R]:
-        """Enqueue many (id, payload) in one step. Answers are in the same order."""
+        """Enqueue many (id, payload) in one operation. The answers are in the same order."""
         self._open_store()
         after = blockers.listed(options.get("after", ()))
         jobs = self._calls.new_jobs(items, options)
         return self._calls.answers(await self._client.tx_events.run(self._calls.enqueue(jobs, after), tx, created))
 
     async def enqueue_and_wait(
-        self,
-        id: str,
-        payload: P,
-        *,
-        timeout: Seconds | None = 30,
-        **options: Unpack[EnqueueKeywords],
+        self, id: str, payload: P, *, timeout: Seconds | None = 30, **options: Unpack[EnqueueKeywords]
     ) -> R:
-        """Enqueue, and wait for the result: at once if it is kept, else as soon as some consumer has it.
+        """Enqueue, and wait for the result. Any number of callers may wait for one id.
 
-        Any number of callers may wait for one id; the job runs for the first. Raises JobFailed (AttemptsExhausted
-        after the last attempt), JobCancelled, or WaitTimeout, after which the job goes on.
+        Raises JobFailed (AttemptsExhausted after the last attempt), JobCancelled, WaitTimeout (the job continues), or
+        JobNotFound for a completed job whose id is taken, but whose result is not kept any more.
         """
         store = self._open_store()
         after = blockers.listed(options.get("after", ()))
@@ -248,25 +234,25 @@ class Queue(Generic[P, R]):
         return result
 
     async def cancel(self, id: str) -> Cancelling:
-        """Cancel a job that does not run yet, or not any more after a failed attempt: it never will.
+        """Cancel a job that does not run: it never will.
 
-        "cancelled", "processing" (left alone), "completed" (also for one that failed) or "not_found".
+        Returns "cancelled", "processing" (not changed), "completed" (also for a failed job) or "not_found".
         """
         return await self._perform(self._calls.cancel(id))
 
-    # Looking
+    # Reading
 
     async def result(self, id: str) -> R | None:
-        """The result of a completed job, while it is kept; None in every other case."""
+        """The result of a completed job while it is kept; None in every other case."""
         result: R | None = await self._perform(self._calls.result(id))
         return result
 
     async def status(self, id: str) -> JobStatus[R] | None:
-        """Where a job stands; None if there is none, it was cancelled, or its time to live is over."""
+        """The status of a job; None if there is none, it was cancelled, or its time to live is over."""
         return await self._perform(self._calls.status(id))
 
     async def update_result_ttl(self, id: str, result_ttl: Seconds) -> Updating:
-        """Keep the result or error of a finished job, and its id, for this long from now on."""
+        """Keep the result or error of a finished job for this long from now; its id too, unless it has a dedup_ttl."""
         return await self._perform(self._calls.update_result_ttl(id, result_ttl))
 
     async def list(
@@ -293,11 +279,11 @@ class Queue(Generic[P, R]):
         await self._perform(self._calls.resume())
 
     async def events(self) -> AsyncIterator[QueueEvent]:
-        """What happens to the queue's jobs from now on, in any process."""
+        """The events of the queue's jobs from now on, in any process."""
         async for event in stream(self._open_store(), self._type):
             yield event
 
-    # Inside
+    # Internal
 
     async def _perform(self, call: procedures.Procedure[T]) -> T:
         self._open_store()

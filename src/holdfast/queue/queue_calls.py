@@ -54,7 +54,7 @@ class Enqueued(NamedTuple):
 
 
 class QueueCalls:
-    """Builds the steps of each call and turns answers into the queue's words."""
+    """Builds the procedure of each call, and translates the answers of the store."""
 
     def __init__(self, type: QueueType, observers: Observers, trace: Callable[[], str | None]) -> None:
         self._type = type
@@ -62,7 +62,7 @@ class QueueCalls:
         self._trace = trace
 
     def new_jobs(self, items: Iterable[tuple[str, Any]], options: EnqueueKeywords) -> list[NewJob]:
-        """The jobs to create under these ids, unless they are there."""
+        """The jobs to create under these ids, unless they exist."""
         if unknown := options.keys() - ENQUEUE_KEYWORDS:
             refuse_unknown("enqueue", sorted(unknown), known=ENQUEUE_KEYWORDS)
         result_ttl, dedup_ttl = options.get("result_ttl"), options.get("dedup_ttl")
@@ -120,11 +120,11 @@ class QueueCalls:
         return self._outcome(chain.last)
 
     def cancel(self, id: str) -> Procedure[Cancelling]:
-        """Of any number of callers that cancel one job exactly one gets "cancelled"."""
+        """If several callers cancel one job, exactly one gets "cancelled"."""
         chain = yield from self._newest(id)
         if chain is None or chain.last.status is Status.CANCELLED:
             return "not_found"
-        # It is stored with the job and names this call, so that of several callers each knows whether it was the one.
+        # The reason is stored with the job. It names this call, so that one of several callers recognises its own.
         reason = write_error("Cancelled", "cancelled by a client", f"by call {new_token()}")
         if not chain.last.status.finished:
             try:

@@ -21,7 +21,7 @@ class QueueJob(Generic[P_co]):
     attempts: int
     """This attempt's number, from 1."""
     max_attempts: int | None
-    """None is for ever."""
+    """None: no limit."""
     created_at: datetime
     signal: Signal
-    """Fires when the attempt is over before it ended: timeout, loss, shutdown. Async handlers are cancelled too."""
+    """Fires when the attempt must stop early: timeout, lost claim, shutdown. Async handlers are cancelled too."""

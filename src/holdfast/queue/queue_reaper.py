@@ -1,6 +1,6 @@
-"""The reaper: takes back jobs of named queues whose workers fell silent, for fleets that want one of its own.
+"""A reaper process: returns jobs of named queues whose workers stopped renewing.
 
-Every consumer does the same for its own queue. A reaper helps where no consumer may be alive to do it.
+Every consumer does the same for its own queue. A reaper helps if no consumer of the queue may be running.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ EVENTS = ("stalled", "leadership_acquired", "leadership_lost", "error")
 
 
 class Reaper:
-    """Watches some queues of a store, or all of them. Of several for the same queues one leads, the others stand by.
+    """Watches some queues of a store, or all of them. Of several reapers for the same queues one leads.
 
-    A job is taken back when its visibility timeout passed without a renewal; that counts as an attempt. Taking back is
-    one atomic step, so a reaper that was asleep and thinks it leads can do no harm.
+    A job returns to the queue when its visibility timeout passed without a renewal; that counts as an attempt. This is
+    one atomic operation, so a reaper that was suspended and still acts as the leader does no damage.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class Reaper:
         reaper_id: str | None = None,
         observers: Iterable[Observer | Callable[[Event], None]] = (),
     ) -> None:
-        """`lease` is how long a leader may be silent before another takes over, `interval` the time between looks."""
+        """`lease`: how long a leader may go without a renewal. `interval`: the time between two checks."""
         check_duration("lease", lease)
         check_duration("interval", interval)
         self.id = reaper_id or f"{socket.gethostname()}-{os.getpid()}-{new_token()[:6]}"
         names = None if queues is None else sorted(each if isinstance(each, str) else each.name for each in queues)
-        office = "reaper" if names is None else f"reaper:{content_id(names)}"
+        election = "reaper" if names is None else f"reaper:{content_id(names)}"
         self._store = open_store(store)
         self._owns_store = isinstance(store, str)
         self._types = None if names is None else tuple(map(type_name, names))
@@ -71,7 +71,7 @@ class Reaper:
         self._looked = float("-inf")
         self._lease = seconds(lease)
         self._interval = seconds(interval)
-        self._leadership = Leadership(office, self.id, lease=self._lease)
+        self._leadership = Leadership(election, self.id, lease=self._lease)
         self._listeners = Listeners(EVENTS)
         self._observers = Observers(observers)
         self._wake_flag = WakeFlag()
@@ -84,11 +84,11 @@ class Reaper:
         return self._leads and self._leadership.held
 
     def on(self, event: str, callback: Callback) -> Callable[[], None]:
-        """Have `callback` called: stalled(id, queue), leadership_acquired, leadership_lost, error(exception)."""
+        """Add a callback: stalled(id, queue), leadership_acquired, leadership_lost, error(exception)."""
         return self._listeners.on(event, callback)
 
     async def run(self) -> None:
-        """Watch until cancelled or stopped; then leave the lead to another at once."""
+        """Watch until cancelled or stopped, then release the leadership."""
         await self._store.open()
         await self._watch()
 
@@ -105,7 +105,7 @@ class Reaper:
         await self._background
 
     def stop(self) -> None:
-        """End `run`, soon. It can be run again."""
+        """End `run` soon. It can be called again."""
         self._stopping = True
         self._wake_flag.set()
 
@@ -123,7 +123,7 @@ class Reaper:
         finally:
             unsubscribe()
             self._stopping = False
-            with suppress(HoldfastError):  # the lease runs out by itself
+            with suppress(HoldfastError):  # the lease expires
                 await procedures.run(self._store.perform, self._leadership.resign())
             self._lead(False)
             if self._owns_store:
@@ -170,6 +170,6 @@ class Reaper:
             self._listeners.emit("leadership_acquired" if leads else "leadership_lost")
 
     def _receive(self, hints: Hints) -> None:
-        # A resignation makes the office's job due.
+        # When a leader resigns, the job of the leadership becomes due.
         if hints.anything or self._leadership.type in hints.due:
             self._wake_flag.set()

@@ -1,4 +1,4 @@
-"""A queue as a job type: its name, its terms, its codecs, and the handler that runs its jobs."""
+"""A queue as a job type: its name, its options, its codecs and its handler."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Handler = Callable[[QueueJob[Any]], Any | Awaitable[Any]]
 
 
 def type_name(queue: str) -> str:
-    """The job type behind a queue's name."""
+    """The name of the job type of a queue."""
     if not isinstance(queue, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"the name of a queue must be a str, not {type(queue).__name__}")
     if not 1 <= len(queue) <= MAX_NAME or not queue.isprintable():
@@ -37,7 +37,7 @@ def type_name(queue: str) -> str:
 
 
 class QueueType(JobType[..., ..., Any]):
-    """The job type behind a queue. Its input and output are the bytes that the codecs wrote, untouched."""
+    """The job type of a queue. Its input and output are exactly the bytes that the codecs wrote."""
 
     def __init__(
         self,
@@ -89,11 +89,11 @@ class QueueType(JobType[..., ..., Any]):
         self.takes_attempt = True
 
     def encode_payload(self, payload: Any, id: str) -> bytes:
-        """A payload to store under this id. Raises PayloadRefused, or whatever else the codec raises."""
+        """The bytes of a payload to store under this id. Raises PayloadRefused, or the exception of the codec."""
         return self._encoded(self._payloads, payload, f"the payload of {id!r}")
 
     def decode_payload(self, stored: bytes) -> Any:
-        """A stored payload. Raises whatever the codec raises."""
+        """A stored payload. Raises the exception of the codec."""
         return self._payloads.decode(stored)
 
     def payload_of(self, record: Record) -> Any:
@@ -145,7 +145,7 @@ class QueueType(JobType[..., ..., Any]):
 
 
 def _contract(payload: Any) -> Any:
-    """What every queue takes and gives, as far as the registry is concerned."""
+    """The signature of every queue for the registry."""
 
 
 def _check_parameters(handler: Handler) -> None:

@@ -1,4 +1,4 @@
-"""The named queue for producers in blocking code: the same calls, without await."""
+"""The named queue for producers in blocking code: the same calls without await."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ T = TypeVar("T")
 
 
 class SyncQueue(Generic[P, R]):
-    """A producer of a named queue for blocking code; it may be shared by any number of threads.
+    """A producer of a named queue for blocking code. Threads may share it.
 
-    Its jobs are run by a `Queue` with a handler, in this process or another.
+    A `Queue` with a handler, in this process or another, runs its jobs.
     """
 
     def __init__(
@@ -77,17 +77,17 @@ class SyncQueue(Generic[P, R]):
         self._calls = QueueCalls(self._type, self._client.observers, trace or no_trace)
         self._running = False
 
-    # Living
+    # Lifecycle
 
     def start(self) -> None:
-        """Connect. Starting a started queue does nothing."""
+        """Connect. Does nothing if the queue is started already."""
         if not self._running:
             self._client.open()
             self._running = True
             self._listeners.emit("started")
 
     def stop(self) -> None:
-        """Disconnect. Stopping a stopped queue does nothing; it can be started again."""
+        """Disconnect. A stopped queue can be started again."""
         if self._running:
             self._client.close()
             self._running = False
@@ -103,7 +103,7 @@ class SyncQueue(Generic[P, R]):
         self.stop()
 
     def on(self, event: str, callback: Callback) -> Callable[[], None]:
-        """Have `callback` called for what this object does, until the returned function is.
+        """Add a callback for what this object does. Returns the function that removes it.
 
         started, stopped, enqueued(id), cancelled(id), error(exception).
         """
@@ -116,7 +116,7 @@ class SyncQueue(Generic[P, R]):
     ) -> Queued | Duplicate | Completed[R]:
         """Store a job under this id, unless the store has an unfinished or completed one whose id is not free yet.
 
-        Of any number of callers with one id exactly one gets Queued. An id that failed or was cancelled is free.
+        If several callers enqueue one id, exactly one gets Queued. The id of a failed or cancelled job is free.
         `max_attempts`, `result_ttl`, `dedup_ttl`, `delay` and `priority` apply to this job. `after` lists jobs that
         must complete first: ids of this queue, or chains. An id that the store does not have raises JobNotFound.
         """
@@ -126,7 +126,7 @@ class SyncQueue(Generic[P, R]):
     def enqueue_many(
         self, items: Iterable[tuple[str, P]], *, tx: Any = None, **options: Unpack[EnqueueKeywords]
     ) -> Answers[R]:
-        """Enqueue many (id, payload) in one step. Answers are in the same order."""
+        """Enqueue many (id, payload) in one operation. The answers are in the same order."""
         self._open_store()
         after = blockers.listed(options.get("after", ()))
         jobs = self._calls.new_jobs(items, options)
@@ -135,10 +135,10 @@ class SyncQueue(Generic[P, R]):
     def enqueue_and_wait(
         self, id: str, payload: P, *, timeout: Seconds | None = 30, **options: Unpack[EnqueueKeywords]
     ) -> R:
-        """Enqueue, and wait for the result: at once if it is kept, else as soon as some consumer has it.
+        """Enqueue, and wait for the result.
 
-        Raises JobFailed (AttemptsExhausted after the last attempt), JobCancelled, or WaitTimeout, after which the job
-        goes on.
+        Raises JobFailed (AttemptsExhausted after the last attempt), JobCancelled, WaitTimeout (the job continues), or
+        JobNotFound for a completed job whose id is taken, but whose result is not kept any more.
         """
         store = self._open_store()
         after = blockers.listed(options.get("after", ()))
@@ -152,22 +152,22 @@ class SyncQueue(Generic[P, R]):
         return result
 
     def cancel(self, id: str) -> Cancelling:
-        """Cancel a job that does not run yet, or not any more after a failed attempt: it never will."""
+        """Cancel a job that does not run: it never will."""
         return self._perform(self._calls.cancel(id))
 
-    # Looking
+    # Reading
 
     def result(self, id: str) -> R | None:
-        """The result of a completed job, while it is kept; None in every other case."""
+        """The result of a completed job while it is kept; None in every other case."""
         result: R | None = self._perform(self._calls.result(id))
         return result
 
     def status(self, id: str) -> JobStatus[R] | None:
-        """Where a job stands; None if there is none, it was cancelled, or its time to live is over."""
+        """The status of a job; None if there is none, it was cancelled, or its time to live is over."""
         return self._perform(self._calls.status(id))
 
     def update_result_ttl(self, id: str, result_ttl: Seconds) -> Updating:
-        """Keep the result or error of a finished job, and its id, for this long from now on."""
+        """Keep the result or error of a finished job for this long from now; its id too, unless it has a dedup_ttl."""
         return self._perform(self._calls.update_result_ttl(id, result_ttl))
 
     def list(self, state: State | None = None, *, cursor: str | None = None, limit: int = 50) -> Page[JobStatus[R]]:
@@ -192,10 +192,10 @@ class SyncQueue(Generic[P, R]):
         self._perform(self._calls.resume())
 
     def events(self) -> Iterator[QueueEvent]:
-        """What happens to the queue's jobs from now on, in any process."""
+        """The events of the queue's jobs from now on, in any process."""
         yield from stream_sync(self._open_store(), self._type)
 
-    # Inside
+    # Internal
 
     def _perform(self, call: procedures.Procedure[T]) -> T:
         self._open_store()
