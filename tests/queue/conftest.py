@@ -1,4 +1,4 @@
-"""Every behaviour of the queue on every store that the conformance suite knows, under a clock that tests move."""
+"""Fixtures of the queue tests: each test runs on every store of the conformance suite, with a manual clock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.engine.wakeups import ANYTHING
 from holdfast.testing.clock import ManualClock
 from holdfast.testing.conformance import StoreFactory
 from tests.conformance.conftest import make_store as make_store
-from tests.queue.stage import Stage
+from tests.queue.harness import Harness
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ async def store(make_store: StoreFactory, clock: ManualClock) -> AsyncGenerator[
     store = make_store()
     store.clock = clock
     await store.open()
-    # The store's clock is not the machine's: whoever sleeps until a due time is told when it comes.
+    # Tests move the clock of the store. A wake-up ends the sleep of workers that wait for a due time.
     unsubscribe = clock.subscribe(lambda: store.wakeups.send(ANYTHING))
     yield store
     unsubscribe()
@@ -32,5 +32,5 @@ async def store(make_store: StoreFactory, clock: ManualClock) -> AsyncGenerator[
 
 
 @pytest.fixture
-async def stage(store: Store, clock: ManualClock) -> Stage:
-    return Stage(store, clock)
+async def harness(store: Store, clock: ManualClock) -> Harness:
+    return Harness(store, clock)

@@ -1,4 +1,4 @@
-"""A consumer in a process of its own: python -m tests.queue.consumer ADDRESS OPTIONS. Tells what happens, as JSON."""
+"""A consumer in a process of its own: python -m tests.queue.consumer ADDRESS OPTIONS. Prints what happens as JSON."""
 
 from __future__ import annotations
 

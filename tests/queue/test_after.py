@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from holdfast import Client, DependencyCycle, Duplicate, JobFailed, JobNotFound, Jobs, Queued
-from tests.queue.stage import Handler, Recorder, Stage, fail, soon
+from tests.queue.harness import Handler, Harness, Recorder, fail, soon
 
 jobs = Jobs()
 
@@ -15,51 +15,51 @@ def elsewhere() -> None:
     """A job that is not of the queue."""
 
 
-async def test_a_job_runs_after_the_jobs_it_names(stage: Stage) -> None:
+async def test_a_job_runs_after_the_jobs_it_names(harness: Harness) -> None:
     handler = Handler()
-    async with stage.queue() as producer:
+    async with harness.queue() as producer:
         await producer.enqueue_many([("a", 1), ("b", 2)], delay=60)
         assert await producer.enqueue("c", 3, after=["a", "b"]) == Queued()
         assert await producer.enqueue("c", 3) == Duplicate("queued")
 
-        queue = stage.queue(handler)
+        queue = harness.queue(handler)
         recorder = Recorder(queue)
         async with queue:
-            stage.clock.advance(60)
+            harness.clock.advance(60)
             await recorder.receive("completed", "c")
 
     assert sorted(handler.ids[:2]) == ["a", "b"]
     assert handler.ids[2:] == ["c"]
 
 
-async def test_a_job_whose_blockers_are_completed_runs_at_once(stage: Stage) -> None:
-    async with stage.queue(Handler()) as queue:
+async def test_a_job_whose_blockers_are_completed_runs_at_once(harness: Harness) -> None:
+    async with harness.queue(Handler()) as queue:
         await soon(queue.enqueue_and_wait("a", 1))
 
         assert await soon(queue.enqueue_and_wait("b", 2, after=["a"])) == 2
 
 
-async def test_the_newest_job_of_an_id_is_the_blocker(stage: Stage) -> None:
-    async with stage.queue() as queue:
+async def test_the_newest_job_of_an_id_is_the_blocker(harness: Harness) -> None:
+    async with harness.queue() as queue:
         await queue.enqueue("a", 1, delay=60)
         await queue.cancel("a")
         await queue.enqueue("a", 1, delay=60)
         await queue.enqueue("b", 2, after=["a"])
-        stage.clock.advance(60)
+        harness.clock.advance(60)
         handler = Handler()
-        async with stage.queue(handler):
+        async with harness.queue(handler):
             await handler.begun(times=2)
 
     assert handler.ids == ["a", "b"]
 
 
-async def test_a_chain_of_any_type_is_a_blocker_by_object_or_id(stage: Stage) -> None:
-    async with stage.queue() as queue, Client(stage.store, jobs) as client:
+async def test_a_chain_of_any_type_is_a_blocker_by_object_or_id(harness: Harness) -> None:
+    async with harness.queue() as queue, Client(harness.store, jobs) as client:
         chain = await client.start(elsewhere.bind())
         await queue.enqueue("by object", 1, after=[chain])
         await queue.enqueue("by id", 1, after=[chain.id])
         handler = Handler()
-        async with stage.queue(handler):
+        async with harness.queue(handler):
             assert handler.ids == []
             async with client.completing(chain) as current:
                 await current.output(None)
@@ -68,8 +68,8 @@ async def test_a_chain_of_any_type_is_a_blocker_by_object_or_id(stage: Stage) ->
     assert sorted(handler.ids) == ["by id", "by object"]
 
 
-async def test_an_unknown_blocker_is_refused_by_name(stage: Stage) -> None:
-    async with stage.queue() as queue, stage.queue(name="other") as other:
+async def test_an_unknown_blocker_is_refused_by_name(harness: Harness) -> None:
+    async with harness.queue() as queue, harness.queue(name="other") as other:
         await other.enqueue("elsewhere", 1)
         for id in ("unknown", "elsewhere"):
             with pytest.raises(JobNotFound, match=f"there is no job '{id}'"):
@@ -78,8 +78,8 @@ async def test_an_unknown_blocker_is_refused_by_name(stage: Stage) -> None:
         assert await queue.status("a") is None
 
 
-async def test_a_job_that_would_wait_for_itself_is_refused(stage: Stage) -> None:
-    async with stage.queue() as queue:
+async def test_a_job_that_would_wait_for_itself_is_refused(harness: Harness) -> None:
+    async with harness.queue() as queue:
         await queue.enqueue("a", 1)
 
         with pytest.raises(DependencyCycle, match="'b' waits for itself"):
@@ -92,8 +92,8 @@ async def test_a_job_that_would_wait_for_itself_is_refused(stage: Stage) -> None
         assert await queue.status("b") is None
 
 
-async def test_a_job_waits_for_a_failed_blocker_unless_it_shall_fail_with_it(stage: Stage) -> None:
-    queue = stage.queue(Handler(fail), max_retries=0)
+async def test_a_job_waits_for_a_failed_blocker_unless_it_shall_fail_with_it(harness: Harness) -> None:
+    queue = harness.queue(Handler(fail), max_retries=0)
     recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", 1)

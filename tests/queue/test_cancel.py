@@ -9,18 +9,18 @@ import pytest
 
 from holdfast import Queued
 from holdfast.engine.operations import Cancel, Operation
-from tests.queue.stage import Handler, Recorder, Stage, fail, soon
+from tests.queue.harness import Handler, Harness, Recorder, fail, soon
 
 
-async def test_a_waiting_job_is_cancelled_and_never_runs(stage: Stage) -> None:
+async def test_a_waiting_job_is_cancelled_and_never_runs(harness: Harness) -> None:
     handler = Handler()
-    async with stage.queue() as producer:
+    async with harness.queue() as producer:
         await producer.enqueue("a", 1)
         assert await producer.cancel("a") == "cancelled"
         assert await producer.status("a") is None
         await producer.enqueue("b", 2)
 
-    consumer = stage.queue(handler, concurrency=1)
+    consumer = harness.queue(handler, concurrency=1)
     recorder = Recorder(consumer)
     async with consumer:
         await recorder.receive("completed", "b")
@@ -28,8 +28,8 @@ async def test_a_waiting_job_is_cancelled_and_never_runs(stage: Stage) -> None:
     assert handler.ids == ["b"]
 
 
-async def test_an_unknown_id_and_one_cancelled_before_are_not_found(stage: Stage) -> None:
-    async with stage.queue() as queue:
+async def test_an_unknown_id_and_one_cancelled_before_are_not_found(harness: Harness) -> None:
+    async with harness.queue() as queue:
         assert await queue.cancel("a") == "not_found"
         await queue.enqueue("a", 1)
         await queue.cancel("a")
@@ -37,9 +37,9 @@ async def test_an_unknown_id_and_one_cancelled_before_are_not_found(stage: Stage
         assert await queue.cancel("a") == "not_found"
 
 
-async def test_a_running_job_is_left_alone(stage: Stage) -> None:
+async def test_a_running_job_is_left_alone(harness: Harness) -> None:
     handler = Handler(hold=True)
-    async with stage.queue(handler) as queue:
+    async with harness.queue(handler) as queue:
         waiting = asyncio.create_task(queue.enqueue_and_wait("a", 1))
         await handler.begun()
 
@@ -49,8 +49,8 @@ async def test_a_running_job_is_left_alone(stage: Stage) -> None:
         assert await queue.cancel("a") == "completed"
 
 
-async def test_a_failing_job_is_cancelled_and_a_failed_one_is_over(stage: Stage) -> None:
-    queue = stage.queue(Handler(fail), retry=None, max_retries=1)
+async def test_a_failing_job_is_cancelled_and_a_failed_one_is_over(harness: Harness) -> None:
+    queue = harness.queue(Handler(fail), retry=None, max_retries=1)
     recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("failing", 1)
@@ -65,28 +65,28 @@ async def test_a_failing_job_is_cancelled_and_a_failed_one_is_over(stage: Stage)
         assert status.state == "failed"
 
 
-async def test_a_result_past_its_time_to_live_is_not_found(stage: Stage) -> None:
-    async with stage.queue(Handler(), result_ttl=60) as queue:
+async def test_a_result_past_its_time_to_live_is_not_found(harness: Harness) -> None:
+    async with harness.queue(Handler(), result_ttl=60) as queue:
         await soon(queue.enqueue_and_wait("a", 1))
-        stage.clock.advance(60)
+        harness.clock.advance(60)
 
         assert await queue.cancel("a") == "not_found"
 
 
-async def test_a_delayed_job_is_cancelled(stage: Stage) -> None:
+async def test_a_delayed_job_is_cancelled(harness: Harness) -> None:
     handler = Handler()
-    async with stage.queue(handler) as queue:
+    async with harness.queue(handler) as queue:
         await queue.enqueue("a", 1, delay=60)
         assert await queue.cancel("a") == "cancelled"
-        stage.clock.advance(61)
+        harness.clock.advance(61)
         await soon(queue.enqueue_and_wait("b", 1))
 
     assert handler.ids == ["b"]
 
 
-async def test_whoever_cancels_while_a_worker_claims_gets_a_true_answer(stage: Stage) -> None:
+async def test_a_cancel_while_a_worker_claims_returns_the_right_answer(harness: Harness) -> None:
     handler = Handler()
-    async with stage.queue(handler) as queue:
+    async with harness.queue(handler) as queue:
         recorder = Recorder(queue)
         for number in range(30):
             id = f"job-{number}"
@@ -101,8 +101,8 @@ async def test_whoever_cancels_while_a_worker_claims_gets_a_true_answer(stage: S
             assert payloads == ([2] if answer == "cancelled" else [1])
 
 
-async def test_the_cancel_is_told(stage: Stage) -> None:
-    async with stage.queue() as queue:
+async def test_a_cancel_emits_an_event(harness: Harness) -> None:
+    async with harness.queue() as queue:
         recorder = Recorder(queue)
         await queue.enqueue("a", 1)
         await queue.cancel("a")
@@ -111,10 +111,10 @@ async def test_the_cancel_is_told(stage: Stage) -> None:
         assert recorder.find("cancelled") == [("cancelled", "a")]
 
 
-async def test_of_callers_that_cancel_one_job_at_once_one_is_told_so(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
+async def test_one_of_several_callers_that_cancel_a_job_gets_cancelled(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    perform = stage.store.perform
+    perform = harness.store.perform
     everybody_found_it = asyncio.Barrier(3)
 
     async def perform_together(operation: Operation[Any]) -> Any:
@@ -122,10 +122,10 @@ async def test_of_callers_that_cancel_one_job_at_once_one_is_told_so(
             await everybody_found_it.wait()
         return await perform(operation)
 
-    async with stage.queue() as queue:
+    async with harness.queue() as queue:
         recorder = Recorder(queue)
         await queue.enqueue("a", 1)
-        monkeypatch.setattr(stage.store, "perform", perform_together)
+        monkeypatch.setattr(harness.store, "perform", perform_together)
 
         answers = await soon(asyncio.gather(*[queue.cancel("a") for _ in range(3)]))
 

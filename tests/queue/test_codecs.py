@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import JobFailed, JsonCodec, MsgpackCodec, PayloadRefused, Queue, content_id
-from tests.queue.stage import Handler, Recorder, Stage, soon
+from tests.queue.harness import Handler, Harness, Recorder, soon
 
 EVERY_BYTE = bytes(range(256))
 
@@ -40,40 +40,40 @@ class PickleCodec:
 
 
 @pytest.mark.parametrize("payload", [b"", EVERY_BYTE, b"\xff\xfe\x00", EVERY_BYTE * 4000])
-async def test_any_bytes_come_back_as_they_were(stage: Stage, payload: bytes) -> None:
+async def test_any_bytes_come_back_as_they_were(harness: Harness, payload: bytes) -> None:
     handler = Handler(lambda job: job.payload[::-1])
-    async with stage.queue(handler, payload_codec=RawCodec(), result_codec=RawCodec()) as queue:
+    async with harness.queue(handler, payload_codec=RawCodec(), result_codec=RawCodec()) as queue:
         assert await soon(queue.enqueue_and_wait("a", payload)) == payload[::-1]
 
     assert handler.jobs[0].payload == payload
 
 
-async def test_msgpack_carries_bytes_within_values(stage: Stage) -> None:
+async def test_msgpack_carries_bytes_within_values(harness: Harness) -> None:
     value = {"frames": [EVERY_BYTE, b""], "n": 2**63, "none": None, "nested": {"a": 1.5}}
-    async with stage.queue(Handler(), payload_codec=MsgpackCodec(), result_codec=MsgpackCodec()) as queue:
+    async with harness.queue(Handler(), payload_codec=MsgpackCodec(), result_codec=MsgpackCodec()) as queue:
         assert await soon(queue.enqueue_and_wait("a", value)) == value
 
 
-async def test_payload_and_result_may_have_codecs_of_their_own(stage: Stage) -> None:
+async def test_payload_and_result_may_have_codecs_of_their_own(harness: Harness) -> None:
     when = datetime(2026, 1, 1, tzinfo=UTC)
     handler = Handler(lambda job: {job.payload.to})
     queue: Queue[Email, set[str]]
-    queue = stage.queue(handler, payload_codec=JsonCodec(Email), result_codec=PickleCodec())
+    queue = harness.queue(handler, payload_codec=JsonCodec(Email), result_codec=PickleCodec())
     async with queue:
         assert await soon(queue.enqueue_and_wait("a", Email("you", when))) == {"you"}
 
     assert handler.jobs[0].payload == Email("you", when)
 
 
-async def test_the_payload_is_stored_exactly_as_the_codec_wrote_it(stage: Stage) -> None:
-    async with stage.queue(payload_codec=RawCodec()) as queue:
+async def test_the_payload_is_stored_exactly_as_the_codec_wrote_it(harness: Harness) -> None:
+    async with harness.queue(payload_codec=RawCodec()) as queue:
         await queue.enqueue("a", EVERY_BYTE)
 
-        assert (await stage.claim()).input == EVERY_BYTE
+        assert (await harness.claim()).input == EVERY_BYTE
 
 
-async def test_a_payload_that_cannot_be_encoded_is_refused_before_anything_is_written(stage: Stage) -> None:
-    async with stage.queue() as queue:
+async def test_a_payload_that_cannot_be_encoded_is_refused_before_anything_is_written(harness: Harness) -> None:
+    async with harness.queue() as queue:
         with pytest.raises(PayloadRefused, match="queue 'emails': the payload of 'a': set is no plain JSON value"):
             await queue.enqueue("a", {1})
         with pytest.raises(PayloadRefused):
@@ -83,7 +83,7 @@ async def test_a_payload_that_cannot_be_encoded_is_refused_before_anything_is_wr
         assert await queue.status("b") is None
 
 
-async def test_a_codec_that_writes_no_bytes_is_told_so(stage: Stage) -> None:
+async def test_a_codec_that_does_not_write_bytes_is_refused(harness: Harness) -> None:
     class TextCodec:
         def encode(self, value: str, /) -> str:
             return value
@@ -91,41 +91,41 @@ async def test_a_codec_that_writes_no_bytes_is_told_so(stage: Stage) -> None:
         def decode(self, stored: bytes, /) -> str:
             return stored.decode()
 
-    async with stage.queue(payload_codec=TextCodec()) as queue:
+    async with harness.queue(payload_codec=TextCodec()) as queue:
         with pytest.raises(TypeError, match="encode must return bytes, not str"):
             await queue.enqueue("a", "x")
 
 
-async def test_an_outsized_payload_is_refused(stage: Stage) -> None:
-    async with stage.queue(payload_codec=RawCodec()) as queue:
+async def test_an_outsized_payload_is_refused(harness: Harness) -> None:
+    async with harness.queue(payload_codec=RawCodec()) as queue:
         with pytest.raises(PayloadRefused, match="over the limit of 16,777,216"):
             await queue.enqueue("a", b"x" * (2**24 + 1))
 
 
-async def test_an_undecodable_message_waits_for_a_consumer_that_can_decode_it(stage: Stage) -> None:
+async def test_an_undecodable_message_waits_for_a_consumer_that_can_decode_it(harness: Harness) -> None:
     older, newer = Handler(), Handler(lambda job: "read")
-    consumer = stage.queue(older, max_retries=0)
+    consumer = harness.queue(older, max_retries=0)
     recorder = Recorder(consumer)
-    async with stage.queue(payload_codec=MsgpackCodec(), max_retries=0) as producer:
+    async with harness.queue(payload_codec=MsgpackCodec(), max_retries=0) as producer:
         async with consumer:
             await producer.enqueue("a", {"x": b"\xff"})
             await recorder.receive("requeued", "a")
         status = await producer.status("a")
         assert status is not None
         assert (status.state, status.attempts) == ("queued", 0)
-        stage.clock.advance(1)
-        async with stage.queue(newer, payload_codec=MsgpackCodec(), max_retries=0):
+        harness.clock.advance(1)
+        async with harness.queue(newer, payload_codec=MsgpackCodec(), max_retries=0):
             assert await soon(producer.enqueue_and_wait("a", {"x": b"\xff"})) == "read"
 
     assert older.jobs == []
     assert [job.attempts for job in newer.jobs] == [1]
 
 
-async def test_an_undecodable_message_fails_its_job_after_the_timeout_with_a_clear_error(stage: Stage) -> None:
+async def test_an_undecodable_message_fails_its_job_after_the_timeout_with_a_clear_error(harness: Harness) -> None:
     handler = Handler()
-    consumer = stage.queue(handler, max_retries=5, mismatch_timeout=0)
+    consumer = harness.queue(handler, max_retries=5, mismatch_timeout=0)
     recorder = Recorder(consumer)
-    async with consumer, stage.queue(payload_codec=MsgpackCodec(), max_retries=5) as producer:
+    async with consumer, harness.queue(payload_codec=MsgpackCodec(), max_retries=5) as producer:
         with pytest.raises(JobFailed, match="JsonCodec cannot decode the payload") as failure:
             await soon(producer.enqueue_and_wait("a", {"x": b"\xff"}))
         await recorder.receive("failed", "a")
@@ -138,10 +138,10 @@ async def test_an_undecodable_message_fails_its_job_after_the_timeout_with_a_cle
     assert handler.jobs == []
 
 
-async def test_a_mismatch_does_not_exhaust_the_attempts(stage: Stage) -> None:
-    consumer = stage.queue(Handler(), max_retries=0, mismatch_timeout=0)
+async def test_a_mismatch_does_not_exhaust_the_attempts(harness: Harness) -> None:
+    consumer = harness.queue(Handler(), max_retries=0, mismatch_timeout=0)
     recorder = Recorder(consumer)
-    async with consumer, stage.queue(payload_codec=MsgpackCodec(), max_retries=0) as producer:
+    async with consumer, harness.queue(payload_codec=MsgpackCodec(), max_retries=0) as producer:
         with pytest.raises(JobFailed) as failure:
             await soon(producer.enqueue_and_wait("a", {"x": b"\xff"}))
         _, _, reported = await recorder.receive("failed", "a")
@@ -150,7 +150,7 @@ async def test_a_mismatch_does_not_exhaust_the_attempts(stage: Stage) -> None:
     assert type(reported) is JobFailed
 
 
-async def test_a_codec_may_raise_whatever_it_likes(stage: Stage) -> None:
+async def test_a_codec_may_raise_whatever_it_likes(harness: Harness) -> None:
     class Broken:
         def encode(self, value: Any, /) -> bytes:
             return b"x"
@@ -158,13 +158,13 @@ async def test_a_codec_may_raise_whatever_it_likes(stage: Stage) -> None:
         def decode(self, stored: bytes, /) -> Any:
             raise LookupError("no key")
 
-    async with stage.queue(Handler(), payload_codec=Broken(), mismatch_timeout=0) as queue:
+    async with harness.queue(Handler(), payload_codec=Broken(), mismatch_timeout=0) as queue:
         with pytest.raises(JobFailed, match="LookupError: no key"):
             await soon(queue.enqueue_and_wait("a", 1))
 
 
-async def test_a_result_that_this_producer_cannot_decode_says_so(stage: Stage) -> None:
-    async with stage.queue(Handler(lambda job: b"\xff"), result_codec=RawCodec()), stage.queue() as producer:
+async def test_a_result_that_this_producer_cannot_decode_says_so(harness: Harness) -> None:
+    async with harness.queue(Handler(lambda job: b"\xff"), result_codec=RawCodec()), harness.queue() as producer:
         with pytest.raises(PayloadRefused, match="JsonCodec cannot decode a stored result"):
             await soon(producer.enqueue_and_wait("a", 1))
 
@@ -198,9 +198,9 @@ def test_an_id_from_content_depends_on_nothing_but_the_content() -> None:
         content_id(object())
 
 
-async def test_a_content_id_is_an_id(stage: Stage) -> None:
+async def test_a_content_id_is_an_id(harness: Harness) -> None:
     handler = Handler()
-    async with stage.queue(handler) as queue:
+    async with harness.queue(handler) as queue:
         for payload in ({"a": 1, "b": 2}, {"b": 2, "a": 1}):
             assert await soon(queue.enqueue_and_wait(content_id(payload), payload)) == payload
 

@@ -1,4 +1,4 @@
-"""Enqueue: one job per id, whoever asks and however many."""
+"""Enqueue: one job per id, for any number of callers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import Completed, Duplicate, Queue, Queued
 from holdfast.testing.conformance import StoreFactory
-from tests.queue.stage import Handler, Recorder, Stage, fail, soon
+from tests.queue.harness import Handler, Harness, Recorder, fail, soon
 
 ODD_IDS = [
     "user:1",
@@ -27,9 +27,9 @@ ODD_IDS = [
 ]
 
 
-async def test_a_new_id_is_queued_and_runs(stage: Stage) -> None:
+async def test_a_new_id_is_queued_and_runs(harness: Harness) -> None:
     handler = Handler()
-    queue = stage.queue(handler)
+    queue = harness.queue(handler)
     recorder = Recorder(queue)
 
     async with queue:
@@ -39,13 +39,13 @@ async def test_a_new_id_is_queued_and_runs(stage: Stage) -> None:
     assert [(job.id, job.payload, job.attempts) for job in handler.jobs] == [("a", {"to": "you"}, 1)]
 
 
-async def test_an_unfinished_id_is_a_duplicate_that_tells_its_state(stage: Stage) -> None:
+async def test_an_unfinished_id_is_a_duplicate_with_its_state(harness: Harness) -> None:
     handler = Handler(fail, hold=True)
-    async with stage.queue() as producer:
+    async with harness.queue() as producer:
         await producer.enqueue("a", 1)
         assert await producer.enqueue("a", 2) == Duplicate("queued")
 
-        async with stage.queue(handler, retry=None, max_retries=1) as consumer:
+        async with harness.queue(handler, retry=None, max_retries=1) as consumer:
             recorder = Recorder(consumer)
             await handler.begun()
             assert await producer.enqueue("a", 3) == Duplicate("processing")
@@ -56,9 +56,9 @@ async def test_an_unfinished_id_is_a_duplicate_that_tells_its_state(stage: Stage
     assert [job.payload for job in handler.jobs] == [1]
 
 
-async def test_a_completed_id_answers_its_result_and_does_not_run_again(stage: Stage) -> None:
+async def test_a_completed_id_answers_its_result_and_does_not_run_again(harness: Harness) -> None:
     handler = Handler(lambda job: {"sent": job.payload})
-    async with stage.queue(handler) as queue:
+    async with harness.queue(handler) as queue:
         await soon(queue.enqueue_and_wait("a", 1))
 
         assert await queue.enqueue("a", 2) == Completed({"sent": 1})
@@ -66,18 +66,18 @@ async def test_a_completed_id_answers_its_result_and_does_not_run_again(stage: S
     assert handler.ids == ["a"]
 
 
-async def test_dedup_lasts_as_long_as_the_result(stage: Stage) -> None:
-    async with stage.queue(Handler(), result_ttl=60) as queue:
+async def test_dedup_lasts_as_long_as_the_result(harness: Harness) -> None:
+    async with harness.queue(Handler(), result_ttl=60) as queue:
         await soon(queue.enqueue_and_wait("a", 1))
 
-        stage.clock.advance(59.9)
+        harness.clock.advance(59.9)
         assert await queue.enqueue("a", 2) == Completed(1)
-        stage.clock.advance(0.2)
+        harness.clock.advance(0.2)
         assert await queue.enqueue("a", 2) == Queued()
 
 
-async def test_failed_and_cancelled_ids_may_be_enqueued_again(stage: Stage) -> None:
-    queue = stage.queue(Handler(fail), max_retries=0)
+async def test_failed_and_cancelled_ids_may_be_enqueued_again(harness: Harness) -> None:
+    queue = harness.queue(Handler(fail), max_retries=0)
     recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", 1)
@@ -90,16 +90,16 @@ async def test_failed_and_cancelled_ids_may_be_enqueued_again(stage: Stage) -> N
         assert await queue.enqueue("b", 2, delay=60) == Queued()
 
 
-async def test_of_64_callers_with_one_id_one_makes_a_job(stage: Stage, make_store: StoreFactory) -> None:
+async def test_of_64_callers_with_one_id_one_makes_a_job(harness: Harness, make_store: StoreFactory) -> None:
     other = make_store()
-    other.clock = stage.clock
+    other.clock = harness.clock
     handler = Handler()
-    async with stage.queue() as one, stage.queue(store=other) as two:
+    async with harness.queue() as one, harness.queue(store=other) as two:
         answers = await asyncio.gather(*[queue.enqueue("a", number) for number, queue in enumerate([one, two] * 32)])
 
         assert sum(answer == Queued() for answer in answers) == 1
         assert sum(answer == Duplicate("queued") for answer in answers) == 63
-        async with stage.queue(handler) as consumer:
+        async with harness.queue(handler) as consumer:
             recorder = Recorder(consumer)
             await recorder.receive("completed", "a")
         assert handler.ids == ["a"]
@@ -107,9 +107,9 @@ async def test_of_64_callers_with_one_id_one_makes_a_job(stage: Stage, make_stor
 
 
 @pytest.mark.parametrize("id", ODD_IDS)
-async def test_an_id_may_contain_anything(stage: Stage, id: str) -> None:
+async def test_an_id_may_contain_anything(harness: Harness, id: str) -> None:
     handler = Handler()
-    queue = stage.queue(handler)
+    queue = harness.queue(handler)
     recorder = Recorder(queue)
     async with queue:
         assert await soon(queue.enqueue_and_wait(id, "x")) == "x"
@@ -127,9 +127,9 @@ async def test_an_id_may_contain_anything(stage: Stage, id: str) -> None:
     [("", ValueError), ("a" * 513, ValueError), ("a\0b", ValueError), (7, TypeError), (None, TypeError)],
 )
 async def test_an_impossible_id_is_refused_before_anything_is_written(
-    stage: Stage, id: str, error: type[Exception]
+    harness: Harness, id: str, error: type[Exception]
 ) -> None:
-    async with stage.queue() as queue:
+    async with harness.queue() as queue:
         with pytest.raises(error, match="id"):
             await queue.enqueue(id, 1)
         with pytest.raises(error, match="id"):
@@ -137,28 +137,28 @@ async def test_an_impossible_id_is_refused_before_anything_is_written(
 
 
 @pytest.mark.parametrize("ttl", [0, -1, float("nan"), float("inf"), "60", True])
-async def test_an_impossible_time_to_live_is_refused_before_anything_is_written(stage: Stage, ttl: float) -> None:
-    async with stage.queue() as queue:
+async def test_an_impossible_time_to_live_is_refused_before_anything_is_written(harness: Harness, ttl: float) -> None:
+    async with harness.queue() as queue:
         with pytest.raises((ValueError, TypeError), match="result_ttl must"):
             await queue.enqueue("a", 1, result_ttl=ttl)
         with pytest.raises((ValueError, TypeError), match="result_ttl must"):
             await queue.update_result_ttl("a", ttl)
         with pytest.raises((ValueError, TypeError), match="result_ttl must"):
-            stage.queue(result_ttl=ttl)
+            harness.queue(result_ttl=ttl)
 
         assert await queue.status("a") is None
 
 
-async def test_max_attempts_are_refused_below_one(stage: Stage) -> None:
-    async with stage.queue() as queue:
+async def test_max_attempts_are_refused_below_one(harness: Harness) -> None:
+    async with harness.queue() as queue:
         for attempts in (0, -1):
             with pytest.raises(ValueError, match="max_attempts"):
                 await queue.enqueue("a", 1, max_attempts=attempts)
 
 
-async def test_max_attempts_of_one_job_count_before_the_queues(stage: Stage) -> None:
+async def test_max_attempts_of_one_job_count_before_the_queues(harness: Harness) -> None:
     handler = Handler(fail)
-    queue = stage.queue(handler, max_retries=0)
+    queue = harness.queue(handler, max_retries=0)
     recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", 1, max_attempts=3)
@@ -168,8 +168,8 @@ async def test_max_attempts_of_one_job_count_before_the_queues(stage: Stage) -> 
     assert {job.max_attempts for job in handler.jobs} == {3}
 
 
-async def test_the_time_to_live_is_the_producers_and_the_first_one_counts(stage: Stage) -> None:
-    async with stage.queue(result_ttl=10) as producer, stage.queue(Handler(), result_ttl=1000) as consumer:
+async def test_the_time_to_live_is_the_producers_and_the_first_one_counts(harness: Harness) -> None:
+    async with harness.queue(result_ttl=10) as producer, harness.queue(Handler(), result_ttl=1000) as consumer:
         recorder = Recorder(consumer)
         await producer.enqueue("a", 1)
         await producer.enqueue("b", 1, result_ttl=100)
@@ -177,34 +177,34 @@ async def test_the_time_to_live_is_the_producers_and_the_first_one_counts(stage:
         await recorder.receive("completed", "a")
         await recorder.receive("completed", "b")
 
-        stage.clock.advance(50)
+        harness.clock.advance(50)
         assert await producer.result("a") is None
         assert await producer.result("b") == 1
-        stage.clock.advance(51)
+        harness.clock.advance(51)
         assert await producer.result("b") is None
 
 
-async def test_a_delayed_job_waits_for_its_time(stage: Stage) -> None:
+async def test_a_delayed_job_waits_for_its_time(harness: Harness) -> None:
     handler = Handler()
-    queue = stage.queue(handler)
+    queue = harness.queue(handler)
     recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("later", 1, delay=60)
         assert await soon(queue.enqueue_and_wait("now", 2)) == 2
         assert handler.ids == ["now"]
 
-        stage.clock.advance(60)
+        harness.clock.advance(60)
         await recorder.receive("completed", "later")
 
 
-async def test_higher_priority_runs_first_and_equals_in_order(stage: Stage) -> None:
+async def test_higher_priority_runs_first_and_equals_in_order(harness: Harness) -> None:
     handler = Handler()
-    async with stage.queue() as producer:
+    async with harness.queue() as producer:
         await producer.enqueue("low", 1)
         await producer.enqueue("first", 1, priority=5)
         await producer.enqueue("second", 1, priority=5)
 
-    consumer = stage.queue(handler, concurrency=1)
+    consumer = harness.queue(handler, concurrency=1)
     recorder = Recorder(consumer)
     async with consumer:
         await recorder.receive("completed", "low")
@@ -212,9 +212,9 @@ async def test_higher_priority_runs_first_and_equals_in_order(stage: Stage) -> N
     assert handler.ids == ["first", "second", "low"]
 
 
-async def test_many_are_enqueued_in_one_step_and_answered_in_order(stage: Stage) -> None:
+async def test_many_are_enqueued_in_one_step_and_answered_in_order(harness: Harness) -> None:
     handler = Handler()
-    queue = stage.queue(handler, concurrency=10)
+    queue = harness.queue(handler, concurrency=10)
     recorder = Recorder(queue)
     async with queue:
         await soon(queue.enqueue_and_wait("done", "x"))
@@ -230,9 +230,9 @@ async def test_many_are_enqueued_in_one_step_and_answered_in_order(stage: Stage)
         assert await queue.enqueue_many([]) == []
 
 
-async def test_queues_of_one_store_have_nothing_in_common(stage: Stage) -> None:
+async def test_queues_of_one_store_have_nothing_in_common(harness: Harness) -> None:
     mail, post = Handler(lambda job: "mail"), Handler(lambda job: "post")
-    async with stage.queue(mail, name="mail") as one, stage.queue(post, name="post") as two:
+    async with harness.queue(mail, name="mail") as one, harness.queue(post, name="post") as two:
         assert await soon(one.enqueue_and_wait("a", 1)) == "mail"
         assert await two.status("a") is None
         assert await two.cancel("a") == "not_found"
@@ -242,8 +242,8 @@ async def test_queues_of_one_store_have_nothing_in_common(stage: Stage) -> None:
     assert (len(mail.jobs), len(post.jobs)) == (1, 1)
 
 
-async def test_a_queue_that_is_not_started_says_what_to_do(stage: Stage) -> None:
-    queue = stage.queue()
+async def test_a_queue_that_is_not_started_says_what_to_do(harness: Harness) -> None:
+    queue = harness.queue()
 
     with pytest.raises(RuntimeError, match="'emails' is not started; use `async with queue`"):
         await queue.enqueue("a", 1)
@@ -257,9 +257,9 @@ def test_an_impossible_name_is_refused(name: str) -> None:
         Queue(name, store="memory://")
 
 
-async def test_an_option_that_there_is_none_of_is_refused_with_those_there_are(stage: Stage) -> None:
+async def test_an_option_that_there_is_none_of_is_refused_with_those_there_are(harness: Harness) -> None:
     options: Any = {"retries": 3}
-    async with stage.queue() as queue:
+    async with harness.queue() as queue:
         with pytest.raises(
             TypeError, match="enqueue takes no 'retries'; it takes after, dedup_ttl, delay, max_attempts"
         ):

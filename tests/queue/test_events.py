@@ -11,11 +11,11 @@ import pytest
 from holdfast import Cancel, QueueJob, Reschedule
 from holdfast.queue import QueueEvent
 from holdfast.testing.conformance import StoreFactory
-from tests.queue.stage import PATIENCE, AnyQueue, Handler, Recorder, Stage, fail_until, soon
+from tests.queue.harness import PATIENCE, AnyQueue, Handler, Harness, Recorder, fail_until, soon
 
 
-async def test_a_job_is_told_of_from_enqueue_to_completion(stage: Stage) -> None:
-    queue = stage.queue(Handler(fail_until(2)), max_retries=1)
+async def test_a_job_emits_events_from_enqueue_to_completion(harness: Harness) -> None:
+    queue = harness.queue(Handler(fail_until(2)), max_retries=1)
     recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", "x")
@@ -26,8 +26,8 @@ async def test_a_job_is_told_of_from_enqueue_to_completion(stage: Stage) -> None
     assert failing[2:] == ("ValueError: no luck with attempt 1", 1)
 
 
-async def test_events_are_local_to_whoever_did_it(stage: Stage) -> None:
-    consumer, producer = stage.queue(Handler()), stage.queue()
+async def test_events_are_local_to_the_queue_object(harness: Harness) -> None:
+    consumer, producer = harness.queue(Handler()), harness.queue()
     near, far = Recorder(consumer), Recorder(producer)
     async with consumer, producer:
         await soon(producer.enqueue_and_wait("a", 1))
@@ -37,13 +37,13 @@ async def test_events_are_local_to_whoever_did_it(stage: Stage) -> None:
     assert near.kinds("a") == ["completed"]
 
 
-async def test_an_event_is_told_after_the_commit(stage: Stage) -> None:
+async def test_an_event_is_emitted_after_the_commit(harness: Harness) -> None:
     seen: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
     async def look(id: str) -> None:
         seen.set_result(await queue.result(id))
 
-    queue = stage.queue(Handler())
+    queue = harness.queue(Handler())
     queue.on("completed", look)
     async with queue:
         await queue.enqueue("a", "x")
@@ -53,12 +53,12 @@ async def test_an_event_is_told_after_the_commit(stage: Stage) -> None:
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit, GeneratorExit])
 @pytest.mark.parametrize("event", ["enqueued", "completed", "failing", "failed", "started", "error"])
-async def test_a_listener_that_raises_harms_no_job(stage: Stage, event: str, error: type[BaseException]) -> None:
+async def test_a_listener_that_raises_harms_no_job(harness: Harness, event: str, error: type[BaseException]) -> None:
     def spoil(*values: Any) -> None:
         raise error("a broken listener")
 
     handler = Handler(fail_until(2))
-    queue = stage.queue(handler, max_retries=1)
+    queue = harness.queue(handler, max_retries=1)
     queue.on(event, spoil)
     recorder = Recorder(queue)
     async with queue:
@@ -71,11 +71,11 @@ async def test_a_listener_that_raises_harms_no_job(stage: Stage, event: str, err
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit, GeneratorExit])
-async def test_an_async_listener_that_raises_is_reported(stage: Stage, error: type[BaseException]) -> None:
+async def test_an_async_listener_that_raises_is_reported(harness: Harness, error: type[BaseException]) -> None:
     async def spoil(id: str) -> None:
         raise error("a broken listener")
 
-    queue = stage.queue(Handler())
+    queue = harness.queue(Handler())
     queue.on("completed", spoil)
     recorder = Recorder(queue)
     async with queue:
@@ -85,17 +85,17 @@ async def test_an_async_listener_that_raises_is_reported(stage: Stage, error: ty
     assert str(reported) == "a broken listener"
 
 
-async def test_a_listener_takes_as_many_values_as_it_likes_until_it_is_removed(stage: Stage) -> None:
+async def test_a_listener_takes_as_many_values_as_it_likes_until_it_is_removed(harness: Harness) -> None:
     received: list[Any] = []
-    queue = stage.queue(Handler())
+    queue = harness.queue(Handler())
     recorder = Recorder(queue)
 
-    def hear_both(id: str, result: Any) -> None:
+    def take_both(id: str, result: Any) -> None:
         received.append((id, result))
 
     queue.on("completed", lambda: received.append("none"))
     queue.on("completed", received.append)
-    remove = queue.on("completed", hear_both)
+    remove = queue.on("completed", take_both)
     async with queue:
         await queue.enqueue("a", 1)
         await recorder.receive("completed", "a")
@@ -107,21 +107,21 @@ async def test_a_listener_takes_as_many_values_as_it_likes_until_it_is_removed(s
     assert received == ["none", "a", ("a", 1), "none", "b"]
 
 
-async def test_an_unknown_event_is_refused_with_those_there_are(stage: Stage) -> None:
+async def test_an_unknown_event_is_refused_with_those_there_are(harness: Harness) -> None:
     with pytest.raises(ValueError, match="no event 'complete'; the events are started, stopped, enqueued, completed"):
-        stage.queue().on("complete", print)
+        harness.queue().on("complete", print)
     with pytest.raises(TypeError, match="a listener is a function"):
-        stage.queue().on("completed", "print")  # type: ignore[arg-type]
+        harness.queue().on("completed", "print")  # type: ignore[arg-type]
 
 
-async def test_a_handler_that_cancels_or_reschedules_is_told_of(stage: Stage) -> None:
+async def test_a_handler_that_cancels_or_reschedules_emits_an_event(harness: Harness) -> None:
     def act(job: QueueJob[Any]) -> None:
         if job.id == "cancel":
             raise Cancel("not wanted")
         if job.attempts == 1:
             raise Reschedule(0)
 
-    queue = stage.queue(Handler(act))
+    queue = harness.queue(Handler(act))
     recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("cancel", 1)
@@ -131,13 +131,15 @@ async def test_a_handler_that_cancels_or_reschedules_is_told_of(stage: Stage) ->
         await recorder.receive("completed", "again", None)
 
 
-async def test_the_stream_reports_all_changes_in_the_terms_of_the_queue(stage: Stage, make_store: StoreFactory) -> None:
+async def test_the_stream_reports_all_changes_in_the_terms_of_the_queue(
+    harness: Harness, make_store: StoreFactory
+) -> None:
     other = make_store()
-    other.clock = stage.clock
-    async with stage.queue(store=other) as monitor:
+    other.clock = harness.clock
+    async with harness.queue(store=other) as monitor:
         events = monitor.events()
         await ready(monitor, events)
-        async with stage.queue(Handler(fail_until(2)), max_retries=1) as worker, stage.queue(name="other") as away:
+        async with harness.queue(Handler(fail_until(2)), max_retries=1) as worker, harness.queue(name="other") as away:
             await away.enqueue("elsewhere", 1)
             await soon(worker.enqueue_and_wait("user:1", 1))
             await worker.enqueue("b", 1, delay=60)
@@ -159,14 +161,14 @@ async def test_the_stream_reports_all_changes_in_the_terms_of_the_queue(stage: S
     assert [event.attempts for event in received[:5]] == [0, 1, 1, 2, 2]
 
 
-async def test_the_stream_tells_of_stalled_and_failed_jobs(stage: Stage) -> None:
-    async with stage.queue() as monitor:
+async def test_the_stream_reports_stalled_and_failed_jobs(harness: Harness) -> None:
+    async with harness.queue() as monitor:
         events = monitor.events()
         await ready(monitor, events)
         await monitor.enqueue("a", 1)
-        await stage.claim(lease=5)
-        stage.clock.advance(5)
-        async with stage.queue(Handler()):
+        await harness.claim(lease=5)
+        harness.clock.advance(5)
+        async with harness.queue(Handler()):
             received = [await soon(anext(events)) for _ in range(5)]
         await events.aclose()  # type: ignore[attr-defined]
 
@@ -174,7 +176,7 @@ async def test_the_stream_tells_of_stalled_and_failed_jobs(stage: Stage) -> None
 
 
 async def ready(queue: AnyQueue, events: AsyncIterator[QueueEvent]) -> None:
-    """Go on when the stream is known to listen: it told of something done for this purpose."""
+    """Wait until the stream delivers events, tested by jobs that are enqueued for this purpose."""
     first = asyncio.ensure_future(anext(events))
     async with asyncio.timeout(PATIENCE):
         while not first.done():

@@ -11,14 +11,14 @@ from holdfast import AttemptsExhausted, Fail, JobFailed, MsgpackCodec, QueueJob,
 from holdfast.engine.observers import event_about
 from holdfast.engine.operations import Filter, ListJobs
 from holdfast.queue import Completed, Execution
-from tests.queue.stage import LEASE, Handler, Recorder, Stage, fail, soon
+from tests.queue.harness import LEASE, Handler, Harness, Recorder, fail, soon
 from tests.worker.faulty_store import FaultyStore
 
 SECRET = {"card": "4111 1111"}
 
 
-async def test_the_failed_event_has_the_payload_and_the_attempts(stage: Stage) -> None:
-    queue = stage.queue(Handler(fail), max_retries=1)
+async def test_the_failed_event_has_the_payload_and_the_attempts(harness: Harness) -> None:
+    queue = harness.queue(Handler(fail), max_retries=1)
     recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", SECRET)
@@ -29,11 +29,11 @@ async def test_the_failed_event_has_the_payload_and_the_attempts(stage: Stage) -
     assert "4111" not in str(error) + repr(error)
 
 
-async def test_a_job_that_fails_early_has_them_too(stage: Stage) -> None:
+async def test_a_job_that_fails_early_has_them_too(harness: Harness) -> None:
     def act(job: QueueJob[Any]) -> None:
         raise Fail("no such card")
 
-    queue = stage.queue(Handler(act), max_retries=5)
+    queue = harness.queue(Handler(act), max_retries=5)
     recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("a", SECRET)
@@ -43,12 +43,12 @@ async def test_a_job_that_fails_early_has_them_too(stage: Stage) -> None:
     assert (error.payload, error.attempts) == (SECRET, 1)
 
 
-async def test_a_job_whose_last_lease_is_lost_has_them_too(stage: Stage) -> None:
-    async with stage.queue(max_retries=0) as producer:
+async def test_a_job_whose_last_lease_is_lost_has_them_too(harness: Harness) -> None:
+    async with harness.queue(max_retries=0) as producer:
         await producer.enqueue("a", SECRET)
-        await stage.claim()
-        stage.clock.advance(LEASE)
-        consumer = stage.queue(Handler())
+        await harness.claim()
+        harness.clock.advance(LEASE)
+        consumer = harness.queue(Handler())
         recorder = Recorder(consumer)
         async with consumer:
             _, _, error = await recorder.receive("failed", "a")
@@ -57,18 +57,18 @@ async def test_a_job_whose_last_lease_is_lost_has_them_too(stage: Stage) -> None
     assert (error.payload, error.attempts) == (SECRET, 1)
 
 
-async def test_a_waiting_caller_gets_them_too(stage: Stage) -> None:
-    async with stage.queue(Handler(fail), max_retries=1) as queue:
+async def test_a_waiting_caller_gets_them_too(harness: Harness) -> None:
+    async with harness.queue(Handler(fail), max_retries=1) as queue:
         with pytest.raises(AttemptsExhausted) as raised:
             await soon(queue.enqueue_and_wait("a", SECRET))
 
     assert (raised.value.payload, raised.value.attempts) == (SECRET, 2)
 
 
-async def test_a_payload_that_cannot_be_decoded_is_none(stage: Stage) -> None:
-    consumer = stage.queue(Handler(), payload_codec=MsgpackCodec(), mismatch_timeout=0)
+async def test_a_payload_that_cannot_be_decoded_is_none(harness: Harness) -> None:
+    consumer = harness.queue(Handler(), payload_codec=MsgpackCodec(), mismatch_timeout=0)
     recorder = Recorder(consumer)
-    async with stage.queue() as producer, consumer:
+    async with harness.queue() as producer, consumer:
         await producer.enqueue("a", SECRET)
         _, _, error = await recorder.receive("failed", "a")
         status = await consumer.status("a")
@@ -78,8 +78,8 @@ async def test_a_payload_that_cannot_be_decoded_is_none(stage: Stage) -> None:
     assert status.payload is None
 
 
-async def test_a_status_has_the_payload(stage: Stage) -> None:
-    async with stage.queue(Handler()) as queue:
+async def test_a_status_has_the_payload(harness: Harness) -> None:
+    async with harness.queue(Handler()) as queue:
         await soon(queue.enqueue_and_wait("a", SECRET))
         status = await queue.status("a")
 
@@ -88,22 +88,22 @@ async def test_a_status_has_the_payload(stage: Stage) -> None:
     assert "4111" not in repr(status)
 
 
-async def test_neither_payload_nor_result_is_part_of_a_repr(stage: Stage) -> None:
+async def test_neither_payload_nor_result_is_part_of_a_repr(harness: Harness) -> None:
     seen: list[Execution[Any, Any]] = []
     handler = Handler()
-    async with stage.queue(handler, after_execution=seen.append) as queue:
+    async with harness.queue(handler, after_execution=seen.append) as queue:
         await soon(queue.enqueue_and_wait("a", SECRET))
-        (record,) = await stage.store.perform(ListJobs(Filter(), 1))
+        (record,) = await harness.store.perform(ListJobs(Filter(), 1))
 
     shown = [*handler.jobs, *seen, Completed(SECRET), event_about("failed", record)]
     assert (seen[0].payload, seen[0].result) == (SECRET, SECRET)
     assert "4111" not in " ".join(map(repr, shown))
 
 
-async def test_an_outage_is_delivered_as_the_error_that_the_store_raised(stage: Stage) -> None:
-    faulty = FaultyStore(stage.store)
+async def test_an_outage_is_delivered_as_the_error_that_the_store_raised(harness: Harness) -> None:
+    faulty = FaultyStore(harness.store)
     faulty.fail("claim", times=2)
-    queue = stage.queue(Handler(), store=faulty)
+    queue = harness.queue(Handler(), store=faulty)
     errors: asyncio.Queue[BaseException] = asyncio.Queue()
     queue.on("error", errors.put_nowait)
     async with queue:
@@ -118,12 +118,12 @@ async def test_an_outage_is_delivered_as_the_error_that_the_store_raised(stage: 
     [lambda: None, lambda job, more: None, lambda *, job: None, Handler().begun],
     ids=["none", "two", "keyword", "method"],
 )
-async def test_a_handler_that_does_not_take_exactly_the_job_is_refused(stage: Stage, handler: Any) -> None:
+async def test_a_handler_that_does_not_take_exactly_the_job_is_refused(harness: Harness, handler: Any) -> None:
     with pytest.raises(TypeError, match="a handler takes exactly one argument, the job"):
-        stage.queue(handler)
+        harness.queue(handler)
 
 
 @pytest.mark.parametrize("handler", [lambda job, more=None: "ok", lambda *jobs: "ok", Handler(lambda job: "ok")])
-async def test_a_handler_may_have_more_parameters_with_defaults(stage: Stage, handler: Any) -> None:
-    async with stage.queue(handler) as queue:
+async def test_a_handler_may_have_more_parameters_with_defaults(harness: Harness, handler: Any) -> None:
+    async with harness.queue(handler) as queue:
         assert await soon(queue.enqueue_and_wait("a", 1)) == "ok"

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 
 from holdfast import Duplicate, Event, Fail, JobFailed, Queue, Queued, QueueJob
-from tests.queue.stage import PATIENCE, Handler, Recorder, Stage, soon
+from tests.queue.harness import PATIENCE, Handler, Harness, Recorder, soon
 
 
-async def test_a_producer_and_a_consumer_are_apart(stage: Stage) -> None:
+async def test_a_producer_and_a_consumer_are_apart(harness: Harness) -> None:
     handler = Handler()
-    async with stage.queue() as producer:
+    async with harness.queue() as producer:
         assert await producer.enqueue("a", 1) == Queued()
-        async with stage.queue(handler) as consumer:
+        async with harness.queue(handler) as consumer:
             await Recorder(consumer).receive("completed", "a")
 
         assert await producer.result("a") == 1
 
 
-async def test_starting_and_stopping_twice_does_nothing_more(stage: Stage) -> None:
-    queue = stage.queue(Handler())
+async def test_starting_and_stopping_twice_does_nothing_more(harness: Harness) -> None:
+    queue = harness.queue(Handler())
     recorder = Recorder(queue)
     await queue.stop()
     await queue.start()
@@ -35,9 +35,9 @@ async def test_starting_and_stopping_twice_does_nothing_more(stage: Stage) -> No
     assert [event for event, *_ in recorder.events if event in ("started", "stopped")] == ["started", "stopped"]
 
 
-async def test_a_stopped_queue_starts_again_with_what_it_had(stage: Stage) -> None:
+async def test_a_stopped_queue_starts_again_with_what_it_had(harness: Harness) -> None:
     handler = Handler()
-    queue = stage.queue(handler)
+    queue = harness.queue(handler)
     for number in range(3):
         async with queue:
             assert await soon(queue.enqueue_and_wait(f"job-{number}", number)) == number
@@ -57,17 +57,17 @@ async def test_a_private_memory_store_outlives_a_stop() -> None:
         assert await queue.enqueue("a", 1) == Duplicate("queued")
 
 
-async def test_stopping_one_queue_of_a_store_leaves_the_others_alone(stage: Stage) -> None:
-    async with stage.queue(Handler(), name="one") as one:
-        async with stage.queue(Handler(), name="two") as two:
+async def test_stopping_one_queue_of_a_store_leaves_the_others_alone(harness: Harness) -> None:
+    async with harness.queue(Handler(), name="one") as one:
+        async with harness.queue(Handler(), name="two") as two:
             assert await soon(two.enqueue_and_wait("a", 2)) == 2
 
         assert await soon(one.enqueue_and_wait("a", 1)) == 1
 
 
-async def test_a_stop_lets_running_jobs_finish(stage: Stage) -> None:
+async def test_a_stop_lets_running_jobs_finish(harness: Harness) -> None:
     handler = Handler(hold=True)
-    queue = stage.queue(handler)
+    queue = harness.queue(handler)
     recorder = Recorder(queue)
     await queue.start()
     await queue.enqueue("a", 1)
@@ -79,14 +79,14 @@ async def test_a_stop_lets_running_jobs_finish(stage: Stage) -> None:
     assert recorder.kinds("a") == ["enqueued", "completed"]
 
 
-async def test_what_finishes_during_a_stop_is_told_with_its_result_or_error(stage: Stage) -> None:
+async def test_jobs_that_finish_during_a_stop_emit_their_result_or_error(harness: Harness) -> None:
     def act(job: QueueJob[Any]) -> Any:
         if job.id == "bad":
             raise Fail("given up")
         return job.payload
 
     handler = Handler(act, hold=True)
-    queue = stage.queue(handler, concurrency=2)
+    queue = harness.queue(handler, concurrency=2)
     recorder = Recorder(queue)
     await queue.start()
     await queue.enqueue_many([("good", "result"), ("bad", "none")])
@@ -101,11 +101,11 @@ async def test_what_finishes_during_a_stop_is_told_with_its_result_or_error(stag
     assert type(error) is JobFailed  # it had attempts left
 
 
-async def test_what_outlives_the_grace_period_goes_back_to_the_front_at_once(stage: Stage) -> None:
+async def test_what_outlives_the_grace_period_goes_back_to_the_front_at_once(harness: Harness) -> None:
     stuck, handler = Handler(hold=True), Handler()
-    queue = stage.queue(stuck, concurrency=1, grace=0)
+    queue = harness.queue(stuck, concurrency=1, grace=0)
     recorder = Recorder(queue)
-    async with stage.queue() as producer:
+    async with harness.queue() as producer:
         async with queue:
             await producer.enqueue_many([("a", 1), ("b", 2)])
             await stuck.begun()
@@ -114,14 +114,14 @@ async def test_what_outlives_the_grace_period_goes_back_to_the_front_at_once(sta
         assert status is not None
         assert (status.state, status.attempts) == ("queued", 0)
 
-        async with stage.queue(handler, concurrency=1) as other:
+        async with harness.queue(handler, concurrency=1) as other:
             await Recorder(other).receive("completed", "b")
 
     assert [(job.id, job.attempts) for job in handler.jobs] == [("a", 1), ("b", 1)]
     assert stuck.jobs[0].signal.reason == "shutdown"
 
 
-async def test_a_plain_handler_that_ignores_the_signal_does_not_keep_its_job(stage: Stage) -> None:
+async def test_a_plain_handler_that_ignores_the_signal_does_not_keep_its_job(harness: Harness) -> None:
     begun, release, handler = asyncio.Event(), threading.Event(), Handler(lambda job: "other")
     loop = asyncio.get_running_loop()
 
@@ -130,22 +130,22 @@ async def test_a_plain_handler_that_ignores_the_signal_does_not_keep_its_job(sta
         release.wait(PATIENCE)
         return "stubborn"
 
-    async with stage.queue() as producer:
-        async with stage.queue(stubborn, grace=0):
+    async with harness.queue() as producer:
+        async with harness.queue(stubborn, grace=0):
             await producer.enqueue("a", 1)
             await soon(begun.wait())
-        async with stage.queue(handler):
+        async with harness.queue(handler):
             assert await soon(producer.enqueue_and_wait("a", 1)) == "other"
         release.set()
         assert await producer.result("a") == "other"
 
 
-async def test_a_consumer_runs_until_it_is_cancelled(stage: Stage) -> None:
+async def test_a_consumer_runs_until_it_is_cancelled(harness: Harness) -> None:
     handler = Handler(hold=True)
-    queue = stage.queue(handler)
+    queue = harness.queue(handler)
     recorder = Recorder(queue)
     running = asyncio.create_task(queue.run())
-    async with stage.queue() as producer:
+    async with harness.queue() as producer:
         await producer.enqueue("a", 1)
         await handler.begun()
         handler.let_go()
@@ -157,21 +157,21 @@ async def test_a_consumer_runs_until_it_is_cancelled(stage: Stage) -> None:
     assert [event for event, *_ in recorder.events] == ["started", "completed", "stopped"]
 
 
-async def test_a_consumer_needs_a_handler_and_runs_once_at_a_time(stage: Stage) -> None:
+async def test_a_consumer_needs_a_handler_and_runs_once_at_a_time(harness: Harness) -> None:
     with pytest.raises(RuntimeError, match="call execute"):
-        await stage.queue().run()
-    async with stage.queue(Handler()) as queue:
+        await harness.queue().run()
+    async with harness.queue(Handler()) as queue:
         with pytest.raises(RuntimeError, match="running already"):
             await queue.run()
 
 
-async def test_a_new_handler_for_a_consumer_that_runs_is_not_given_a_worker_of_its_own(stage: Stage) -> None:
+async def test_a_new_handler_for_a_consumer_that_runs_is_not_given_a_worker_of_its_own(harness: Harness) -> None:
     first, second = Handler(hold=True), Handler()
     events: list[Event] = []
-    queue = stage.queue(first, observers=[events.append])
+    queue = harness.queue(first, observers=[events.append])
     recorder = Recorder(queue)
     running = asyncio.create_task(queue.run())
-    async with stage.queue() as producer:
+    async with harness.queue() as producer:
         await producer.enqueue("a", 1)
         await first.begun()
 

@@ -5,31 +5,31 @@ from __future__ import annotations
 import pytest
 
 from holdfast.queue import QueueCounts
-from tests.queue.stage import Handler, Recorder, Stage, fail, soon
+from tests.queue.harness import Handler, Harness, Recorder, fail, soon
 
 
-async def one_of_each_state(stage: Stage) -> None:
+async def one_of_each_state(harness: Harness) -> None:
     """The jobs are called like their state; one more was cancelled, and one is past its time to live."""
 
     def act(job: object) -> object:
         return fail(job) if getattr(job, "payload", None) == "bad" else None  # type: ignore[arg-type]
 
     handler = Handler(act)
-    queue = stage.queue(handler, retry=None, max_retries=0)
+    queue = harness.queue(handler, retry=None, max_retries=0)
     recorder = Recorder(queue)
     async with queue:
         await queue.enqueue("gone", "good", result_ttl=1)
         await recorder.receive("completed", "gone")
-        stage.clock.advance(1)
+        harness.clock.advance(1)
         await queue.enqueue("completed", "good")
         await recorder.receive("completed", "completed")
         await queue.enqueue("failed", "bad")
         await recorder.receive("failed", "failed")
         await queue.enqueue("failing", "bad", max_attempts=2)
         await recorder.receive("failing", "failing")
-    async with stage.queue() as producer:
+    async with harness.queue() as producer:
         await producer.enqueue("processing", "good")
-        await stage.claim()
+        await harness.claim()
         await producer.enqueue("queued", "good")
         await producer.enqueue("scheduled", "good", delay=60)
         await producer.enqueue("blocked", "good", after=["scheduled"])
@@ -37,10 +37,10 @@ async def one_of_each_state(stage: Stage) -> None:
         await producer.cancel("cancelled")
 
 
-async def test_counts_are_by_state(stage: Stage) -> None:
-    await one_of_each_state(stage)
+async def test_counts_are_by_state(harness: Harness) -> None:
+    await one_of_each_state(harness)
 
-    async with stage.queue() as queue, stage.queue(name="other") as other:
+    async with harness.queue() as queue, harness.queue(name="other") as other:
         counts = await queue.counts()
         assert await other.counts() == QueueCounts(0, 0, 0, 0, 0, scheduled=0, paused=False)
 
@@ -50,10 +50,10 @@ async def test_counts_are_by_state(stage: Stage) -> None:
     assert not counts.paused
 
 
-async def test_jobs_are_listed_by_state_newest_first(stage: Stage) -> None:
-    await one_of_each_state(stage)
+async def test_jobs_are_listed_by_state_newest_first(harness: Harness) -> None:
+    await one_of_each_state(harness)
 
-    async with stage.queue() as queue, stage.queue(name="other") as other:
+    async with harness.queue() as queue, harness.queue(name="other") as other:
         everything = await queue.list()
         assert (await other.list()).items == []
         by_state = {
@@ -80,8 +80,8 @@ async def test_jobs_are_listed_by_state_newest_first(stage: Stage) -> None:
     assert [job.payload for job in everything.items] == ["good"] * 4 + ["bad"] * 2 + ["good"]
 
 
-async def test_a_list_is_read_page_by_page(stage: Stage) -> None:
-    async with stage.queue() as queue:
+async def test_a_list_is_read_page_by_page(harness: Harness) -> None:
+    async with harness.queue() as queue:
         await queue.enqueue_many([(str(number), number) for number in range(5)])
 
         first = await queue.list(limit=2)
@@ -92,12 +92,12 @@ async def test_a_list_is_read_page_by_page(stage: Stage) -> None:
     assert third.next_cursor is None
 
 
-async def test_a_paused_queue_runs_nothing_until_it_is_resumed(stage: Stage) -> None:
+async def test_a_paused_queue_runs_nothing_until_it_is_resumed(harness: Harness) -> None:
     handler = Handler()
-    async with stage.queue() as operator:
+    async with harness.queue() as operator:
         await operator.pause()
         assert (await operator.counts()).paused
-        async with stage.queue(handler) as queue, stage.queue(Handler(), name="other") as other:
+        async with harness.queue(handler) as queue, harness.queue(Handler(), name="other") as other:
             await queue.enqueue("a", 1)
             await soon(other.enqueue_and_wait("b", 1))
             assert handler.ids == []

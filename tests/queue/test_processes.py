@@ -181,7 +181,7 @@ def test_a_frozen_consumer_that_wakes_up_can_write_nothing(harness: Harness) -> 
     assert not [event for event in frozen.received if event[:2] == ["completed", "a"]]
 
 
-def test_a_consumer_told_to_stop_gives_its_job_to_another_at_once(harness: Harness) -> None:
+def test_a_consumer_that_is_stopped_releases_its_job_at_once(harness: Harness) -> None:
     first = harness.consumer(grace=0, visibility_timeout=3600)
     harness.queue.enqueue("a", "hang")
     first.receive("begun", "a", "1")

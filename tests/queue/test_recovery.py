@@ -9,32 +9,32 @@ import pytest
 from holdfast import AttemptsExhausted, Event
 from holdfast.engine.operations import Reap
 from holdfast.testing.conformance import StoreFactory
-from tests.queue.stage import LEASE, Handler, Recorder, Stage, soon
+from tests.queue.harness import LEASE, Handler, Harness, Recorder, soon
 
 
-async def test_a_stalled_job_runs_again_and_the_lost_attempt_counts(stage: Stage) -> None:
+async def test_a_stalled_job_runs_again_and_the_lost_attempt_counts(harness: Harness) -> None:
     handler = Handler()
-    queue = stage.queue(handler)
+    queue = harness.queue(handler)
     recorder = Recorder(queue)
-    async with stage.queue() as producer:
+    async with harness.queue() as producer:
         await producer.enqueue("a", 1)
-    await stage.claim()
+    await harness.claim()
 
     async with queue:
-        stage.clock.advance(LEASE)
+        harness.clock.advance(LEASE)
         await recorder.receive("stalled", "a")
         await recorder.receive("completed", "a")
 
     assert [job.attempts for job in handler.jobs] == [2]
 
 
-async def test_a_job_is_processing_until_it_is_taken_back_and_then_failing(stage: Stage) -> None:
-    async with stage.queue() as queue:
+async def test_a_job_is_processing_until_it_is_taken_back_and_then_failing(harness: Harness) -> None:
+    async with harness.queue() as queue:
         await queue.enqueue("a", 1)
-        await stage.claim()
-        stage.clock.advance(LEASE)
+        await harness.claim()
+        harness.clock.advance(LEASE)
         before = await queue.status("a")
-        await stage.store.perform(Reap(("queue:emails",), (), 10))
+        await harness.store.perform(Reap(("queue:emails",), (), 10))
         after = await queue.status("a")
 
     assert before is not None
@@ -43,19 +43,19 @@ async def test_a_job_is_processing_until_it_is_taken_back_and_then_failing(stage
     assert after.attempts == 1
 
 
-async def test_a_job_that_stalls_every_time_ends_as_failed(stage: Stage) -> None:
+async def test_a_job_that_stalls_every_time_ends_as_failed(harness: Harness) -> None:
     handler = Handler()
-    async with stage.queue(max_retries=2) as producer:
+    async with harness.queue(max_retries=2) as producer:
         recorder = Recorder(producer)
         pending = asyncio.create_task(producer.enqueue_and_wait("a", 1))
         await recorder.receive("enqueued", "a")
         for attempt in (1, 2, 3):
-            record = await stage.claim()
+            record = await harness.claim()
             assert record.attempt == attempt
-            stage.clock.advance(LEASE)
+            harness.clock.advance(LEASE)
             if attempt < 3:
-                await stage.store.perform(Reap(("queue:emails",), (), 10))
-        consumer = stage.queue(handler)
+                await harness.store.perform(Reap(("queue:emails",), (), 10))
+        consumer = harness.queue(handler)
         recorder = Recorder(consumer)
         async with consumer:
             await recorder.receive("stalled", "a")
@@ -67,9 +67,11 @@ async def test_a_job_that_stalls_every_time_ends_as_failed(stage: Stage) -> None
     assert handler.jobs == []
 
 
-async def test_a_running_job_is_renewed_and_not_taken_by_another_worker(stage: Stage, make_store: StoreFactory) -> None:
+async def test_a_running_job_is_renewed_and_not_taken_by_another_worker(
+    harness: Harness, make_store: StoreFactory
+) -> None:
     other = make_store()
-    other.clock = stage.clock
+    other.clock = harness.clock
     slow, idle = Handler(hold=True), Handler()
     renewals = asyncio.Semaphore(0)
     loop = asyncio.get_running_loop()
@@ -78,12 +80,12 @@ async def test_a_running_job_is_renewed_and_not_taken_by_another_worker(stage: S
         if event.kind == "renewed":
             loop.call_soon_threadsafe(renewals.release)
 
-    async with stage.queue(slow, visibility_timeout=0.3, observers=[receive]) as queue:
+    async with harness.queue(slow, visibility_timeout=0.3, observers=[receive]) as queue:
         pending = asyncio.create_task(queue.enqueue_and_wait("a", 1))
         await slow.begun()
-        async with stage.queue(idle, store=other):
+        async with harness.queue(idle, store=other):
             for _ in range(4):
-                stage.clock.advance(0.25)
+                harness.clock.advance(0.25)
                 # The first may have been sent before the clock moved.
                 await soon(renewals.acquire())
                 await soon(renewals.acquire())

@@ -21,7 +21,7 @@ from holdfast import (
     SyncQueue,
     WaitTimeout,
 )
-from tests.queue.stage import Handler, Stage, fail, soon
+from tests.queue.harness import Handler, Harness, fail, soon
 
 R = TypeVar("R")
 
@@ -31,8 +31,8 @@ async def blocking(call: Callable[..., R], *args: Any, **kwargs: Any) -> R:
     return await soon(asyncio.to_thread(call, *args, **kwargs))
 
 
-def producer(stage: Stage, **options: Any) -> SyncQueue[Any, Any]:
-    queue: SyncQueue[Any, Any] = SyncQueue("emails", store=stage.store, **options)
+def producer(harness: Harness, **options: Any) -> SyncQueue[Any, Any]:
+    queue: SyncQueue[Any, Any] = SyncQueue("emails", store=harness.store, **options)
     return queue
 
 
@@ -40,9 +40,9 @@ def _receive(received: list[tuple[str, str]], event: str, id: str) -> None:
     received.append((event, id))
 
 
-async def test_a_blocking_producer_gets_the_same_answers(stage: Stage) -> None:
+async def test_a_blocking_producer_gets_the_same_answers(harness: Harness) -> None:
     def produce() -> None:
-        with producer(stage) as queue:
+        with producer(harness) as queue:
             received: list[tuple[str, str]] = []
             queue.on("enqueued", partial(_receive, received, "enqueued"))
             queue.on("cancelled", partial(_receive, received, "cancelled"))
@@ -59,10 +59,10 @@ async def test_a_blocking_producer_gets_the_same_answers(stage: Stage) -> None:
     await blocking(produce)
 
 
-async def test_a_blocking_caller_waits_for_the_result(stage: Stage) -> None:
-    with producer(stage, payload_codec=MsgpackCodec(), result_codec=MsgpackCodec()) as queue:
+async def test_a_blocking_caller_waits_for_the_result(harness: Harness) -> None:
+    with producer(harness, payload_codec=MsgpackCodec(), result_codec=MsgpackCodec()) as queue:
         options: dict[str, Any] = {"payload_codec": MsgpackCodec(), "result_codec": MsgpackCodec()}
-        async with stage.queue(Handler(lambda job: job.payload + b"\xff"), **options):
+        async with harness.queue(Handler(lambda job: job.payload + b"\xff"), **options):
             assert await blocking(queue.enqueue_and_wait, "a", b"\x00") == b"\x00\xff"
             assert await blocking(queue.enqueue, "a", b"") == Completed(b"\x00\xff")
             assert await blocking(queue.result, "a") == b"\x00\xff"
@@ -72,22 +72,22 @@ async def test_a_blocking_caller_waits_for_the_result(stage: Stage) -> None:
             assert await blocking(queue.update_result_ttl, "a", 5) == "updated"
 
 
-async def test_a_blocking_caller_is_told_of_failure_cancellation_and_time(stage: Stage) -> None:
-    with producer(stage, max_retries=0) as queue:
+async def test_a_blocking_caller_gets_failure_cancellation_and_timeout(harness: Harness) -> None:
+    with producer(harness, max_retries=0) as queue:
         with pytest.raises(WaitTimeout):
             await blocking(queue.enqueue_and_wait, "late", 1, timeout=0.01, delay=60)
         waiting = asyncio.create_task(asyncio.to_thread(queue.enqueue_and_wait, "late", 1))
         assert await blocking(queue.cancel, "late") == "cancelled"
-        async with stage.queue(Handler(fail)):
+        async with harness.queue(Handler(fail)):
             with pytest.raises(AttemptsExhausted, match="no luck"):
                 await blocking(queue.enqueue_and_wait, "bad", 1)
             with pytest.raises((JobCancelled, AttemptsExhausted)):
                 await soon(waiting)
 
 
-async def test_64_threads_with_one_id_make_one_job(stage: Stage) -> None:
+async def test_64_threads_with_one_id_make_one_job(harness: Harness) -> None:
     def race() -> list[Any]:
-        with producer(stage) as queue, ThreadPoolExecutor(64) as pool:
+        with producer(harness) as queue, ThreadPoolExecutor(64) as pool:
             return list(pool.map(partial(queue.enqueue, "a"), range(64)))
 
     answers = await blocking(race)
@@ -96,20 +96,20 @@ async def test_64_threads_with_one_id_make_one_job(stage: Stage) -> None:
     assert sum(answer == Duplicate("queued") for answer in answers) == 63
 
 
-async def test_a_blocking_queue_that_is_not_started_says_what_to_do(stage: Stage) -> None:
-    queue = producer(stage)
+async def test_a_blocking_queue_that_is_not_started_says_what_to_do(harness: Harness) -> None:
+    queue = producer(harness)
     queue.stop()
     with pytest.raises(RuntimeError, match="'emails' is not started; use `with queue`"):
         queue.enqueue("a", 1)
 
 
-async def test_an_async_listener_is_refused_in_blocking_code(stage: Stage) -> None:
+async def test_an_async_listener_is_refused_in_blocking_code(harness: Harness) -> None:
     errors: list[Exception] = []
 
     async def listen(id: str) -> None: ...
 
     def produce() -> None:
-        with producer(stage) as queue:
+        with producer(harness) as queue:
             queue.on("error", errors.append)
             queue.on("enqueued", listen)
             assert queue.enqueue("a", 1) == Queued()
@@ -119,9 +119,9 @@ async def test_an_async_listener_is_refused_in_blocking_code(stage: Stage) -> No
     assert "needs an event loop" in str(errors[0])
 
 
-async def test_the_stream_is_there_for_blocking_code(stage: Stage) -> None:
+async def test_the_stream_is_there_for_blocking_code(harness: Harness) -> None:
     def follow() -> list[tuple[str, str]]:
-        with producer(stage) as queue:
+        with producer(harness) as queue:
             events = queue.events()
             reported: list[tuple[str, str]] = []
             with ThreadPoolExecutor(1) as pool:
@@ -139,9 +139,9 @@ async def test_the_stream_is_there_for_blocking_code(stage: Stage) -> None:
     assert await blocking(follow) == [("a", "queued")]
 
 
-async def test_a_blocking_producer_lists_counts_pauses_and_orders_jobs(stage: Stage) -> None:
+async def test_a_blocking_producer_lists_counts_pauses_and_orders_jobs(harness: Harness) -> None:
     def produce() -> None:
-        with producer(stage) as queue:
+        with producer(harness) as queue:
             queue.enqueue("a", "x")
             queue.enqueue("b", "y", after=["a"])
             with pytest.raises(JobNotFound, match="'unknown'"):
@@ -156,6 +156,6 @@ async def test_a_blocking_producer_lists_counts_pauses_and_orders_jobs(stage: St
 
     await blocking(produce)
     handler = Handler()
-    async with stage.queue(handler):
+    async with harness.queue(handler):
         await handler.begun(times=2)
     assert handler.ids == ["a", "b"]

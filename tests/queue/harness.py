@@ -1,4 +1,4 @@
-"""What a queue test stands on: a store, a clock to move, queues, and ears for what they tell."""
+"""The harness of the queue tests: a store, a manual clock, queues, and recorders of their events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from holdfast.testing.clock import ManualClock
 T = TypeVar("T")
 
 PATIENCE = 20.0
-"""Seconds of real time before what has not happened counts as never happening."""
+"""Seconds of real time after which a test fails."""
 AT_ONCE = Retry(initial=0, jitter=0)
 LEASE = 30
 """The usual visibility timeout."""
@@ -27,7 +27,7 @@ AnyQueue = Queue[Any, Any]
 
 
 class Recorder:
-    """Keeps every event of a queue or reaper, and lets a test wait until it has heard enough."""
+    """Records every event of a queue or reaper, and lets a test wait for one."""
 
     def __init__(self, subject: AnyQueue | Reaper, events: tuple[str, ...] = EVENTS) -> None:
         self.events: list[tuple[Any, ...]] = []
@@ -40,7 +40,7 @@ class Recorder:
         self._changed.set()
 
     async def receive(self, event: str, *values: Any, times: int = 1) -> tuple[Any, ...]:
-        """Wait until such an event, beginning with these values, was heard so often; answers the last."""
+        """Wait until such an event, beginning with these values, was received so often; returns the last."""
         async with asyncio.timeout(PATIENCE):
             while len(found := self.find(event, *values)) < times:
                 self._changed.clear()
@@ -52,12 +52,12 @@ class Recorder:
         return [each for each in self.events if each[: len(wanted)] == wanted]
 
     def kinds(self, id: str) -> list[str]:
-        """What was heard of one id, in order."""
+        """The events of one id, in order."""
         return [event for event, *values in self.events if values and values[0] == id]
 
 
 class Handler:
-    """A handler that a test steers: it notes each attempt, and goes on when it is let."""
+    """A handler that records each attempt. With `hold` it waits until `let_go`."""
 
     def __init__(self, act: Callable[[QueueJob[Any]], Any] | None = None, *, hold: bool = False) -> None:
         self.jobs: list[QueueJob[Any]] = []
@@ -89,8 +89,8 @@ class Handler:
         return [job.id for job in self.jobs]
 
 
-class Stage:
-    """A store, with queues to put on it."""
+class Harness:
+    """A store, and the queues of a test on it."""
 
     def __init__(self, store: Store, clock: ManualClock) -> None:
         self.store = store
@@ -106,14 +106,14 @@ class Stage:
         return queue
 
     async def claim(self, *, name: str = "emails", lease: float = LEASE) -> Record:
-        """Take the job that is first in line, as a worker would that is never heard of again."""
+        """Claim the first job of the queue, for a worker that then does nothing more."""
         terms = TypeTerms(f"queue:{name}", duration(lease), 25)
         (record,) = await self.store.perform(ClaimJobs((terms,), 1, "a dead worker", new_token()))
         return record
 
 
 async def soon(awaitable: Awaitable[T]) -> T:
-    """Await something that must happen."""
+    """Await with a time limit."""
     async with asyncio.timeout(PATIENCE):
         return await awaitable
 
