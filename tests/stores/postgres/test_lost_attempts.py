@@ -413,7 +413,7 @@ def test_doctor_names_a_lost_attempt(store: PostgresStore, connection: psycopg.C
     (finding,) = held_jobs(store)
 
     assert f"session {pid} (postgres, holdfast attempt " in finding.detail
-    assert "its worker is gone" in finding.detail
+    assert "its worker is lost" in finding.detail
     abandon(tx)
 
 

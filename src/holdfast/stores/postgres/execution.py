@@ -18,7 +18,7 @@ _RECORD = SQL["record_events"]
 
 @dataclass(slots=True)
 class Execution(plan.Execution):
-    """What a plan knows and collects besides its operation. `now` is set by `begin`."""
+    """The context of a plan: its time, and what it collects. `now` is set by `begin`."""
 
     now: Micros = 0
     clock: Micros | None = None

@@ -3,7 +3,7 @@
 An instruction is a statement, a statement with a NOTIFY right behind it, or a transaction command. The plan decides
 where a transaction begins and ends; each kind of connection decides what that means for it:
 
-- A pooled connection executes every command. It rolls back and begins anew for `RollbackToSavepoint`, and ignores the
+- A pooled connection executes every command. For `RollbackToSavepoint` it rolls back and begins again, and ignores the
   other savepoint commands.
 - In a transaction that is already open, `Begin` and `Commit` do nothing, and savepoints are real ones.
 """

@@ -10,8 +10,10 @@ from holdfast.stores.sql.plan import Row
 
 SQL: Final = Statements("holdfast.stores.postgres.sql")
 
-WIDTH: Final = 32
+WIDTH: Final = len(Record.__struct_fields__)
 """The number of columns of the view `record`. They are the fields of `Record`, in the same order."""
+
+_STATUS_COLUMN: Final = Record.__struct_fields__.index("status")
 
 _STATUS = {str(status): status for status in Status}
 
@@ -19,7 +21,7 @@ _STATUS = {str(status): status for status in Status}
 def record(row: Row) -> Record:
     """The record in the first columns of a row."""
     fields = list(row[:WIDTH])
-    fields[5] = _STATUS[fields[5]]
+    fields[_STATUS_COLUMN] = _STATUS[fields[_STATUS_COLUMN]]
     return Record(*fields)
 
 

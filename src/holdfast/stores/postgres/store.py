@@ -58,11 +58,11 @@ class PostgresStore(Store):
     async def perform(self, operation: Operation[R], /) -> R:
         if self._replica is not None and may_lag(operation):
             with suppress(ReplicaUnavailable):
-                return await self._replica.run_async(plan(self.execution(), operation))
+                return await self._replica.run_async(plan(self.new_execution(), operation))
         pool = self._connections.verbs_async()
         tries = Tries(operation, self.name, self.schema)
         while True:
-            execution = self.execution() if tries.again else self._first_execution(operation)
+            execution = self.new_execution() if tries.again else self._first_execution(operation)
             try:
                 answer = await pool.run(tries.plan(execution))
             except BaseException as error:
@@ -77,11 +77,11 @@ class PostgresStore(Store):
     def perform_sync(self, operation: Operation[R], /) -> R:
         if self._replica is not None and may_lag(operation):
             with suppress(ReplicaUnavailable):
-                return self._replica.run(plan(self.execution(), operation))
+                return self._replica.run(plan(self.new_execution(), operation))
         pool = self._connections.renewals if operation.reserved else self._connections.verbs
         tries = Tries(operation, self.name, self.schema)
         while True:
-            execution = self.execution() if tries.again else self._first_execution(operation)
+            execution = self.new_execution() if tries.again else self._first_execution(operation)
             try:
                 answer = pool.run(tries.plan(execution))
             except BaseException as error:
@@ -93,7 +93,7 @@ class PostgresStore(Store):
                     cast("list[Finding]", answer).append(self._replica.examine())
                 return answer
 
-    def execution(self) -> Execution:
+    def new_execution(self) -> Execution:
         """A new execution, with the clock of the server or of a test."""
         if self._reopen_listener and self._listener is not None:
             self._reopen_listener = False
@@ -102,7 +102,7 @@ class PostgresStore(Store):
 
     def _first_execution(self, operation: Operation[Any]) -> Execution:
         """The execution of a first try. A statement that commits by itself may have its NOTIFY pipelined behind it."""
-        execution = self.execution()
+        execution = self.new_execution()
         execution.first = True
         if self._notifies is not None and (
             isinstance(operation, Start) or (isinstance(operation, Settle) and len(operation.settlements) == 1)
@@ -161,7 +161,7 @@ class PostgresStore(Store):
         return SyncPostgresTransaction(pool, connection, self._context())
 
     def _context(self) -> StoreContext:
-        return StoreContext(self.name, self.schema, self.execution, self.send)
+        return StoreContext(self.name, self.schema, self.new_execution, self.send)
 
     def join(self, tx: Any) -> AppTransaction:
         return AppTransaction(self, tx)

@@ -45,7 +45,7 @@ class JoinedStore(Protocol):
     schema: str
     notify: bool
 
-    def execution(self) -> Execution: ...
+    def new_execution(self) -> Execution: ...
 
     def send(self, hints: Hints, /) -> None: ...
 
@@ -88,35 +88,35 @@ class _Plans:
         self._render: Renderer
 
     def new_execution(self) -> Execution:
-        return self._store.execution()
+        return self._store.new_execution()
 
     def plan_joined(
-        self, operation: Operation[R], execution: plan.Execution, connection: Any, mark: TransactionIdentity, /
+        self, operation: Operation[R], execution: plan.Execution, connection: Any, identity: TransactionIdentity, /
     ) -> plan.Plan[R]:
         """The plan of an operation, with statements in the parameter style of the driver."""
         assert isinstance(execution, Execution)
         self._verb = operation.verb
         style = Style.NUMBERED if comes_from(connection, "asyncpg") else Style.NAMED
         self._render = Renderer.of(self._store.schema, style)
-        return self._rendered(self._whole(operation, execution, connection, mark), style)
+        return self._rendered(self._whole(operation, execution, connection, identity), style)
 
     def _whole(
-        self, operation: Operation[R], execution: Execution, connection: Any, mark: TransactionIdentity
+        self, operation: Operation[R], execution: Execution, connection: Any, identity: TransactionIdentity
     ) -> Plan[R]:
         yield from _refuse_autocommit(connection)
         rights = StartRights.of(self._store)
         if operation.verb in ("start", "mark") and (yield from rights.only_by_functions(native_connection(connection))):
             self._render = self._render.with_calls()
-        if operation.verb == Complete.verb and mark.id is not None:
+        if operation.verb == Complete.verb and identity.id is not None:
             # Checked before the first write: the application could commit what is written in another transaction.
             ((id,),) = yield _TRANSACTION
-            if id != mark.id:
+            if id != identity.id:
                 raise ended(borrowed=True)
         answer = yield from plan_of(execution, operation)
         if operation.verb in (LockChain.verb, Guard.verb):
-            mark.holds_locks = True
+            identity.holds_locks = True
         if operation.verb == LockChain.verb:
-            ((mark.id,),) = yield _TRANSACTION
+            ((identity.id,),) = yield _TRANSACTION
         if not self._store.notify:
             return answer  # the transaction sends the hints of the execution
         hints, execution.hints = execution.hints, Hints()
@@ -194,11 +194,11 @@ def _refuse_autocommit(connection: Any) -> Plan[None]:
         raise ValueError("tx would commit each statement by itself: open a transaction on it first, or leave tx out")
 
 
-def _check_open(connection: Any, mark: TransactionIdentity) -> None:
+def _check_open(connection: Any, identity: TransactionIdentity) -> None:
     """ValueError for another kind of database. RuntimeError if the transaction of an earlier operation has ended."""
     if not comes_from(connection, "asyncpg", "django", "psycopg", "psycopg2"):
         raise ValueError(f"tx leads to {class_name(connection)}, which is not a connection to a PostgreSQL database")
-    mark.check(is_open=_is_in_transaction(native_connection(connection)))
+    identity.check(is_open=_is_in_transaction(native_connection(connection)))
 
 
 def _is_in_transaction(native: Any) -> bool:

@@ -37,11 +37,11 @@ class StoreContext:
     """What a transaction needs of its store: names for errors, new executions, and where to send hints."""
 
     def __init__(
-        self, name: str, schema: str, execution: Callable[[], Execution], send: Callable[[Hints], None]
+        self, name: str, schema: str, new_execution: Callable[[], Execution], send: Callable[[Hints], None]
     ) -> None:
         self.name = name
         self.schema = schema
-        self.execution = execution
+        self.new_execution = new_execution
         self.send = send
         self.hints = Hints()
         """Collected until the commit."""
@@ -60,7 +60,7 @@ class PostgresTransaction:
         connection, context = self._open(), self._context
         self.native.lending.check()
         connection.check_intact()
-        execution = context.execution()
+        execution = context.new_execution()
         try:
             answer = await run_async(plan(execution, operation), _within_async(connection))
         except Exception as error:
@@ -120,7 +120,7 @@ class SyncPostgresTransaction:
         connection, context = self._open(), self._context
         self.native.lending.check()
         connection.check_intact()
-        execution = context.execution()
+        execution = context.new_execution()
         try:
             answer = run(plan(execution, operation), _within(connection))
         except Exception as error:

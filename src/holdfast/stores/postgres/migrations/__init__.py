@@ -1,1 +1,1 @@
-"""The numbered steps of the schema."""
+"""The numbered migrations of the schema."""

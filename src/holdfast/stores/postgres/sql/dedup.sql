@@ -13,16 +13,16 @@ select wanted.place, found.id
           from holdfast.job tail
          where tail.chain_id = first.id and tail.chain_index > 0
          order by tail.chain_index desc
-         limit 1) step on true
+         limit 1) last on true
      where first.key = wanted.key and first.type = wanted.type and first.chain_index = 0
        and (wanted.since is null or first.created_at > wanted.since)
        and (wanted.exclude is null or first.id <> all (string_to_array(wanted.exclude, chr(31))))
        and (wanted.scope = 'any'
-            or coalesce(step.status, first.status) in ('blocked', 'pending', 'running')
-            or wanted.scope = 'successful' and coalesce(step.status, first.status) = 'completed'
+            or coalesce(last.status, first.status) in ('blocked', 'pending', 'running')
+            or wanted.scope = 'successful' and coalesce(last.status, first.status) = 'completed'
                and coalesce(case when first.dedup_for is not null
-                                 then coalesce(step.finished_at, first.finished_at) + first.dedup_for
-                                 when step.status is null then first.expires_at else step.expires_at end > :now::bigint, true))
+                                 then coalesce(last.finished_at, first.finished_at) + first.dedup_for
+                                 when last.status is null then first.expires_at else last.expires_at end > :now::bigint, true))
      order by first.seq desc
      limit 1) found
 

@@ -1,18 +1,18 @@
 -- delete: delete these jobs, which are whole chains, and everything that belongs to them.
-with gone as (
+with deleted as (
     delete from holdfast.job where job.seq = any(:seqs::bigint[])
     returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker, job.status
 ), named as (
-    delete from holdfast.blocker where blocker.job_id = any(array(select gone.id from gone))
+    delete from holdfast.blocker where blocker.job_id = any(array(select deleted.id from deleted))
 ), references_to as (
     delete from holdfast.blocker
-     where blocker.chain_id = any(:chain_ids::text[]) and blocker.job_id <> all (array(select gone.id from gone))
+     where blocker.chain_id = any(:chain_ids::text[]) and blocker.job_id <> all (array(select deleted.id from deleted))
 ), past as (
-    delete from holdfast.attempt where attempt.job_id = any(array(select gone.id from gone))
+    delete from holdfast.attempt where attempt.job_id = any(array(select deleted.id from deleted))
 ), counted as (
-    insert into holdfast.tally (type, jobs) select gone.type, -count(*) from gone group by gone.type
+    insert into holdfast.tally (type, jobs) select deleted.type, -count(*) from deleted group by deleted.type
 )
-select gone.id, gone.chain_id, gone.type, gone.attempt, gone.worker, gone.status from gone order by gone.seq
+select deleted.id, deleted.chain_id, deleted.type, deleted.attempt, deleted.worker, deleted.status from deleted order by deleted.seq
 
 -- cascade: the chains that the jobs of these chains name as blockers, in order.
 select job.chain_id, blocker.chain_id

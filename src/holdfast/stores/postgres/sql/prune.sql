@@ -37,11 +37,11 @@ with old as materialized (
      order by tally.seq
      limit 50000
        for update skip locked
-), gone as (
+), deleted as (
     delete from holdfast.tally where tally.seq = any(array(select old.seq from old)) returning tally.type, tally.jobs
 )
 insert into holdfast.tally (type, jobs)
-select gone.type, sum(gone.jobs) from gone group by gone.type having sum(gone.jobs) <> 0
+select deleted.type, sum(deleted.jobs) from deleted group by deleted.type having sum(deleted.jobs) <> 0
 
 -- prune_marks: delete marks of processes that ended before they looked for them.
 with old as materialized (

@@ -19,6 +19,6 @@ select blocker.job_id, count(*)
       from holdfast.job tail
      where tail.chain_id = first.id and tail.chain_index > 0
      order by tail.chain_index desc
-     limit 1) step on true
- where blocker.job_id = any(:ids::text[]) and coalesce(step.status, first.status) <> 'completed'
+     limit 1) last on true
+ where blocker.job_id = any(:ids::text[]) and coalesce(last.status, first.status) <> 'completed'
  group by blocker.job_id

@@ -86,11 +86,11 @@ with clock as materialized (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
     select clock.now, happened.kind, happened.id, happened.chain_id, happened.type, happened.attempt, happened.worker
       from clock, listening,
-           (select 'created' as kind, id, chain_id, type, 0 as attempt, null as worker, 0 as step from continued
+           (select 'created' as kind, id, chain_id, type, 0 as attempt, null as worker, 0 as position from continued
             union all
             select 'completed', id, chain_id, type, attempt, worker, 1 from completed) happened
      where listening.present
-     order by happened.chain_id, happened.step
+     order by happened.chain_id, happened.position
 )
 select held.id, held.status, held.token, held.awaited, held.chain_id, held.type, listening.present from held, listening
 

@@ -91,8 +91,8 @@ def _held(holders: list[Row]) -> Iterator[Finding]:
 
 
 _ENDS: Final = {
-    "attempt": "its worker is gone: the next worker of its type ends this session, and so does cancelling the job",
-    "protected": "its worker is gone, but this role may not end sessions of role {role}: "
+    "attempt": "its worker is lost: the next worker of its type ends this session, and so does cancelling the job",
+    "protected": "its worker is lost, but this role may not end sessions of role {role}: "
     "end it as role {role} with select pg_terminate_backend({pid}), or make this role a member",
     "hidden": "this role may not see what a session of role {role} does, and does not end it: "
     "end it as role {role} with select pg_terminate_backend({pid})",

@@ -123,7 +123,7 @@ def _complete_awaited(execution: Execution, settlements: dict[int, Settlement], 
             _add_hints(execution, settlement, found)
     if indexes:
         rows = yield completed(execution, [settlements[index] for index in indexes.values()], all=True)
-        execution.hints.recorded |= rows[0][6]
+        execution.hints.recorded |= rows[0][-1]
         unblocked: dict[int, list[tuple[str, str]]] = {index: [] for index in indexes.values()}
         for job in (yield from chains.unblock_dependents(execution, list(indexes))):
             # The last settlement is the one that unblocked the job.
@@ -174,7 +174,7 @@ def _settle_in_transaction(execution: Execution, settlement: Settlement) -> Plan
     unblocked: list[tuple[str, str]] = []
     write = completed if settlement.status is Status.COMPLETED else ended
     rows = yield write(execution, [settlement], all=True, ends=following is None)
-    execution.hints.recorded |= rows[0][6]
+    execution.hints.recorded |= rows[0][-1]
     if awaited and _ends(settlement):
         if settlement.status is Status.COMPLETED:
             freed = yield from chains.unblock_dependents(execution, [found.chain_id])
