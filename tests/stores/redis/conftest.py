@@ -1,4 +1,4 @@
-"""A server for the tests of this folder, and a store in a namespace of its own."""
+"""A server for the tests of this folder, and a store in its own namespace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.servers.redis import PRODUCTS, Product, RedisServer, shared_redis
 
 @pytest.fixture(params=PRODUCTS)
 def product(request: pytest.FixtureRequest) -> Product:
-    """For what is said of both."""
+    """For tests that run on both products."""
     chosen: Product = request.param
     return chosen
 

@@ -1,4 +1,4 @@
-"""One operation, or a few, for each verb, on jobs that stand where they are of use."""
+"""One or more operations for each verb, on jobs in a suitable status."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from holdfast.testing.clock import ManualClock
 
 TERMS = (TypeTerms("resize", 30_000_000, 25),)
 MANY = 150
-"""More than one script takes."""
+"""More than one script handles."""
 CHILDREN = tuple(f"child-{number:03}" for number in range(MANY))
 OTHERS = tuple(f"other-{number:03}" for number in range(MANY))
 NAMES = ("failed", "running", "pending", "spent", "blocker", "new", "newer", "side", "next", "due", *CHILDREN, *OTHERS)
 
-Making = Callable[[Record, Record], Operation[Any]]
+Build = Callable[[Record, Record], Operation[Any]]
 
-# Each is given a running job, and one that a hundred and fifty others wait for.
-WRITING: dict[str, tuple[str, Making]] = {
+# Each gets a running job, and a job that a hundred and fifty others wait for.
+WRITING: dict[str, tuple[str, Build]] = {
     "start": ("start", lambda _, __: ops.Start((new_job(id="new", key="k"), new_job(id="newer", after=("new",))))),
     "start with found": ("start", lambda _, __: ops.Start((new_job(id="new"), new_job(id="newer", key="taken")))),
     "claim": ("claim", lambda _, __: ops.ClaimJobs((TypeTerms("other", 1, 1), *TERMS), 5, "worker", "token")),
@@ -34,7 +34,7 @@ WRITING: dict[str, tuple[str, Making]] = {
         "settle",
         lambda running, _: ops.Settle((continued(running, next_job(running, id="next")),)),
     ),
-    "settle with very many who wait": ("settle", lambda _, blocker: ops.Settle((completed(blocker),))),
+    "settle with many dependents": ("settle", lambda _, blocker: ops.Settle((completed(blocker),))),
     "release": ("release", lambda _, blocker: ops.Settle((completed(blocker),))),
     "reap": ("reap", lambda _, __: ops.Reap(("resize",), (), 10)),
     "complete": (
@@ -51,10 +51,10 @@ WRITING: dict[str, tuple[str, Making]] = {
     "resume": ("resume", lambda _, __: ops.Resume(("paused",))),
     "keep": ("keep", lambda _, __: ops.Keep(("failed",), 5)),
     "prune": ("prune", lambda _, __: ops.Prune(10)),
-    "listen": ("listen", lambda _, __: ops.Listen("somebody", 60_000_000)),
-    "unlisten": ("unlisten", lambda _, __: ops.Unlisten("nobody")),
+    "listen": ("listen", lambda _, __: ops.Listen("listener", 60_000_000)),
+    "unlisten": ("unlisten", lambda _, __: ops.Unlisten("absent")),
 }
-"""Of each: the script that does it, and how it is made."""
+"""Per case: the script that performs it, and a function that builds the operation."""
 
 READING: tuple[Operation[Any], ...] = (
     ops.Preview((new_job(id="newest", key="taken", after=("pending",)),)),
@@ -76,7 +76,7 @@ READING: tuple[Operation[Any], ...] = (
 
 
 def prepared(store: RedisStore, clock: ManualClock) -> tuple[Record, Record]:
-    """A job in every status, and some of each; answers a running one, and one that very many wait for."""
+    """Create jobs in every status. Returns a running job, and a job with many dependents."""
     store.perform_sync(ops.Listen("test", 3_600_000_000))
     store.perform_sync(ops.Pause(("paused",)))
     store.perform_sync(ops.Start((new_job(id="spent", keep=0),)))

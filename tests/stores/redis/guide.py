@@ -1,4 +1,4 @@
-"""What the guide tells people to do, for tests that do it."""
+"""Reads commands from the guide, for tests that run them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pathlib import Path
 
 
 def rights_in_guide() -> list[str]:
-    """The command that makes a user for Holdfast, in the namespace `shop`."""
+    """The command that creates a user for Holdfast, for the namespace `shop`."""
     guide = Path("docs/stores/redis.md").read_text()
     return next(line for line in guide.splitlines() if line.startswith("ACL SETUSER")).split()

@@ -1,4 +1,4 @@
-"""More jobs than one script takes, and callers who die between two completions."""
+"""More jobs than one script handles, and callers that crash between two calls."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ BLOCKER = new_job(id="blocker")
 
 
 class Crash(Exception):
-    """The caller dies between two completions."""
+    """The caller crashes between two calls."""
 
 
 @contextmanager
-def crashing(monkeypatch: pytest.MonkeyPatch, module: Any, completion: str) -> Generator[None]:
-    """Whoever comes to this completion dies before it."""
+def crashing(monkeypatch: pytest.MonkeyPatch, module: Any, function: str) -> Generator[None]:
+    """The caller crashes when it calls this function."""
 
     def crash(*_: object) -> Generator[None]:
         raise Crash
         yield
 
     with monkeypatch.context() as patched:
-        patched.setattr(module, completion, crash)
+        patched.setattr(module, function, crash)
         with pytest.raises(Crash):
             yield
 
@@ -47,7 +47,7 @@ def claim(store: Store) -> Record:
 
 
 def waiting(store: Store, **options: Any) -> Record:
-    """A running blocker that very many chains wait for."""
+    """A running blocker with many dependents."""
     store.perform_sync(Start((BLOCKER,)))
     store.perform_sync(Start(tuple(new_job(id=id, after=("blocker",), **options) for id in ids("child"))))
     return claim(store)
@@ -59,7 +59,7 @@ def statuses(store: Store, *names: str) -> dict[Status, int]:
 
 
 def grown(store: Store, id: str, length: int, **options: Any) -> None:
-    """A finished chain of so many jobs."""
+    """A finished chain with this number of jobs."""
     first = new_job(id=id, **options)
     store.perform_sync(Start((first,)))
     jobs = [first]

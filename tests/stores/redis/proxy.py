@@ -1,4 +1,4 @@
-"""A way to the server that fails on demand: between a request and its answer, where it hurts most."""
+"""A proxy that cuts a connection between a request and its reply."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ from tests.servers.redis import RedisServer, new_namespace
 
 
 def nothing() -> None:
-    """What happens meanwhile, unless a test wants something."""
+    """The default for `meanwhile`."""
 
 
 class Proxy:
-    """Passes bytes both ways, but for one answer: see `cut_at`."""
+    """Forwards bytes in both directions, except for one reply: see `cut_at`."""
 
     def __init__(self, server: Path) -> None:
         self._server = server
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self.swallowed: list[bytes] = []
-        """The answers that nobody got."""
+        """The replies that were not forwarded."""
         self.held_back: list[bytes] = []
-        """The requests that never arrived."""
-        self._word: bytes | None = None
-        self._withheld: bytes | None = None
+        """The requests that were not forwarded."""
+        self._cut_text: bytes | None = None
+        self._withheld_text: bytes | None = None
         self._meanwhile: Callable[[], object] = nothing
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def cut_at(self, word: str, meanwhile: Callable[[], object] = nothing) -> None:
-        """Let the next request with this word reach the server, wait for its answer, and hang up instead of passing it.
+    def cut_at(self, text: str, meanwhile: Callable[[], object] = nothing) -> None:
+        """Forward the next request that contains this text, wait for the reply, and close the connection instead.
 
-        `meanwhile` is called in between: after the server did what it was asked, before it is asked again.
+        `meanwhile` is called in between: after the server performed the request, and before it is sent again.
         """
-        self._word, self._meanwhile = word.encode(), meanwhile
+        self._cut_text, self._meanwhile = text.encode(), meanwhile
 
-    def cut_before(self, word: str) -> None:
-        """Hang up instead of passing the next request with this word: the server never hears of it."""
-        self._withheld = word.encode()
+    def cut_before(self, text: str) -> None:
+        """Close the connection instead of forwarding the next request that contains this text."""
+        self._withheld_text = text.encode()
 
     def let_arrive(self) -> None:
-        """Have the server hear, late, of a request that was held back, and answer it to nobody."""
+        """Send a request that was held back to the server now, and discard the reply."""
         with socket.socket(socket.AF_UNIX) as late:
             late.connect(str(self._server))
             late.sendall(self.held_back.pop())
@@ -59,7 +59,7 @@ class Proxy:
     def close(self) -> None:
         self._listener.close()
         for pair in self._pairs:
-            _hang_up(*pair)
+            _close(*pair)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):
@@ -75,15 +75,15 @@ class Proxy:
     def _requests(self, client: socket.socket, server: socket.socket, cutting: threading.Event) -> None:
         with contextlib.suppress(OSError):
             while data := client.recv(1 << 20):
-                if self._withheld is not None and self._withheld in data:
-                    self._withheld = None
+                if self._withheld_text is not None and self._withheld_text in data:
+                    self._withheld_text = None
                     self.held_back.append(data)
                     break
-                if self._word is not None and self._word in data:
-                    self._word = None
+                if self._cut_text is not None and self._cut_text in data:
+                    self._cut_text = None
                     cutting.set()
                 server.sendall(data)
-        _hang_up(client, server)
+        _close(client, server)
 
     def _answers(self, client: socket.socket, server: socket.socket, cutting: threading.Event) -> None:
         with contextlib.suppress(OSError):
@@ -93,10 +93,10 @@ class Proxy:
                     self._meanwhile()
                     break
                 client.sendall(data)
-        _hang_up(client, server)
+        _close(client, server)
 
 
-def _hang_up(*ends: socket.socket) -> None:
+def _close(*ends: socket.socket) -> None:
     for end in ends:
         with contextlib.suppress(OSError):
             end.shutdown(socket.SHUT_RDWR)
@@ -115,7 +115,7 @@ def proxy_to(server: Path) -> Generator[Proxy]:
 
 @contextlib.contextmanager
 def by_proxy(server: RedisServer) -> Generator[tuple[Proxy, RedisStore, RedisStore, ManualClock]]:
-    """A proxy, a store that reaches the server through it, and another of the same namespace that does without."""
+    """A proxy, a store that connects through it, and a store of the same namespace that connects directly."""
     namespace, clock = new_namespace(), ManualClock()
     with proxy_to(server.socket) as proxy:
         far = RedisStore(server.tcp_address(namespace, port=proxy.port), clock=clock)
@@ -123,7 +123,7 @@ def by_proxy(server: RedisServer) -> Generator[tuple[Proxy, RedisStore, RedisSto
         far.open_sync()
         near.open_sync()
         with server.connect() as client:
-            # The server knows every script, so that the request that is cut off is one that was carried out.
+            # Load every script first, so that the request that is cut off runs and does not get NOSCRIPT.
             for verb in (*VERBS, *HELPER_SCRIPTS):
                 client.script_load(script(verb, script_flags=far._features.script_flags).source)  # pyright: ignore[reportPrivateUsage]
         yield proxy, far, near, clock
@@ -134,7 +134,7 @@ def by_proxy(server: RedisServer) -> Generator[tuple[Proxy, RedisStore, RedisSto
 def cut_off(
     proxy: Proxy, store: RedisStore, operation: Operation[Any], *, at: str, meanwhile: Callable[[], object] = nothing
 ) -> Any:
-    """The answer to an operation whose script ran and whose first answer nobody got."""
+    """The result of an operation whose script ran and whose first reply was lost."""
     proxy.cut_at(sha_of(store, at), meanwhile)
     answer = store.perform_sync(operation)
     (swallowed,) = proxy.swallowed

@@ -1,4 +1,4 @@
-"""An async connection, without a server: what the event loop calls, and when."""
+"""The async connection without a server: the test calls what the event loop calls."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from holdfast.stores.redis.connection.async_connection import CHUNK, AsyncConnec
 from holdfast.stores.redis.connection.conversation import ConnectionLost
 
 
-class Foreign:
-    """A transport that derives from none of asyncio's, like those of uvloop. What is written to it is kept."""
+class RecordingTransport:
+    """A transport without asyncio's base classes, as in uvloop. It records what is written."""
 
     def __init__(self) -> None:
         self.written: list[bytes] = []
@@ -28,8 +28,8 @@ class Foreign:
         self.closed = True
 
 
-async def asking(connection: AsyncConnection) -> asyncio.Task[list[object]]:
-    """An exchange whose question is on its way."""
+async def pending_exchange(connection: AsyncConnection) -> asyncio.Task[list[object]]:
+    """An exchange whose command is sent."""
     task: asyncio.Task[list[object]] = asyncio.ensure_future(connection.exchange([("PING",)], 60))
     await asyncio.sleep(0)
     return task
@@ -42,16 +42,16 @@ def arrive(connection: AsyncConnection, data: bytes) -> None:
         connection.buffer_updated(len(piece))
 
 
-def connected() -> tuple[AsyncConnection, Foreign]:
-    connection, transport = AsyncConnection(), Foreign()
+def connected() -> tuple[AsyncConnection, RecordingTransport]:
+    connection, transport = AsyncConnection(), RecordingTransport()
     connection.connection_made(cast(asyncio.BaseTransport, transport))
     return connection, transport
 
 
-async def test_a_connection_of_another_event_loop_serves_as_well() -> None:
+async def test_a_connection_works_on_a_transport_of_another_event_loop() -> None:
     connection, transport = connected()
 
-    task = await asking(connection)
+    task = await pending_exchange(connection)
     arrive(connection, b"+PONG\r\n")
 
     assert await task == [b"PONG"]
@@ -59,11 +59,11 @@ async def test_a_connection_of_another_event_loop_serves_as_well() -> None:
     connection.close()
 
 
-async def test_an_answer_that_came_in_pieces_stands_though_the_buffer_is_used_again() -> None:
+async def test_a_reply_in_several_parts_is_kept_when_the_buffer_is_reused() -> None:
     connection, _ = connected()
     large = bytes(range(256)) * 1000
 
-    task = await asking(connection)
+    task = await pending_exchange(connection)
     arrive(connection, b"$%d\r\n%s\r\n" % (len(large), large))
     arrive(connection, b"x" * 10)
 
@@ -71,10 +71,10 @@ async def test_an_answer_that_came_in_pieces_stands_though_the_buffer_is_used_ag
     connection.close()
 
 
-async def test_whoever_waits_is_told_that_the_connection_broke_and_so_is_the_next() -> None:
+async def test_a_lost_connection_fails_the_waiting_call_and_the_next_one() -> None:
     connection, _ = connected()
 
-    task = await asking(connection)
+    task = await pending_exchange(connection)
     connection.connection_lost(None)
 
     with pytest.raises(ConnectionLost, match="closed"):

@@ -1,4 +1,4 @@
-"""A real cluster: namespaces over its slots, a slot that moves, a primary that dies."""
+"""Real clusters: namespaces on several nodes, a slot that moves, a primary that is killed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.stores.redis.retrying_worker import RetryingWorker, without_wait
 
 TERMS = (TypeTerms("resize", 30_000_000, 25),)
 FAILOVER = 0.9
-"""Seconds that nobody serves the slots of a dead primary, at least: nearly its `cluster_node_timeout`."""
+"""Minimum seconds without a primary after a kill: nearly the `cluster_node_timeout`."""
 
 
 @pytest.fixture(scope="module", params=PRODUCTS)
@@ -55,7 +55,7 @@ def _namespace_on(cluster: RedisCluster, node: RedisServer) -> str:
     return namespace
 
 
-async def test_the_async_half_finds_its_node(cluster: RedisCluster) -> None:
+async def test_an_async_store_finds_its_node(cluster: RedisCluster) -> None:
     for _ in range(6):
         store = RedisStore(cluster.address())
         await store.open()
@@ -91,7 +91,7 @@ def test_every_verb_works_on_a_cluster(cluster: RedisCluster) -> None:
         store.close_sync()
 
 
-def test_what_jobs_are_trusted_to_is_said_on_a_cluster_too(
+def test_opening_a_store_on_a_cluster_logs_the_durability(
     cluster: RedisCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "holdfast.redis")
@@ -128,7 +128,7 @@ def test_a_plain_address_of_a_cluster_is_refused(cluster: RedisCluster) -> None:
     store.close_sync()
 
 
-def test_jobs_go_on_while_their_slot_moves(cluster: RedisCluster) -> None:
+def test_jobs_continue_while_their_slot_moves(cluster: RedisCluster) -> None:
     namespace = new_namespace()
     slot = Keys(namespace).slot
     store = RedisStore(cluster.address(namespace, timeout="20"))
@@ -178,9 +178,9 @@ async def test_wake_ups_follow_their_slot_to_another_node(cluster: RedisCluster)
     target = next(node for node in cluster.nodes if node is not source)
 
     await asyncio.to_thread(move_slot, cluster, slot, source=source, target=target)
-    # By shard, a listener is sent away and begins anew; without, every node tells all.
-    by_shard = there._features.publish == "SPUBLISH"  # pyright: ignore[reportPrivateUsage]
-    await asyncio.to_thread(until, lambda: len(begun) == 1 + by_shard)
+    # With sharded pub/sub, the subscriber must reconnect; without, every node forwards all messages.
+    sharded = there._features.publish == "SPUBLISH"  # pyright: ignore[reportPrivateUsage]
+    await asyncio.to_thread(until, lambda: len(begun) == 1 + sharded)
     await here.perform(Start((new_job(),)))
 
     assert await wake_flag.wait(10)
@@ -189,33 +189,36 @@ async def test_wake_ups_follow_their_slot_to_another_node(cluster: RedisCluster)
 
 
 def move_slot(cluster: RedisCluster, slot: int, *, source: RedisServer, target: RedisServer) -> int:
-    """Move a slot the way redis-cli does it, a few keys at a time; answers how many keys were moved."""
-    with source.connect() as giver, target.connect() as taker:
-        ids = {node: client.execute_command("CLUSTER MYID").decode() for node, client in ((0, giver), (1, taker))}
-        taker.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", ids[0])
-        giver.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", ids[1])
+    """Move a slot as redis-cli does, a few keys at a time. Returns the number of moved keys."""
+    with source.connect() as source_client, target.connect() as target_client:
+        ids = {
+            node: client.execute_command("CLUSTER MYID").decode()
+            for node, client in ((0, source_client), (1, target_client))
+        }
+        target_client.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", ids[0])
+        source_client.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", ids[1])
         moved = 0
-        while keys := giver.execute_command("CLUSTER GETKEYSINSLOT", slot, 10):
-            giver.execute_command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
+        while keys := source_client.execute_command("CLUSTER GETKEYSINSLOT", slot, 10):
+            source_client.execute_command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
             moved += len(keys)
-        taker.execute_command("CLUSTER SETSLOT", slot, "NODE", ids[1])
-        giver.execute_command("CLUSTER SETSLOT", slot, "NODE", ids[1])
-    all_know_owner(cluster, slot, target)
+        target_client.execute_command("CLUSTER SETSLOT", slot, "NODE", ids[1])
+        source_client.execute_command("CLUSTER SETSLOT", slot, "NODE", ids[1])
+    wait_for_owner(cluster, slot, target)
     return moved
 
 
 def move_slot_at_once(cluster: RedisCluster, slot: int, *, source: RedisServer, target: RedisServer) -> None:
-    """Move a slot the way Valkey does it from 9.0 on, with all its keys together; elsewhere like before."""
-    with source.connect() as giver, target.connect() as taker:
-        node = taker.execute_command("CLUSTER MYID").decode()
-        if b"MIGRATESLOTS" in b"".join(giver.execute_command("CLUSTER HELP")):
-            giver.execute_command("CLUSTER MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", node)
+    """Move a slot with all its keys at once, as Valkey 9.0 can; otherwise key by key."""
+    with source.connect() as source_client, target.connect() as target_client:
+        node = target_client.execute_command("CLUSTER MYID").decode()
+        if b"MIGRATESLOTS" in b"".join(source_client.execute_command("CLUSTER HELP")):
+            source_client.execute_command("CLUSTER MIGRATESLOTS", "SLOTSRANGE", slot, slot, "NODE", node)
         else:
             move_slot(cluster, slot, source=source, target=target)
-    all_know_owner(cluster, slot, target)
+    wait_for_owner(cluster, slot, target)
 
 
-def all_know_owner(cluster: RedisCluster, slot: int, owner: RedisServer) -> None:
+def wait_for_owner(cluster: RedisCluster, slot: int, owner: RedisServer) -> None:
     for node in cluster.nodes:
         with node.connect() as client:
             until(lambda client=client: owner_port(client, slot) == owner.port)  # type: ignore[misc]
@@ -228,7 +231,7 @@ def owner_port(client: Any, slot: int) -> int:
     return 0
 
 
-def test_work_goes_on_while_a_primary_dies_and_nothing_acknowledged_is_lost(product: Product) -> None:
+def test_work_continues_after_a_killed_primary_and_no_acknowledged_start_is_lost(product: Product) -> None:
     with run_cluster(replicas=1, product=product) as cluster:
         namespace = new_namespace()
         store = RedisStore(cluster.address(namespace, timeout="30", wait="1"))
@@ -246,7 +249,7 @@ def test_work_goes_on_while_a_primary_dies_and_nothing_acknowledged_is_lost(prod
             working.result()
         worker.finish()
 
-        assert worker.longest > FAILOVER, "nothing was under way while there was no primary"
+        assert worker.longest > FAILOVER, "no call was in progress while there was no primary"
         assert all(chain is not None for chain in store.perform_sync(GetChains(tuple(worker.started))))
         assert len(worker.done) == len(set(worker.done))
         (stats,) = store.perform_sync(GetStats())

@@ -1,4 +1,4 @@
-"""The server dies, is full, or is cut off between a request and its answer."""
+"""The server is killed, is at maxmemory, is a replica, or does not answer."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_killed_server_that_syncs_every_write_loses_nothing(product: Product) 
         store.close_sync()
 
 
-def test_a_server_that_comes_back_is_met_again(product: Product) -> None:
+def test_a_store_reconnects_to_a_restarted_server(product: Product) -> None:
     with run_redis(product=product, appendonly="yes", appendfsync="always") as own:
         store = RedisStore(own.address())
         store.open_sync()
@@ -86,7 +86,7 @@ def test_a_server_that_comes_back_is_met_again(product: Product) -> None:
         store.close_sync()
 
 
-def test_a_forked_child_talks_over_connections_of_its_own(store: RedisStore) -> None:
+def test_a_forked_child_uses_its_own_connections(store: RedisStore) -> None:
     store.perform_sync(Start((new_job(id="parent"),)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -108,7 +108,7 @@ def test_a_forked_child_talks_over_connections_of_its_own(store: RedisStore) -> 
     assert all(job is not None for job in children)
 
 
-def test_a_full_server_refuses_new_jobs_and_lets_go_of_old_ones(product: Product) -> None:
+def test_a_full_server_refuses_new_jobs_and_finishes_old_ones(product: Product) -> None:
     with run_redis(product=product) as server:
         clock = ManualClock()
         store = RedisStore(server.address(), clock=clock)
@@ -128,7 +128,7 @@ def test_a_full_server_refuses_new_jobs_and_lets_go_of_old_ones(product: Product
         assert store.perform_sync(ReportProgress(third.claim, 0.5, "half")) is None
         assert [job.id for job in store.perform_sync(RunNow((later,)))] == [later]
         store.perform_sync(Pause(("other",)))
-        store.perform_sync(Listen("somebody", 60_000_000))
+        store.perform_sync(Listen("listener", 60_000_000))
         assert store.perform_sync(Renew(((first.claim, 60_000_000),))) == {}
         assert [each.written for each in store.perform_sync(Settle((completed(first), failed(second))))] == [True, True]
         clock.advance(31)
@@ -140,12 +140,12 @@ def test_a_full_server_refuses_new_jobs_and_lets_go_of_old_ones(product: Product
         store.close_sync()
 
 
-def test_a_server_that_may_not_be_written_to_is_left_and_asked_for_anew(product: Product) -> None:
+def test_connections_to_a_server_that_became_a_replica_are_replaced(product: Product) -> None:
     with run_redis(product=product) as own, ThreadPoolExecutor() as pool, own.connect() as client:
         store = RedisStore(own.address(timeout="30"))
         store.open_sync()
         store.perform_sync(Start((new_job(id="before"),)))
-        links = {each["id"] for each in client.client_list() if each["name"] == "holdfast"}
+        connections = {each["id"] for each in client.client_list() if each["name"] == "holdfast"}
         client.execute_command("REPLICAOF", "127.0.0.1", "1")
         refusals = client.info("stats")["total_error_replies"]
 
@@ -155,15 +155,15 @@ def test_a_server_that_may_not_be_written_to_is_left_and_asked_for_anew(product:
 
         (started,) = starting.result(30)
         assert not started.deduplicated
-        assert links.isdisjoint(each["id"] for each in client.client_list())
+        assert connections.isdisjoint(each["id"] for each in client.client_list())
         store.close_sync()
 
 
-async def test_async_code_leaves_a_server_that_may_not_be_written_to(product: Product) -> None:
+async def test_async_connections_to_a_server_that_became_a_replica_are_replaced(product: Product) -> None:
     with run_redis(product=product) as own, own.connect() as client:
         store = RedisStore(own.address(timeout="30"))
         await store.open()
-        links = {each["id"] for each in client.client_list() if each["name"] == "holdfast"}
+        connections = {each["id"] for each in client.client_list() if each["name"] == "holdfast"}
         client.execute_command("REPLICAOF", "127.0.0.1", "1")
         refusals = client.info("stats")["total_error_replies"]
 
@@ -173,20 +173,20 @@ async def test_async_code_leaves_a_server_that_may_not_be_written_to(product: Pr
 
         (started,) = await starting
         assert not started.deduplicated
-        assert links.isdisjoint(each["id"] for each in client.client_list())
+        assert connections.isdisjoint(each["id"] for each in client.client_list())
         await store.close()
 
 
 @contextmanager
-def silence() -> Generator[int]:
-    """A port that takes connections and never says a word."""
+def silent_port() -> Generator[int]:
+    """A port that accepts connections and never replies."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1]
 
 
-async def test_a_cluster_of_which_no_node_answers_takes_no_longer_than_a_call_may() -> None:
+async def test_a_cluster_that_does_not_answer_fails_within_the_timeout() -> None:
     with ExitStack() as stack:
-        ports = [stack.enter_context(silence()) for _ in range(6)]
+        ports = [stack.enter_context(silent_port()) for _ in range(6)]
         nodes = ",".join(f"127.0.0.1:{port}" for port in ports)
         store = RedisStore(f"redis+cluster://{nodes}?timeout=0.5")
         begun = time.monotonic()
@@ -196,12 +196,12 @@ async def test_a_cluster_of_which_no_node_answers_takes_no_longer_than_a_call_ma
         with pytest.raises(StoreUnavailable):
             await store.open()
 
-        # Each of them may take two seconds where there is time.
+        # Each node may take two seconds if the timeout permits.
         assert time.monotonic() - begun < 10
         await store.close()
 
 
-async def test_very_many_tasks_take_turns_over_a_few_connections(product: Product) -> None:
+async def test_many_tasks_share_the_connections_of_the_pool(product: Product) -> None:
     with run_redis(product=product, maxclients="80") as own:
         store = RedisStore(own.address())
         await store.open()
@@ -212,7 +212,7 @@ async def test_very_many_tasks_take_turns_over_a_few_connections(product: Produc
         await store.close()
 
 
-async def test_tasks_that_are_cancelled_leave_their_turns_to_others(store: RedisStore) -> None:
+async def test_cancelled_tasks_release_their_connections(store: RedisStore) -> None:
     for _ in range(2):
         tasks = [asyncio.ensure_future(store.perform(GetStats())) for _ in range(100)]
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Which keys the scripts touch: those of their namespace, all of them in one slot."""
+"""The scripts use only keys of their namespace, which are all in one slot."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tests.servers.redis import RedisServer, new_namespace
 from tests.stores.redis.every_verb import READING, WRITING, prepared
 
 ALL_ARE_KEYS = {"DEL", "EXISTS"}
-END = "nothing more is watched"
+END = "end of the watch"
 
 
-def test_every_verb_is_tried_here() -> None:
+def test_every_verb_has_a_case_here() -> None:
     tried = {each.verb for each in READING} | {script for script, _ in WRITING.values()}
 
     assert tried >= {*VERBS}
 
 
-def test_no_script_touches_a_key_outside_its_namespace(server: RedisServer) -> None:
+def test_no_script_uses_a_key_outside_its_namespace(server: RedisServer) -> None:
     with watched(server) as seen:
         for _, making in WRITING.values():
             clock = ManualClock()
@@ -31,11 +31,11 @@ def test_no_script_touches_a_key_outside_its_namespace(server: RedisServer) -> N
             store.open_sync()
             store.perform_sync(making(*prepared(store, clock)))
             for operation in READING:
-                with suppress(HoldfastError):  # what it is about may be gone by now
+                with suppress(HoldfastError):  # its job may have been deleted
                     store.perform_sync(operation)
             store.close_sync()
 
-    root, touched, strange = "", 0, set[str]()
+    root, touched, outside = "", 0, set[str]()
     for line in seen:
         who, _, command = line.partition("] ")
         name, *given = command.strip().strip('"').split('" "')
@@ -44,14 +44,14 @@ def test_no_script_touches_a_key_outside_its_namespace(server: RedisServer) -> N
         elif who.endswith(" lua") and name != "TIME":
             keys = given if name in ALL_ARE_KEYS else given[:1]
             touched += len(keys)
-            strange |= {f"{name} {key}" for key in keys if key != root and not key.startswith(f"{root}:")}
+            outside |= {f"{name} {key}" for key in keys if key != root and not key.startswith(f"{root}:")}
     assert touched > 10_000
-    assert strange == set()
+    assert outside == set()
 
 
 @contextmanager
 def watched(server: RedisServer) -> Generator[list[str]]:
-    """What the server does, a line for each command, there at the end of the block."""
+    """The commands that the server runs in the block, one line each; complete after the block."""
     seen: list[str] = []
     with socket.socket(socket.AF_UNIX) as watching:
         watching.connect(str(server.socket))

@@ -1,4 +1,4 @@
-"""The scripts: one per verb, known to the server by name, and given again when it has forgotten them."""
+"""The scripts: one per verb, called by digest, and loaded again after the server lost them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ TERMS = (TypeTerms("resize", 30_000_000, 25),)
 SOURCES = files("holdfast.stores.redis.scripts")
 
 
-def test_every_verb_has_a_script_and_every_script_is_a_verb_or_a_step_of_one() -> None:
+def test_every_verb_has_a_script_and_every_script_belongs_to_a_verb() -> None:
     names = {each.name.removesuffix(".lua") for each in SOURCES.iterdir() if each.name.endswith(".lua")}
 
     assert names == {*VERBS, *HELPER_SCRIPTS}
 
 
 @pytest.mark.parametrize("verb", sorted({*VERBS, *HELPER_SCRIPTS}))
-def test_a_script_compiles_and_says_what_it_does(verb: str, server: RedisServer) -> None:
+def test_a_script_compiles_and_begins_with_its_description(verb: str, server: RedisServer) -> None:
     own = (SOURCES / f"{verb}.lua").read_text()
 
     assert own.startswith(f"-- {verb}: ")
@@ -56,11 +56,11 @@ def test_a_script_compiles_and_says_what_it_does(verb: str, server: RedisServer)
 
 
 @pytest.mark.parametrize("verb", sorted({*VERBS, *HELPER_SCRIPTS}))
-def test_no_script_looks_into_payloads(verb: str) -> None:
+def test_no_script_decodes_payloads(verb: str) -> None:
     assert "cjson" not in script(verb, script_flags=False).source
 
 
-def test_completed_chains_past_their_keep_time_are_passed_by_once(server: RedisServer) -> None:
+def test_expired_chains_are_removed_from_the_key_index_when_first_read(server: RedisServer) -> None:
     clock = ManualClock()
     store = RedisStore(server.address("passed"), clock=clock)
     store.open_sync()
@@ -73,7 +73,7 @@ def test_completed_chains_past_their_keep_time_are_passed_by_once(server: RedisS
     again = new_job(key="k", dedup="successful")
 
     (previewed,) = store.perform_sync(Preview((again,)))
-    with pytest.raises(ChainNotFound):  # and a start that is refused writes nothing, not even that
+    with pytest.raises(ChainNotFound):  # a refused start writes nothing, not even this removal
         store.perform_sync(Start((again, new_job(after=("none",)))))
     with server.connect() as client:
         assert client.zcard("{passed}:w:6:resizek") == 121
@@ -85,11 +85,11 @@ def test_completed_chains_past_their_keep_time_are_passed_by_once(server: RedisS
     store.close_sync()
 
 
-def test_a_type_that_nobody_uses_any_more_leaves_no_line(server: RedisServer) -> None:
+def test_prune_deletes_the_fields_of_empty_pending_sets(server: RedisServer) -> None:
     store = RedisStore(server.address("lines"))
     store.open_sync()
 
-    def lines() -> set[bytes]:
+    def pending_sets() -> set[bytes]:
         with server.connect() as client:
             return {field for field in client.hkeys("{lines}") if field.startswith(b"l:")}
 
@@ -97,18 +97,18 @@ def test_a_type_that_nobody_uses_any_more_leaves_no_line(server: RedisServer) ->
     terms = tuple(TypeTerms(type, 30_000_000, 1) for type in ("resize", "low", "running"))
     jobs = store.perform_sync(ClaimJobs(terms, 3, "worker", new_token()))
     store.perform_sync(Settle(tuple(completed(job) for job in jobs if job.type != "running")))
-    assert lines() == {b"l:0:resize", b"l:-5:low", b"l:0:other", b"l:0:running"}
+    assert pending_sets() == {b"l:0:resize", b"l:-5:low", b"l:0:other", b"l:0:running"}
 
     store.perform_sync(Prune(10))
 
-    assert lines() == {b"l:0:other", b"l:0:running"}
+    assert pending_sets() == {b"l:0:other", b"l:0:running"}
     assert {each.type for each in store.perform_sync(GetStats())} == {"resize", "low", "other", "running"}
     store.perform_sync(Start((new_job(),)))
     assert len(store.perform_sync(ClaimJobs(TERMS, 1, "worker", new_token()))) == 1
     store.close_sync()
 
 
-def test_a_server_that_takes_no_scripts_is_not_asked_for_ever(product: Product) -> None:
+def test_a_user_without_the_right_to_load_scripts_is_not_permitted(product: Product) -> None:
     with run_redis(product=product) as own, own.connect() as client:
         client.execute_command("ACL", "SETUSER", "poor", "on", ">secret", "~*", "&*", "+@all", "-script")
         store = RedisStore(own.address().replace("redis://", "redis://poor:secret@"))
@@ -119,7 +119,7 @@ def test_a_server_that_takes_no_scripts_is_not_asked_for_ever(product: Product) 
         store.close_sync()
 
 
-def test_keys_that_a_user_may_not_use_are_not_permitted(product: Product) -> None:
+def test_a_user_without_the_right_to_the_keys_is_not_permitted(product: Product) -> None:
     with run_redis(product=product) as own, own.connect() as client:
         client.execute_command("ACL", "SETUSER", "poor", "on", ">secret", "~other*", "&*", "+@all")
         store = RedisStore(own.address().replace("redis://", "redis://poor:secret@"))
@@ -130,7 +130,7 @@ def test_keys_that_a_user_may_not_use_are_not_permitted(product: Product) -> Non
         store.close_sync()
 
 
-def test_commands_that_a_script_may_not_use_are_not_permitted(product: Product) -> None:
+def test_a_user_without_a_command_of_the_scripts_is_not_permitted(product: Product) -> None:
     with run_redis(product=product) as own, own.connect() as client:
         client.execute_command("ACL", "SETUSER", "poor", "on", ">secret", "~*", "&*", "+@all", "-zadd")
         store = RedisStore(own.address().replace("redis://", "redis://poor:secret@"))
@@ -148,7 +148,7 @@ def test_the_error_of_an_unknown_command_does_not_show_its_arguments() -> None:
     assert str(ErrorReply(text)) == "ERR unknown command `EVALSHA`"
 
 
-def test_forgotten_scripts_are_given_again(store: RedisStore, server: RedisServer) -> None:
+def test_flushed_scripts_are_loaded_again(store: RedisStore, server: RedisServer) -> None:
     jobs = tuple(new_job() for _ in range(250))
     with server.connect() as client:
         client.script_flush()
@@ -158,7 +158,7 @@ def test_forgotten_scripts_are_given_again(store: RedisStore, server: RedisServe
     assert [each.chain.first.id for each in started] == [job.id for job in jobs]
 
 
-async def test_forgotten_scripts_are_given_again_in_async_code(server: RedisServer) -> None:
+async def test_flushed_scripts_are_loaded_again_in_async_code(server: RedisServer) -> None:
     store = RedisStore(server.address())
     await store.open()
     with server.connect() as client:
@@ -170,7 +170,7 @@ async def test_forgotten_scripts_are_given_again_in_async_code(server: RedisServ
     await store.close()
 
 
-def test_no_digit_of_a_great_number_is_lost(store: RedisStore) -> None:
+def test_large_numbers_keep_all_digits(store: RedisStore) -> None:
     far = 253_402_300_799_999_999  # the last microsecond of the year 9999
     job = NewJob("id", "resize", "id", b"", at=far, timeout=2**60 + 1, keep=2**61 + 1, priority=2**53 + 1)
     delayed = NewJob("late", "resize", "late", b"", delay=2**57 + 3)
@@ -183,7 +183,7 @@ def test_no_digit_of_a_great_number_is_lost(store: RedisStore) -> None:
     assert store.perform_sync(GetJobs(("id", "late"))) == [first.chain.first, second.chain.first]
 
 
-def test_a_great_number_survives_an_attempt(store: RedisStore) -> None:
+def test_large_numbers_keep_all_digits_through_an_attempt(store: RedisStore) -> None:
     far = 2**56 + 5
     store.perform_sync(Start((new_job(id="id"),)))
     (job,) = store.perform_sync(ClaimJobs((TypeTerms("resize", 2**55 + 1, 3),), 1, "worker", "token"))
@@ -199,7 +199,7 @@ def test_a_great_number_survives_an_attempt(store: RedisStore) -> None:
     assert (after.scheduled_at, after.progress, history[1][0].next_at) == (far, 0.1 + 0.2, far)
 
 
-def test_any_bytes_are_a_payload(store: RedisStore) -> None:
+def test_a_payload_can_be_any_bytes(store: RedisStore) -> None:
     payload = bytes(range(256)) * 10
     store.perform_sync(Start((new_job(id="id", input=payload),)))
     (job,) = store.perform_sync(ClaimJobs(TERMS, 1, "worker", "token"))
@@ -222,7 +222,7 @@ def test_a_key_that_is_cancelled_and_started_again_never_runs_the_cancelled_payl
     assert [(job.id, job.input) for job in jobs] == [("new", b"new")]
 
 
-def test_one_chain_past_its_time_takes_no_other_with_it(store: RedisStore) -> None:
+def test_pruning_one_chain_leaves_the_others(store: RedisStore) -> None:
     clock = store.clock = ManualClock()
     store.perform_sync(Start((new_job(id="short", keep=1), new_job(id="long", keep=3600), new_job(id="ever"))))
     jobs = store.perform_sync(ClaimJobs(TERMS, 10, "worker", new_token()))
@@ -238,7 +238,7 @@ def test_one_chain_past_its_time_takes_no_other_with_it(store: RedisStore) -> No
     ]
 
 
-def test_nothing_is_left_behind_by_chains_that_are_gone(store: RedisStore, server: RedisServer) -> None:
+def test_pruned_chains_leave_no_keys(store: RedisStore, server: RedisServer) -> None:
     store.perform_sync(Start((new_job(id="a", key="k"), new_job(id="b", after=("a",), priority=3))))
     for _ in range(2):
         jobs = store.perform_sync(ClaimJobs(TERMS, 10, "worker", new_token()))
@@ -253,5 +253,5 @@ def test_nothing_is_left_behind_by_chains_that_are_gone(store: RedisStore, serve
     namespace = store.name.rpartition("=")[2]
     with server.connect() as client:
         left = {key.decode().partition(":")[2].partition(":")[0] for key in client.keys(f"{{{namespace}}}*")}
-    # The root, and what is kept for a while, in case that somebody asks again.
+    # The root, and the keys for resent requests, which expire.
     assert left <= {"", "answer", "claimed", "gone"}

@@ -136,8 +136,8 @@ def test_work_continues_after_a_killed_master_and_no_confirmed_start_is_lost(pro
     with run_service(product=product) as service:
         store = RedisStore(service.address(timeout="30", wait="1"))
         store.open_sync()
-        heard = threading.Event()
-        store.wakeups.subscribe(lambda hints: heard.set() if "after" in hints.due else None)
+        received = threading.Event()
+        store.wakeups.subscribe(lambda hints: received.set() if "after" in hints.due else None)
         until(lambda: store.wakeups.healthy)
         killed = service.master
         worker = RetryingWorker(store)
@@ -159,7 +159,7 @@ def test_work_continues_after_a_killed_master_and_no_confirmed_start_is_lost(pro
         assert stats.counts == {Status.COMPLETED: len(worker.done)}
         until(lambda: store.wakeups.healthy)
         store.perform_sync(Start((new_job("after"),)))
-        assert heard.wait(10)
+        assert received.wait(10)
         store.close_sync()
 
 

@@ -1,4 +1,4 @@
-"""`rediss://`: the server is who it says, the client too where that is asked for, and the jobs are the same."""
+"""`rediss://`: the server's certificate is verified, and the client's if the server asks for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def address(port: int, **options: object) -> str:
     return f"rediss://127.0.0.1:{port}?" + "&".join(f"{name}={value}" for name, value in given.items())
 
 
-def test_jobs_travel_over_tls(server: RedisServer) -> None:
+def test_jobs_work_over_tls(server: RedisServer) -> None:
     with tls_to(server.socket) as port:
         store = RedisStore(address(port, ssl_ca_certs=AUTHORITY))
         store.open_sync()
@@ -33,7 +33,7 @@ def test_jobs_travel_over_tls(server: RedisServer) -> None:
         store.close_sync()
 
 
-async def test_jobs_travel_over_tls_in_async_code(server: RedisServer) -> None:
+async def test_jobs_work_over_tls_in_async_code(server: RedisServer) -> None:
     with tls_to(server.socket) as port:
         store = RedisStore(address(port, ssl_ca_certs=AUTHORITY))
         await store.open()
@@ -44,7 +44,7 @@ async def test_jobs_travel_over_tls_in_async_code(server: RedisServer) -> None:
         await store.close()
 
 
-async def test_a_server_that_nobody_vouches_for_is_refused(server: RedisServer) -> None:
+async def test_an_untrusted_certificate_is_refused(server: RedisServer) -> None:
     with tls_to(server.socket) as port:
         store = RedisStore(address(port))
 
@@ -56,7 +56,7 @@ async def test_a_server_that_nobody_vouches_for_is_refused(server: RedisServer) 
         await store.close()
 
 
-def test_a_server_that_nobody_vouches_for_is_taken_where_the_address_says_so(server: RedisServer) -> None:
+def test_an_untrusted_certificate_is_accepted_without_verification(server: RedisServer) -> None:
     with tls_to(server.socket) as port:
         store = RedisStore(address(port, ssl_cert_reqs="none"))
         store.open_sync()
@@ -65,7 +65,7 @@ def test_a_server_that_nobody_vouches_for_is_taken_where_the_address_says_so(ser
         store.close_sync()
 
 
-def test_a_client_shows_its_certificate_where_the_server_asks_for_one(server: RedisServer) -> None:
+def test_a_client_sends_its_certificate_if_the_server_asks_for_one(server: RedisServer) -> None:
     with tls_to(server.socket, ask_for_certificate=True) as port:
         store = RedisStore(address(port, ssl_ca_certs=AUTHORITY, ssl_certfile=LOCALHOST))
         store.open_sync()

@@ -1,4 +1,4 @@
-"""Wake-ups: hints that arrive, and connections that come back."""
+"""Wake-ups: hints between processes, and reconnecting."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, new_job
 from tests.servers.redis import Product, RedisServer, run_redis, until
 
-PATIENCE = 10.0
+WAIT_SECONDS = 10.0
 
 
-class Heard:
-    """Hints as they arrive, for a test to wait for one."""
+class ReceivedHints:
+    """Collects received hints, so that a test can wait for one."""
 
     def __init__(self, store: RedisStore) -> None:
         self._hints: list[Hints] = []
@@ -36,19 +36,19 @@ class Heard:
             return None
 
         with self._more:
-            assert self._more.wait_for(found, PATIENCE), f"heard only {self._hints}"
+            assert self._more.wait_for(found, WAIT_SECONDS), f"received only {self._hints}"
             hints = found()
             assert hints is not None
             self._hints.clear()
             return hints
 
 
-def test_another_process_hears_what_is_due_and_what_is_finished(server: RedisServer) -> None:
+def test_another_process_receives_due_and_finished_hints(server: RedisServer) -> None:
     address = server.address()
     here, there = RedisStore(address), RedisStore(address)
     here.open_sync()
     there.open_sync()
-    received = Heard(there)
+    received = ReceivedHints(there)
     received.wait_for(anything=True)
 
     here.perform_sync(Start((new_job(id="a"),)))
@@ -61,11 +61,11 @@ def test_another_process_hears_what_is_due_and_what_is_finished(server: RedisSer
     there.close_sync()
 
 
-def test_namespaces_do_not_hear_each_other(server: RedisServer) -> None:
+def test_a_namespace_receives_no_hints_of_another(server: RedisServer) -> None:
     here, there = RedisStore(server.address()), RedisStore(server.address())
     here.open_sync()
     there.open_sync()
-    received = Heard(there)
+    received = ReceivedHints(there)
     received.wait_for(anything=True)
 
     here.perform_sync(Start((new_job("elsewhere"),)))
@@ -76,10 +76,10 @@ def test_namespaces_do_not_hear_each_other(server: RedisServer) -> None:
     there.close_sync()
 
 
-def test_a_dropped_subscription_comes_back_and_all_look_for_themselves(server: RedisServer) -> None:
+def test_a_dropped_subscription_reconnects_and_sends_anything(server: RedisServer) -> None:
     store = RedisStore(server.address())
     store.open_sync()
-    received = Heard(store)
+    received = ReceivedHints(store)
     received.wait_for(anything=True)
     assert store.wakeups.healthy
 
@@ -93,11 +93,11 @@ def test_a_dropped_subscription_comes_back_and_all_look_for_themselves(server: R
     store.close_sync()
 
 
-def test_wake_ups_know_when_they_are_deaf(product: Product) -> None:
+def test_wake_ups_are_unhealthy_while_the_server_is_down(product: Product) -> None:
     with run_redis(product=product) as server:
         store = RedisStore(server.address())
         store.open_sync()
-        received = Heard(store)
+        received = ReceivedHints(store)
         received.wait_for(anything=True)
 
         server.stop()
@@ -114,7 +114,7 @@ def test_hints_of_another_kind_of_store_are_passed_on(server: RedisServer) -> No
     here, there = RedisStore(address), RedisStore(address)
     here.open_sync()
     there.open_sync()
-    received = Heard(there)
+    received = ReceivedHints(there)
     received.wait_for(anything=True)
 
     here.wakeups.send(Hints(due={"mail"}, lost={"job"}, recorded=True))
@@ -124,10 +124,10 @@ def test_hints_of_another_kind_of_store_are_passed_on(server: RedisServer) -> No
     there.close_sync()
 
 
-def test_an_idle_listener_delays_nobody(server: RedisServer) -> None:
+def test_an_idle_listener_delays_no_call(server: RedisServer) -> None:
     store = RedisStore(server.address())
     store.open_sync()
-    received = Heard(store)
+    received = ReceivedHints(store)
     received.wait_for(anything=True)
 
     begun = time.perf_counter()
@@ -135,7 +135,7 @@ def test_an_idle_listener_delays_nobody(server: RedisServer) -> None:
         store.perform_sync(Start((new_job("busy"),)))
     took = time.perf_counter() - begun
 
-    assert took < PATIENCE / 2
+    assert took < WAIT_SECONDS / 2
     store.close_sync()
 
 
@@ -143,7 +143,7 @@ def test_a_closed_store_leaves_no_thread_and_no_connection(product: Product) -> 
     with run_redis(product=product) as own:
         store = RedisStore(own.address())
         store.open_sync()
-        received = Heard(store)
+        received = ReceivedHints(store)
         received.wait_for(anything=True)
 
         store.close_sync()
@@ -153,7 +153,7 @@ def test_a_closed_store_leaves_no_thread_and_no_connection(product: Product) -> 
             until(lambda: len(client.client_list()) == 1)
 
 
-def test_a_user_who_may_not_publish_works_without_wakeups(product: Product) -> None:
+def test_a_user_without_the_right_to_publish_works_without_wake_ups(product: Product) -> None:
     with run_redis(product=product) as own:
         with own.connect() as client:
             client.execute_command("ACL", "SETUSER", "quiet", "on", ">secret", "~*", "resetchannels", "+@all")

@@ -1,4 +1,4 @@
-"""A worker on a server that dies and comes back."""
+"""A worker on a server that is killed and restarted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def double(number: int) -> int:
     return number * 2
 
 
-async def test_a_worker_goes_on_after_each_death_of_the_server() -> None:
+async def test_a_worker_continues_after_each_restart_of_the_server() -> None:
     with run_redis(appendonly="yes", appendfsync="always") as server:
         async with Client(server.address(), jobs) as client:
             chains: list[Chain[int]] = []
@@ -34,11 +34,11 @@ async def test_a_worker_goes_on_after_each_death_of_the_server() -> None:
 
 
 async def started(client: Client, base: int) -> list[Chain[int]]:
-    """Forty chains. The server is there, though it was not a moment ago: connections to the one before it are cut."""
+    """Start forty chains on the restarted server: the connections to the killed one are broken."""
     return list(await client.start_many([double.bind(number=base * 100 + n) for n in range(40)]))
 
 
-async def test_two_queues_of_one_server_do_not_wait_for_each_other(server: RedisServer) -> None:
+async def test_two_namespaces_of_one_server_do_not_delay_each_other(server: RedisServer) -> None:
     async with (
         Client(server.address(), jobs) as idle,
         Client(server.address(), jobs) as busy,

@@ -1,4 +1,4 @@
-"""TLS in front of a server that may have been built without it: a real handshake with our client, then plain bytes."""
+"""A TLS proxy in front of a server, which may have been built without TLS."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from pathlib import Path
 HERE = Path(__file__).parent
 AUTHORITY = HERE / "authority.pem"
 LOCALHOST = HERE / "localhost.pem"
-"""A certificate for localhost and 127.0.0.1 that vouches for itself, and its key: for these tests alone."""
+"""A certificate for localhost and 127.0.0.1 with its key, only for these tests."""
 
 
 @contextmanager
 def tls_to(server: Path, *, ask_for_certificate: bool = False) -> Generator[int]:
-    """A port that speaks TLS and passes on to a Unix socket, until the end of the block."""
+    """A port that accepts TLS and forwards to a Unix socket, until the end of the block."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(LOCALHOST)
     if ask_for_certificate:
         context.load_verify_locations(AUTHORITY)
         context.verify_mode = ssl.CERT_REQUIRED
-    ends = _Ends(server, context)
-    thread = threading.Thread(target=asyncio.run, args=(ends.run(),), daemon=True)
+    proxy = _TlsProxy(server, context)
+    thread = threading.Thread(target=asyncio.run, args=(proxy.run(),), daemon=True)
     thread.start()
     try:
-        yield ends.port.result(timeout=10)
+        yield proxy.port.result(timeout=10)
     finally:
-        ends.stop()
+        proxy.stop()
         thread.join()
 
 
-class _Ends:
+class _TlsProxy:
     def __init__(self, server: Path, context: ssl.SSLContext) -> None:
         self.port: Future[int] = Future()
         self._server = server
@@ -53,10 +53,10 @@ class _Ends:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner_reader, inner_writer = await asyncio.open_unix_connection(str(self._server))
         with suppress(asyncio.CancelledError):  # the test is over
-            await asyncio.gather(_pass_on(reader, inner_writer), _pass_on(inner_reader, writer))
+            await asyncio.gather(_forward(reader, inner_writer), _forward(inner_reader, writer))
 
 
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         with suppress(OSError, ssl.SSLError):
             while data := await reader.read(1 << 16):

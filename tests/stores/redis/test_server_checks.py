@@ -1,4 +1,4 @@
-"""What is asked of a server before jobs are trusted to it."""
+"""The checks of a server when a store opens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_server_that_evicts_is_refused(product: Product) -> None:
         store.close_sync()
 
 
-def test_a_server_that_evicts_is_taken_where_the_address_says_so() -> None:
+def test_a_server_that_evicts_is_accepted_with_allow_eviction() -> None:
     with run_redis(maxmemory_policy="allkeys-lru") as server:
         store = RedisStore(server.address(allow_eviction="1"))
         store.open_sync()
@@ -52,7 +52,7 @@ async def test_a_replica_is_refused(product: Product) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "level", "word"),
+    ("settings", "level", "text"),
     [
         ({}, "error", "none"),
         ({"save": "60 1"}, "warning", "snapshots"),
@@ -60,7 +60,7 @@ async def test_a_replica_is_refused(product: Product) -> None:
         ({"appendonly": "yes", "appendfsync": "always"}, "ok", "every write"),
     ],
 )
-def test_durability_is_told_as_it_is(settings: dict[str, Any], level: str, word: str) -> None:
+def test_examine_reports_the_durability(settings: dict[str, Any], level: str, text: str) -> None:
     with run_redis(port=0, **settings) as server:
         store = RedisStore(server.address())
         store.open_sync()
@@ -68,16 +68,16 @@ def test_durability_is_told_as_it_is(settings: dict[str, Any], level: str, word:
         findings = {finding.subject: finding for finding in store.perform_sync(Examine())}
 
         assert findings["durability"].level == level
-        assert word in findings["durability"].detail
+        assert text in findings["durability"].detail
         store.close_sync()
 
 
 @pytest.mark.parametrize(
-    ("settings", "level", "word"),
+    ("settings", "level", "text"),
     [({}, "WARNING", "none: "), ({"appendonly": "yes", "appendfsync": "always"}, "INFO", "synced for every write")],
 )
-async def test_what_jobs_are_trusted_to_is_said_at_the_start(
-    settings: dict[str, Any], level: str, word: str, caplog: pytest.LogCaptureFixture
+async def test_opening_a_store_logs_the_durability(
+    settings: dict[str, Any], level: str, text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "holdfast.redis")
     with run_redis(port=0, **settings) as server:
@@ -88,12 +88,14 @@ async def test_what_jobs_are_trusted_to_is_said_at_the_start(
 
             said = caplog.records[0].getMessage()
             assert re.search(r"(Redis|Valkey) \d+\.\d+\.\d+, master, eviction noeviction, persistence ", said)
-            assert word in said
+            assert text in said
             assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"][: 1 + (level == "WARNING")]
             await store.close()
 
 
-def test_a_server_is_called_by_its_own_name_and_version(server: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_and_the_findings_name_product_and_version(
+    server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO", "holdfast.redis")
     with server.connect() as client:
         info = client.info("server")
@@ -108,7 +110,7 @@ def test_a_server_is_called_by_its_own_name_and_version(server: RedisServer, cap
     store.close_sync()
 
 
-def test_a_server_that_does_not_tell_its_settings_is_not_said_to_lose_everything() -> None:
+def test_a_server_that_hides_its_settings_is_only_a_warning() -> None:
     info = b"redis_version:7.0.0\r\naof_enabled:0\r\n"
     server = server_checks.read_server([info, ErrorReply("NOPERM no CONFIG"), ErrorReply("NOPERM no CONFIG")])
 
@@ -172,7 +174,7 @@ def test_the_rights_in_the_guide_are_enough(product: Product) -> None:
         elsewhere.close_sync()
 
 
-def test_a_write_that_no_replica_confirms_is_told_so() -> None:
+def test_a_write_that_no_replica_confirms_raises() -> None:
     with run_redis() as server:
         store = RedisStore(server.address(wait="1", timeout="1.5"))
         store.open_sync()
@@ -192,7 +194,7 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "word"),
+    ("address", "text"),
     [
         ("redis://localhost?colour=red", "no option colour"),
         ("redis://localhost/jobs", "number of a database"),
@@ -202,21 +204,23 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
         ("http://localhost", "begins with"),
     ],
 )
-def test_a_wrong_address_is_refused_with_a_reason(address: str, word: str) -> None:
-    with pytest.raises(ValueError, match=word):
+def test_a_wrong_address_is_refused_with_a_reason(address: str, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
         read_address(address)
 
 
-def test_an_address_says_everything() -> None:
-    address = read_address("rediss+cluster://me:pass%40word@one:7000,two,[::1]:7002/0?namespace=shop&timeout=2&wait=1")
+def test_all_parts_of_an_address_are_read() -> None:
+    address = read_address(
+        "rediss+cluster://me:pass%40phrase@one:7000,two,[::1]:7002/0?namespace=shop&timeout=2&wait=1"
+    )
 
     assert address.nodes == (("one", 7000), ("two", 6379), ("::1", 7002))
-    assert address.login == {"db": 0, "username": "me", "password": "pass@word"}
+    assert address.login == {"db": 0, "username": "me", "password": "pass@phrase"}
     assert (address.cluster, address.tls, address.namespace) == (True, {}, "shop")
     assert (address.timeout, address.wait, address.waitaof) == (2.0, 1, -1)
 
 
-def test_a_namespace_is_marked_with_its_layout_by_whoever_opens_it_first(server: RedisServer) -> None:
+def test_the_first_store_that_opens_a_namespace_writes_its_layout(server: RedisServer) -> None:
     store = RedisStore(server.address("marked"))
 
     store.open_sync()
@@ -230,15 +234,15 @@ def test_a_namespace_is_marked_with_its_layout_by_whoever_opens_it_first(server:
 
 async def test_a_namespace_of_another_layout_is_refused_and_left_alone(server: RedisServer) -> None:
     with server.connect() as client:
-        client.hset("{strange}", "layout", "99")
-        store = RedisStore(server.address("strange"))
+        client.hset("{foreign}", "layout", "99")
+        store = RedisStore(server.address("foreign"))
 
-        with pytest.raises(StoreUnavailable, match=r"'strange' is written in layout 99.*another namespace="):
+        with pytest.raises(StoreUnavailable, match=r"'foreign' is written in layout 99.*another namespace="):
             store.open_sync()
         with pytest.raises(StoreUnavailable, match="layout 99"):
             await store.open()
 
-        assert client.hgetall("{strange}") == {b"layout": b"99"}
+        assert client.hgetall("{foreign}") == {b"layout": b"99"}
     await store.close()
 
 

@@ -1,4 +1,4 @@
-"""Chains that go: very many of them, very long ones, and nobody left without what it waits for."""
+"""Deleting and pruning many chains and long chains. No job may be left without its blocker."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from tests.stores.redis.many import MANY, TERMS, Crash, crashing, grown, ids, st
 
 
 def chained(store: RedisStore) -> None:
-    """Each waits for the one before it, and all for the first: the order in which they may go is the reverse."""
+    """Each chain waits for the one before it, and all for the first: they can only be deleted in reverse order."""
     jobs = [NewJob("root", "resize", "root", b"")]
     for id in ids("job"):
         jobs.append(NewJob(id, "resize", id, b"", after=("root", jobs[-1].id)))
     store.perform_sync(Start(tuple(jobs)))
 
 
-def test_very_many_are_deleted_with_all_they_wait_for(store: RedisStore) -> None:
+def test_many_chains_are_deleted_with_all_their_blockers(store: RedisStore) -> None:
     chained(store)
 
     deleted = store.perform_sync(Delete((ids("job")[-1],), cascade=True))
@@ -51,7 +51,7 @@ def test_very_many_are_deleted_with_all_they_wait_for(store: RedisStore) -> None
     assert store.perform_sync(GetStats()) == []
 
 
-def test_a_job_that_waits_for_one_of_very_many_keeps_all_of_them(store: RedisStore) -> None:
+def test_a_dependent_of_one_of_many_chains_prevents_the_deletion_of_all(store: RedisStore) -> None:
     chained(store)
     store.perform_sync(Start((new_job(id="outside", after=("root",)),)))
 
@@ -63,28 +63,28 @@ def test_a_job_that_waits_for_one_of_very_many_keeps_all_of_them(store: RedisSto
 
 
 def without_blocker(store: RedisStore) -> list[str]:
-    """Jobs of `chained` that are there while the one that they wait for is not."""
+    """Jobs of `chained` that exist while a blocker of theirs does not."""
     there = {job.id for job in store.perform_sync(GetJobs(("root", *ids("job")))) if job}
     before = dict(zip(ids("job"), ("root", *ids("job")), strict=False))
     return [id for id in ids("job") if id in there and not {before[id], "root"} <= there]
 
 
-@pytest.mark.parametrize("steps_done", range(1, 5))
-def test_a_deletion_that_was_broken_off_leaves_no_job_without_its_blocker_and_can_be_finished(
-    store: RedisStore, monkeypatch: pytest.MonkeyPatch, steps_done: int
+@pytest.mark.parametrize("calls_done", range(1, 5))
+def test_an_interrupted_deletion_leaves_no_job_without_its_blocker_and_can_be_repeated(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch, calls_done: int
 ) -> None:
     chained(store)
     removed = 0
 
-    def dying(script: str, *given: Any) -> ScriptCall:
+    def crashing_call(script: str, *given: Any) -> ScriptCall:
         nonlocal removed
         removed += script == "remove"
-        if removed > steps_done:
+        if removed > calls_done:
             raise Crash
         return ScriptCall(script, *given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(delete, "ScriptCall", dying)
+        patched.setattr(delete, "ScriptCall", crashing_call)
         with pytest.raises(Crash):
             store.perform_sync(Delete(("root", *ids("job"))))
     assert without_blocker(store) == []
@@ -94,19 +94,19 @@ def test_a_deletion_that_was_broken_off_leaves_no_job_without_its_blocker_and_ca
     assert store.perform_sync(GetStats()) == []
 
 
-def test_a_chain_that_somebody_begins_to_wait_for_keeps_those_that_it_waits_for(
+def test_a_chain_with_a_new_dependent_stays_with_its_blockers(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chained(store)
 
-    def nobody(*_: object) -> Generator[Any, Any, list[tuple[str, str]]]:
-        """Looks, and then somebody begins to wait."""
+    def no_dependents(*_: object) -> Generator[Any, Any, list[tuple[str, str]]]:
+        """Finds no dependent; then one is created."""
         store.perform_sync(Start((new_job(id="outside", after=(ids("job")[50],)),)))
         monkeypatch.undo()
         return []
         yield
 
-    monkeypatch.setattr(delete, "_outside_dependents", nobody)
+    monkeypatch.setattr(delete, "_outside_dependents", no_dependents)
     with pytest.raises(StillReferenced) as refused:
         store.perform_sync(Delete(("root", *ids("job"))))
 
@@ -115,7 +115,7 @@ def test_a_chain_that_somebody_begins_to_wait_for_keeps_those_that_it_waits_for(
     assert without_blocker(store) == []
 
 
-def test_chains_that_are_still_needed_do_not_hold_up_the_pruning_of_others(store: RedisStore) -> None:
+def test_chains_with_dependents_do_not_delay_the_pruning_of_others(store: RedisStore) -> None:
     store.perform_sync(Start(tuple(new_job(id=id) for id in (*ids("needed"), "free"))))
     store.perform_sync(Start((new_job(id="open"), new_job(id="last", after=(*ids("needed"), "open")))))
     jobs = store.perform_sync(ClaimJobs(TERMS, MANY + 1, "worker", new_token()))
@@ -126,7 +126,7 @@ def test_chains_that_are_still_needed_do_not_hold_up_the_pruning_of_others(store
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[ScriptCall]:
-    """The calls that this module will have made."""
+    """The calls of this module from now on."""
     calls: list[ScriptCall] = []
 
     def call(script: str, *given: Any) -> ScriptCall:
@@ -137,7 +137,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[ScriptCall]:
     return calls
 
 
-def test_a_step_removes_a_hundred_jobs_however_few_chains_they_are(
+def test_a_call_removes_a_hundred_jobs_however_few_the_chains(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [f"chain-{number}" for number in range(5)]
@@ -151,7 +151,7 @@ def test_a_step_removes_a_hundred_jobs_however_few_chains_they_are(
     assert store.perform_sync(GetStats()) == []
 
 
-def test_a_step_prunes_a_hundred_jobs_however_few_chains_they_are(
+def test_a_call_prunes_a_hundred_jobs_however_few_the_chains(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [f"chain-{number}" for number in range(4)]
@@ -166,7 +166,7 @@ def test_a_step_prunes_a_hundred_jobs_however_few_chains_they_are(
 
 
 @pytest.mark.parametrize("how", ["pruned", "deleted"])
-def test_a_chain_goes_only_when_all_who_wait_for_it_are_told(
+def test_a_chain_is_removed_only_after_all_its_dependents_are_released(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     blocker = waiting(store)

@@ -1,4 +1,4 @@
-"""A connection that is cut between a request and its answer: it is asked again, and what it asked for is done once."""
+"""A connection that breaks between a request and its reply: the request is sent again and performed once."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tests.stores.redis.every_verb import NAMES, TERMS, WRITING, prepared
 from tests.stores.redis.proxy import by_proxy, cut_off, sha_of
 
 
-def test_every_script_that_writes_is_cut_off_here() -> None:
+def test_every_script_that_writes_has_a_case_here() -> None:
     sources = files("holdfast.stores.redis.scripts")
     writing = {
         each for each in (*VERBS, *HELPER_SCRIPTS) if "-- flags: no-writes" not in (sources / f"{each}.lua").read_text()
     }
 
-    # Said again, the layout of a namespace is the same.
+    # Not `layout`: a repetition gets the same result.
     assert writing - {"layout"} == {script for script, _ in WRITING.values()}
 
 
 @pytest.mark.parametrize("case", WRITING)
-def test_what_was_cut_off_is_answered_and_done_as_if_it_had_not_been(case: str, server: RedisServer) -> None:
+def test_a_resent_request_has_the_same_result_and_effect(case: str, server: RedisServer) -> None:
     script, making = WRITING[case]
 
     def outcome(cut: bool) -> object:
@@ -56,16 +56,16 @@ def test_what_was_cut_off_is_answered_and_done_as_if_it_had_not_been(case: str, 
 
 
 def reported(case: str, answer: Any) -> Any:
-    """Whom a completion unblocked is said once, to whom the answer was cut off: they are told by wake-ups as well."""
-    return [each.written for each in answer] if case in ("release", "settle with very many who wait") else answer
+    """Without the unblocked jobs: only the lost reply contained them. Wake-ups announce them too."""
+    return [each.written for each in answer] if case in ("release", "settle with many dependents") else answer
 
 
 def hide(answer: object) -> str:
-    """An answer as text, without what differs from run to run."""
+    """A result as text, without the tokens, which differ in each run."""
     return re.sub(r"token='[^']*'", "", repr(answer))
 
 
-def test_a_cancellation_is_not_made_again_after_somebody_retried_the_job(server: RedisServer) -> None:
+def test_a_resent_cancel_does_not_cancel_a_job_that_was_retried_since(server: RedisServer) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         far.perform_sync(ops.Start((new_job(id="job"),)))
 
@@ -79,9 +79,7 @@ def test_a_cancellation_is_not_made_again_after_somebody_retried_the_job(server:
 
 
 @pytest.mark.parametrize("steps", [1, 2])
-def test_a_settlement_is_not_lost_because_its_job_was_pruned_before_it_was_answered(
-    server: RedisServer, steps: int
-) -> None:
+def test_a_resent_settlement_succeeds_after_its_job_was_pruned(server: RedisServer, steps: int) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="one", keep=0),)))
         (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "first"))
@@ -96,7 +94,7 @@ def test_a_settlement_is_not_lost_because_its_job_was_pruned_before_it_was_answe
         assert near.perform_sync(ops.GetJobs(("one",))) == [None]
 
 
-async def test_async_code_asks_again_too(server: RedisServer) -> None:
+async def test_async_code_resends_too(server: RedisServer) -> None:
     with by_proxy(server) as (proxy, far, near, clock):
         store = RedisStore(server.tcp_address(far.name.rpartition("=")[2], port=proxy.port), clock=clock)
         await store.open()
@@ -110,7 +108,7 @@ async def test_async_code_asks_again_too(server: RedisServer) -> None:
         await store.close()
 
 
-def test_a_settlement_is_known_when_its_worker_sends_it_anew_though_its_job_is_pruned(store: RedisStore) -> None:
+def test_a_settlement_in_a_new_request_succeeds_after_its_job_was_pruned(store: RedisStore) -> None:
     store.perform_sync(ops.Start((new_job(id="one", keep=0),)))
     (job,) = store.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
     store.perform_sync(ops.Settle((completed(job),)))
@@ -123,18 +121,18 @@ def test_a_settlement_is_known_when_its_worker_sends_it_anew_though_its_job_is_p
     assert other.lost == "not_found"
 
 
-def test_a_settlement_is_not_lost_because_its_chain_was_deleted_and_made_anew_before_it_was_answered(
+def test_a_resent_settlement_succeeds_after_its_chain_was_deleted_and_created_again(
     server: RedisServer,
 ) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="one"),)))
         (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
 
-        def make_anew() -> None:
+        def create_again() -> None:
             near.perform_sync(ops.Delete(("one",)))
             near.perform_sync(ops.Start((new_job(id="one"),)))
 
-        (settled,) = cut_off(proxy, far, ops.Settle((completed(job),)), at="settle", meanwhile=make_anew)
+        (settled,) = cut_off(proxy, far, ops.Settle((completed(job),)), at="settle", meanwhile=create_again)
 
         assert settled.written
         (anew,) = near.perform_sync(ops.GetJobs(("one",)))
@@ -142,24 +140,24 @@ def test_a_settlement_is_not_lost_because_its_chain_was_deleted_and_made_anew_be
         assert anew.status is Status.PENDING
 
 
-def test_a_settlement_is_not_lost_because_another_took_the_job_before_it_was_answered(server: RedisServer) -> None:
+def test_a_resent_settlement_succeeds_after_another_worker_claimed_the_job(server: RedisServer) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="one"),)))
         (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
         taken: list[Record] = []
 
-        def take() -> None:
+        def claim_it() -> None:
             (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "another", "other"))
             taken.append(job)
 
-        (settled,) = cut_off(proxy, far, ops.Settle((rescheduled(job),)), at="settle", meanwhile=take)
+        (settled,) = cut_off(proxy, far, ops.Settle((rescheduled(job),)), at="settle", meanwhile=claim_it)
 
         assert settled.written
         (own,) = near.perform_sync(ops.Settle((completed(taken[0]),)))
         assert own.written
 
 
-def test_a_settlement_is_known_when_its_worker_sends_it_anew_though_another_took_the_job_since(
+def test_a_settlement_in_a_new_request_succeeds_after_another_worker_claimed_the_job(
     store: RedisStore,
 ) -> None:
     store.perform_sync(ops.Start((new_job(id="one"),)))
@@ -176,7 +174,7 @@ def test_a_settlement_is_known_when_its_worker_sends_it_anew_though_another_took
     assert different.lost == "taken_by_another_worker"
 
 
-def test_an_attempt_that_an_operator_ended_is_not_one_that_its_worker_settled(server: RedisServer) -> None:
+def test_an_attempt_that_an_operator_cancelled_does_not_count_as_settled_by_its_worker(server: RedisServer) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="one"),)))
         (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))
@@ -189,7 +187,7 @@ def test_an_attempt_that_an_operator_ended_is_not_one_that_its_worker_settled(se
 
 
 @pytest.mark.parametrize("verb", [ops.RunNow, ops.RetryJobs])
-def test_a_job_that_was_deleted_before_its_operator_was_answered_is_not_found(
+def test_a_resent_operation_on_a_job_that_was_deleted_since_raises_job_not_found(
     server: RedisServer, verb: type[ops.RunNow] | type[ops.RetryJobs]
 ) -> None:
     with by_proxy(server) as (proxy, far, near, _):
@@ -206,7 +204,7 @@ def test_a_job_that_was_deleted_before_its_operator_was_answered_is_not_found(
 
 
 @pytest.mark.parametrize("paused", [True, False])
-def test_who_paused_or_resumed_last_has_the_last_word(server: RedisServer, paused: bool) -> None:
+def test_a_resent_pause_or_resume_does_not_undo_a_later_one(server: RedisServer, paused: bool) -> None:
     first, last = (ops.Pause(("resize",)), ops.Resume(("resize",)))[:: 1 if paused else -1]
     with by_proxy(server) as (proxy, far, near, _):
         far.perform_sync(ops.Start((new_job(),)))
@@ -217,7 +215,7 @@ def test_who_paused_or_resumed_last_has_the_last_word(server: RedisServer, pause
         assert stats.paused is not paused
 
 
-def test_a_request_that_arrives_after_it_was_sent_again_is_not_carried_out_twice(server: RedisServer) -> None:
+def test_a_request_that_arrives_after_its_own_resend_is_not_performed_twice(server: RedisServer) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="one"),)))
 
@@ -231,7 +229,7 @@ def test_a_request_that_arrives_after_it_was_sent_again_is_not_carried_out_twice
         assert job.status is Status.PENDING
 
 
-def test_an_answer_is_kept_for_longer_than_its_request_may_be_sent_again(server: RedisServer) -> None:
+def test_a_reply_is_saved_longer_than_its_request_may_be_resent(server: RedisServer) -> None:
     store = RedisStore(server.address("patient", timeout="600"))
     store.open_sync()
     store.perform_sync(ops.Start((new_job(id="a"), new_job(id="b"))))
@@ -247,7 +245,7 @@ def test_an_answer_is_kept_for_longer_than_its_request_may_be_sent_again(server:
     store.close_sync()
 
 
-def test_what_is_kept_of_an_answer_holds_no_payloads(server: RedisServer) -> None:
+def test_a_saved_reply_contains_no_payloads(server: RedisServer) -> None:
     namespace, clock = new_namespace(), ManualClock()
     store = RedisStore(server.address(namespace), clock=clock)
     store.open_sync()

@@ -1,8 +1,7 @@
-"""`wait=` and `waitaof=`: a write is answered when replicas, or files, have it."""
+"""`wait=` and `waitaof=`: a call returns when replicas, or append-only files, have its write."""
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Generator
 from typing import Any
 
@@ -17,31 +16,25 @@ from holdfast.stores.redis.keys import Keys
 from holdfast.stores.redis.server_checks import WAITAOF_SINCE
 from holdfast.stores.redis.verbs.script_call import ScriptCall
 from holdfast.testing.builders import completed, new_job
-from tests.servers.redis import Product, RedisServer, run_redis, until
+from tests.servers.redis import Product, RedisServer, free_port, run_redis, until
 from tests.stores.redis.every_verb import TERMS
 from tests.stores.redis.proxy import proxy_to
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture
 def pair(product: Product) -> Generator[tuple[RedisServer, RedisServer]]:
-    """A primary and its replica, in step."""
+    """A primary and its synchronised replica."""
     port = free_port()
     with (
         run_redis(product=product, port=port, repl_diskless_sync_delay="0") as primary,
-        run_redis(product=product, replicaof=f"127.0.0.1 {port}") as it,
+        run_redis(product=product, replicaof=f"127.0.0.1 {port}") as replica,
     ):
-        with it.connect() as client:
+        with replica.connect() as client:
             until(lambda: client.info("replication")["master_link_status"] == "up")
-        yield primary, it
+        yield primary, replica
 
 
-def kept(replica: Any, namespace: str, job_id: str) -> bool:
+def is_stored(replica: Any, namespace: str, job_id: str) -> bool:
     return bool(replica.exists(f"{{{namespace}}}:j:{job_id}"))
 
 
@@ -53,9 +46,9 @@ def test_a_confirmed_start_is_on_the_replica_when_it_returns(pair: tuple[RedisSe
     with replica.connect() as client:
         for number in range(50):
             store.perform_sync(Start((new_job(id=f"{number}"),)))
-            assert kept(client, "shop", f"{number}")
+            assert is_stored(client, "shop", f"{number}")
         store.perform_sync(Start(tuple(new_job(id=f"many-{number}") for number in range(250))))
-        assert all(kept(client, "shop", f"many-{number}") for number in range(250))
+        assert all(is_stored(client, "shop", f"many-{number}") for number in range(250))
     store.close_sync()
 
 
@@ -69,11 +62,11 @@ async def test_a_confirmed_start_is_on_the_replica_when_it_returns_in_async_code
     with replica.connect() as client:
         for number in range(50):
             await store.perform(Start((new_job(id=f"{number}"),)))
-            assert kept(client, "shop", f"{number}")
+            assert is_stored(client, "shop", f"{number}")
     await store.close()
 
 
-def test_what_was_written_before_its_answer_was_lost_is_confirmed_too(pair: tuple[RedisServer, RedisServer]) -> None:
+def test_a_write_whose_reply_was_lost_is_confirmed_too(pair: tuple[RedisServer, RedisServer]) -> None:
     primary, replica = pair
     with proxy_to(primary.socket) as proxy, replica.connect() as client:
         store = RedisStore(primary.tcp_address("shop", port=proxy.port, wait="1"))
@@ -84,14 +77,14 @@ def test_what_was_written_before_its_answer_was_lost_is_confirmed_too(pair: tupl
         store.perform_sync(Start((new_job(id="cut off"),)))
 
         assert len(proxy.swallowed) == 1
-        assert kept(client, "shop", "cut off")
-        # Where a connection waits for its own writes alone, the second one needs one.
+        assert is_stored(client, "shop", "cut off")
+        # From 7.2 on, WAIT covers only writes of its own connection, so the second connection made a write.
         with primary.connect() as asking:
             assert asking.info("commandstats")["cmdstat_set"]["calls"] == 1
         store.close_sync()
 
 
-def test_a_full_server_confirms_what_was_written_before_its_answer_was_lost(
+def test_a_full_server_confirms_a_write_whose_reply_was_lost(
     pair: tuple[RedisServer, RedisServer],
 ) -> None:
     primary, _ = pair
@@ -110,7 +103,7 @@ def test_a_full_server_confirms_what_was_written_before_its_answer_was_lost(
         store.close_sync()
 
 
-def test_what_a_server_wrote_before_it_was_replaced_is_not_confirmed_by_the_next_one() -> None:
+def test_a_new_primary_does_not_confirm_a_write_of_the_old_one() -> None:
     scripts = ScriptConversation(
         [ScriptCall("start"), ScriptCall("start")],
         read_address("redis://?wait=1"),
@@ -129,7 +122,7 @@ def test_what_a_server_wrote_before_it_was_replaced_is_not_confirmed_by_the_next
         scripts.accept([[b"ok"], *refusals])
 
 
-def test_more_replicas_than_there_are_confirm_nothing(pair: tuple[RedisServer, RedisServer]) -> None:
+def test_a_write_that_asks_for_more_replicas_than_exist_raises(pair: tuple[RedisServer, RedisServer]) -> None:
     primary, _ = pair
     store = RedisStore(primary.address(wait="2", timeout="1.5"))
     store.open_sync()
@@ -140,7 +133,7 @@ def test_more_replicas_than_there_are_confirm_nothing(pair: tuple[RedisServer, R
     store.close_sync()
 
 
-def test_waiting_for_the_file_needs_a_server_that_can_and_a_file(product: Product) -> None:
+def test_waitaof_needs_a_server_that_supports_it_and_an_append_only_file(product: Product) -> None:
     with run_redis(product=product, appendonly="yes") as server, run_redis(product=product) as fileless:
         with server.connect() as client:
             able = tuple(map(int, client.info("server")["redis_version"].split("."))) >= WAITAOF_SINCE

@@ -1,4 +1,4 @@
-"""One ordinary start has a short way of its own through its script: it leaves what the long one leaves."""
+"""The short path for one ordinary start writes the same as the general path."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.testing.clock import ManualClock
 from tests.servers.redis import RedisServer, new_namespace
 
 
-def test_jobs_started_one_by_one_stand_written_like_jobs_started_together(server: RedisServer) -> None:
+def test_jobs_started_one_by_one_are_stored_like_jobs_started_together(server: RedisServer) -> None:
     jobs = tuple(
         NewJob(id, type, id, b"1", keep=5, chosen=False) for id, type in (("a", "mail"), ("b", "resize"), ("c", "mail"))
     )
@@ -35,7 +35,7 @@ def test_a_single_start_whose_id_is_taken_writes_nothing(store: RedisStore, serv
     assert _written(store, server) == before
 
 
-def test_whoever_follows_the_store_is_told_of_a_single_start(store: RedisStore) -> None:
+def test_a_single_start_is_recorded_for_listeners(store: RedisStore) -> None:
     last = store.perform_sync(Listen("follower", 60_000_000))
 
     store.perform_sync(Start((new_job(id="a"),)))
@@ -50,7 +50,7 @@ def _opened(server: RedisServer) -> RedisStore:
 
 
 def _written(store: RedisStore, server: RedisServer) -> dict[str, object]:
-    """All that stands under the store's namespace, in the server's own form."""
+    """All keys and values of the store's namespace."""
     root = f"{{{store.name.rpartition('=')[2]}}}"
     found: dict[str, object] = {}
     with server.connect() as client:

@@ -1,4 +1,4 @@
-"""A start that is sent again, whether or not it had arrived: what it made is not made again, and all else is."""
+"""A resent start, which had arrived or not: chains that it created are not created again, and all others are."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.stores.redis.every_verb import TERMS
 from tests.stores.redis.proxy import Proxy, by_proxy, cut_off, sha_of
 
 
-def never_arriving(proxy: Proxy, store: RedisStore, operation: ops.Start) -> list[Started]:
-    """The answer to a start that is sent again since the server never heard of it the first time."""
+def resent_without_arriving(proxy: Proxy, store: RedisStore, operation: ops.Start) -> list[Started]:
+    """The result of a resent start whose first request never reached the server."""
     before = len(proxy.held_back)
     proxy.cut_before(sha_of(store, "start"))
     started = store.perform_sync(operation)
@@ -27,12 +27,12 @@ def never_arriving(proxy: Proxy, store: RedisStore, operation: ops.Start) -> lis
 
 
 def reported(started: list[Started]) -> list[tuple[str, bool]]:
-    """The chains, and whether each was there already."""
+    """The chains, and whether each existed already."""
     return [(each.chain.first.id, each.deduplicated) for each in started]
 
 
 def completing(job: Record, child: NewJob, script: str) -> Operation[Any]:
-    """A completion that starts a chain: by the job's worker, or from outside."""
+    """A completion that starts a chain: by the worker, or from outside."""
     if script == "settle":
         return ops.Settle((completed(job, starts=(child,)),))
     return ops.Complete(job.id, job.id, (ops.Completion(output=b"1"),), (child,), (child.id,))
@@ -42,7 +42,7 @@ def exist(store: RedisStore, *ids: str) -> list[bool]:
     return [job is not None for job in store.perform_sync(ops.GetJobs(ids))]
 
 
-def test_a_chain_that_ran_and_was_pruned_before_its_start_was_answered_is_not_started_again(
+def test_a_resent_start_does_not_create_a_chain_that_ran_and_was_pruned_since(
     server: RedisServer,
 ) -> None:
     with by_proxy(server) as (proxy, far, near, _):
@@ -61,7 +61,7 @@ def test_a_chain_that_ran_and_was_pruned_before_its_start_was_answered_is_not_st
         assert near.perform_sync(ops.GetStats()) == []
 
 
-def test_a_start_that_found_a_chain_is_not_a_start_of_its_own_when_that_has_ended(server: RedisServer) -> None:
+def test_a_resent_start_that_found_a_chain_creates_none_after_that_chain_ended(server: RedisServer) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         far.perform_sync(ops.Start((new_job(id="there", key="k"),)))
 
@@ -72,7 +72,7 @@ def test_a_start_that_found_a_chain_is_not_a_start_of_its_own_when_that_has_ende
         assert near.perform_sync(ops.GetJobs(("never",))) == [None]
 
 
-def test_a_start_that_finds_all_of_its_chains_makes_none_when_it_is_sent_again(server: RedisServer) -> None:
+def test_a_resent_start_that_found_all_chains_creates_none(server: RedisServer) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="there"), new_job(id="other", key="k"))))
 
@@ -83,7 +83,7 @@ def test_a_start_that_finds_all_of_its_chains_makes_none_when_it_is_sent_again(s
         assert near.perform_sync(ops.GetJobs(("never",))) == [None]
 
 
-def test_a_start_that_never_arrived_finds_what_was_there_when_it_is_sent_again(server: RedisServer) -> None:
+def test_a_resent_start_that_never_arrived_finds_existing_chains(server: RedisServer) -> None:
     with by_proxy(server) as (proxy, far, near, clock):
         near.perform_sync(ops.Start((new_job(id="there"),)))
         clock.advance(1000)
@@ -95,7 +95,7 @@ def test_a_start_that_never_arrived_finds_what_was_there_when_it_is_sent_again(s
         assert not proxy.swallowed
 
 
-def test_a_key_stays_with_one_chain_though_what_a_start_had_found_is_gone_when_it_is_sent_again(
+def test_a_key_keeps_one_chain_when_the_chain_that_a_start_found_was_replaced(
     server: RedisServer,
 ) -> None:
     with by_proxy(server) as (proxy, far, near, _):
@@ -112,37 +112,39 @@ def test_a_key_stays_with_one_chain_though_what_a_start_had_found_is_gone_when_i
         assert near.perform_sync(ops.GetJobs(("never",))) == [None]
 
 
-def test_a_chain_is_made_anew_under_the_id_of_a_deleted_one_though_its_start_had_to_be_sent_again(
+def test_a_resent_start_creates_a_chain_under_the_id_of_a_deleted_one(
     server: RedisServer,
 ) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="order-1"),)))
         near.perform_sync(ops.Delete(("order-1",)))
 
-        started = never_arriving(proxy, far, ops.Start((new_job(id="order-1"),)))
+        started = resent_without_arriving(proxy, far, ops.Start((new_job(id="order-1"),)))
 
         assert reported(started) == [("order-1", False)]
         assert exist(near, "order-1") == [True]
 
 
-def test_a_chain_made_a_moment_ago_is_found_by_a_start_that_never_arrived_the_first_time(server: RedisServer) -> None:
+def test_a_resent_start_that_never_arrived_finds_a_chain_created_just_before(server: RedisServer) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="there"),)))
 
-        started = never_arriving(proxy, far, ops.Start((new_job(id="there"), new_job(id="new"))))
+        started = resent_without_arriving(proxy, far, ops.Start((new_job(id="there"), new_job(id="new"))))
 
         assert reported(started) == [("there", True), ("new", False)]
         assert exist(near, "new") == [True]
 
 
-def test_of_a_batch_that_never_arrived_all_is_made_whoever_chose_the_ids(server: RedisServer) -> None:
+def test_a_resent_batch_that_never_arrived_creates_chosen_and_generated_ids(
+    server: RedisServer,
+) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         generated = new_job()
         near.perform_sync(ops.Start((new_job(id="gone"), new_job(id="there"), new_job(id="keyed", key="k"))))
         near.perform_sync(ops.Delete(("gone",)))
 
         batch = (new_job(id="gone"), generated, new_job(id="there"), new_job(id="never", key="k"), new_job(id="gone"))
-        started = never_arriving(proxy, far, ops.Start(batch))
+        started = resent_without_arriving(proxy, far, ops.Start(batch))
 
         assert reported(started) == [
             ("gone", False),
@@ -155,9 +157,7 @@ def test_of_a_batch_that_never_arrived_all_is_made_whoever_chose_the_ids(server:
 
 
 @pytest.mark.parametrize("chosen", ["order-1", None])
-def test_what_a_start_made_is_known_to_be_its_own_when_it_is_sent_again(
-    server: RedisServer, chosen: str | None
-) -> None:
+def test_a_resent_start_recognises_the_chain_that_it_created(server: RedisServer, chosen: str | None) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         job = new_job(id=chosen)
 
@@ -172,9 +172,7 @@ def test_what_a_start_made_is_known_to_be_its_own_when_it_is_sent_again(
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_chain_that_others_made_of_the_same_id_since_is_not_mistaken_for_ones_own(
-    server: RedisServer, times: int
-) -> None:
+def test_a_resent_start_does_not_take_a_later_chain_of_the_same_id_for_its_own(server: RedisServer, times: int) -> None:
     with by_proxy(server) as (proxy, far, near, _):
 
         def replace() -> None:
@@ -191,7 +189,7 @@ def test_a_chain_that_others_made_of_the_same_id_since_is_not_mistaken_for_ones_
         assert started.chain.first.input == b"{}"
 
 
-def test_a_chain_that_was_made_and_deleted_with_those_that_others_made_since_is_not_made_again(
+def test_a_resent_start_creates_nothing_after_its_chain_and_a_later_one_were_deleted(
     server: RedisServer,
 ) -> None:
     with by_proxy(server) as (proxy, far, near, _):
@@ -207,7 +205,7 @@ def test_a_chain_that_was_made_and_deleted_with_those_that_others_made_since_is_
         assert exist(near, "order-1") == [False]
 
 
-def test_what_a_start_made_only_when_it_was_sent_again_is_its_own_when_it_is_sent_once_more(
+def test_a_second_resend_recognises_a_chain_that_the_first_resend_created(
     server: RedisServer,
 ) -> None:
     with by_proxy(server) as (proxy, far, near, _):
@@ -226,7 +224,7 @@ def test_what_a_start_made_only_when_it_was_sent_again_is_its_own_when_it_is_sen
         assert exist(near, "order-1", "new") == [True, True]
 
 
-def test_a_key_whose_chain_of_the_same_batch_is_deleted_is_free_when_the_batch_is_sent_again(
+def test_a_resent_batch_can_use_a_key_whose_chain_of_the_batch_was_deleted(
     server: RedisServer,
 ) -> None:
     with by_proxy(server) as (proxy, far, near, _):
@@ -241,7 +239,7 @@ def test_a_key_whose_chain_of_the_same_batch_is_deleted_is_free_when_the_batch_i
 
 
 @pytest.mark.parametrize("script", ["settle", "complete"])
-def test_a_chain_that_a_completion_started_under_a_chosen_id_is_no_starts_own(server: RedisServer, script: str) -> None:
+def test_a_resent_start_does_not_take_a_chain_of_a_completion_for_its_own(server: RedisServer, script: str) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="parent"), new_job(id="child"))))
         near.perform_sync(ops.Delete(("child",)))
@@ -249,24 +247,22 @@ def test_a_chain_that_a_completion_started_under_a_chosen_id_is_no_starts_own(se
         child = new_job(id="child")
         completion = completing(job, child, script)
 
-        # The completion does not arrive at first, and makes its chain when it is sent again.
+        # The first request of the completion does not arrive; the resend creates the chain.
         proxy.cut_before(sha_of(far, script))
         far.perform_sync(completion)
         assert exist(near, "child") == [True]
 
-        # Nor does a start of the same id, which finds it.
-        assert reported(never_arriving(proxy, far, ops.Start((child,)))) == [("child", True)]
+        # A start of the same id, which does not arrive at first either, finds the chain.
+        assert reported(resent_without_arriving(proxy, far, ops.Start((child,)))) == [("child", True)]
 
-        # And deleted, it may be made again.
+        # After a delete, the start creates it.
         near.perform_sync(ops.Delete(("child",)))
-        assert reported(never_arriving(proxy, far, ops.Start((child,)))) == [("child", False)]
+        assert reported(resent_without_arriving(proxy, far, ops.Start((child,)))) == [("child", False)]
         assert exist(near, "child") == [True]
 
 
 @pytest.mark.parametrize("script", ["settle", "complete"])
-def test_a_completion_sent_again_does_not_make_the_chain_that_was_deleted_since(
-    server: RedisServer, script: str
-) -> None:
+def test_a_resent_completion_does_not_create_a_chain_that_was_deleted_since(server: RedisServer, script: str) -> None:
     with by_proxy(server) as (proxy, far, near, _):
         near.perform_sync(ops.Start((new_job(id="parent"),)))
         (job,) = near.perform_sync(ops.ClaimJobs(TERMS, 1, "worker", "token"))

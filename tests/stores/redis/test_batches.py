@@ -1,4 +1,4 @@
-"""However many jobs a verb names or concerns, no script holds up the server with more than a hundred of them."""
+"""No script handles more than a hundred jobs, however many the verb names or affects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.servers.redis import RedisServer
 from tests.stores.redis.many import MANY, TERMS, crashing, ids, statuses, waiting
 
 
-def test_a_chain_releases_all_who_wait_for_it(store: RedisStore) -> None:
+def test_a_completed_chain_unblocks_all_its_dependents(store: RedisStore) -> None:
     blocker = waiting(store)
 
     (settled,) = store.perform_sync(Settle((completed(blocker),)))
@@ -40,7 +40,7 @@ def test_a_chain_releases_all_who_wait_for_it(store: RedisStore) -> None:
     assert statuses(store, *ids("child")) == {Status.PENDING: MANY}
 
 
-def test_a_chain_completed_from_outside_releases_all_who_wait_for_it(store: RedisStore) -> None:
+def test_a_chain_completed_from_outside_unblocks_all_its_dependents(store: RedisStore) -> None:
     waiting(store)
 
     settled = store.perform_sync(Complete("blocker", "blocker", (Completion(output=b"1"),)))
@@ -49,14 +49,14 @@ def test_a_chain_completed_from_outside_releases_all_who_wait_for_it(store: Redi
     assert statuses(store, *ids("child")) == {Status.PENDING: MANY}
 
 
-def test_what_a_dead_worker_left_to_release_the_next_reaper_releases_once(
+def test_the_next_reap_finishes_the_release_that_a_dead_worker_began(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocker = waiting(store)
     with crashing(monkeypatch, settle, "release"):
         store.perform_sync(Settle((completed(blocker),)))
     assert statuses(store, *ids("child")) == {Status.PENDING: 100, Status.BLOCKED: MANY - 100}
-    # It comes while the others are not told yet, and waits for something else.
+    # A new dependent, created before the release is finished, that also waits for another chain.
     store.perform_sync(Start((new_job(id="other", delay=60), new_job(id="late", after=("blocker", "other")))))
 
     store.perform_sync(Reap(("resize",), (), 10))
@@ -67,7 +67,7 @@ def test_what_a_dead_worker_left_to_release_the_next_reaper_releases_once(
     assert (late.status, late.open_blockers) == (Status.BLOCKED, 1)
 
 
-def test_a_job_that_stopped_before_it_was_told_is_counted_off_all_the_same(
+def test_the_release_also_counts_for_a_dependent_that_was_cancelled_before(
     store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocker = waiting(store)
@@ -85,7 +85,7 @@ def test_a_job_that_stopped_before_it_was_told_is_counted_off_all_the_same(
     assert (again.status, again.open_blockers) == (Status.PENDING, 0)
 
 
-def test_a_chain_that_fails_takes_all_with_it_that_asked_for_that(store: RedisStore) -> None:
+def test_a_failed_chain_fails_all_dependents_that_are_set_to_fail(store: RedisStore) -> None:
     blocker = waiting(store, on_blocker_failure="fail")
     store.perform_sync(Start((new_job(id="far", after=(ids("child")[-1],), on_blocker_failure="fail"),)))
 
@@ -96,7 +96,7 @@ def test_a_chain_that_fails_takes_all_with_it_that_asked_for_that(store: RedisSt
     assert stats.counts == {Status.FAILED: MANY + 2}
 
 
-def test_very_many_are_cancelled_retried_and_hurried_or_none(store: RedisStore) -> None:
+def test_cancel_retry_and_run_now_of_many_jobs_change_all_or_none(store: RedisStore) -> None:
     store.perform_sync(Start(tuple(new_job(id=id, delay=60) for id in ids("job"))))
     with pytest.raises(ChainNotFound):
         store.perform_sync(Cancel((*ids("job"), "unknown")))
@@ -116,7 +116,7 @@ def test_very_many_are_cancelled_retried_and_hurried_or_none(store: RedisStore) 
     assert [job.id for job in store.perform_sync(RunNow(ids("job")))] == list(ids("job"))
 
 
-def test_a_long_start_that_is_refused_tells_how_far_it_came_and_with_ids_may_be_sent_again(store: RedisStore) -> None:
+def test_a_refused_long_start_reports_the_number_started_and_can_be_repeated_with_ids(store: RedisStore) -> None:
     jobs = tuple(new_job(id=f"{number}") for number in range(120))
 
     with pytest.raises(ChainNotFound) as refused:
@@ -127,7 +127,7 @@ def test_a_long_start_that_is_refused_tells_how_far_it_came_and_with_ids_may_be_
     assert [each.deduplicated for each in started] == [True] * 100 + [False] * 20
 
 
-def test_a_completion_may_start_more_chains_than_a_command_takes_arguments(store: RedisStore) -> None:
+def test_a_completion_can_start_more_chains_than_a_command_takes_arguments(store: RedisStore) -> None:
     store.perform_sync(Start((new_job(), new_job())))
     plain, starting = store.perform_sync(ClaimJobs(TERMS, 2, "worker", new_token()))
     starts = tuple(new_job(priority=number) for number in range(9000))
@@ -139,7 +139,7 @@ def test_a_completion_may_start_more_chains_than_a_command_takes_arguments(store
     assert (stats.due, stats.counts) == (9000, {Status.COMPLETED: 2, Status.PENDING: 9000})
 
 
-def test_a_completion_may_start_more_chains_that_fail_at_once_than_a_command_takes_arguments(store: RedisStore) -> None:
+def test_a_completion_can_start_more_failing_chains_than_a_command_takes_arguments(store: RedisStore) -> None:
     store.perform_sync(Start((new_job(id="broken"), new_job())))
     broken, starting = store.perform_sync(ClaimJobs(TERMS, 2, "worker", new_token()))
     store.perform_sync(Settle((failed(broken),)))
@@ -152,7 +152,7 @@ def test_a_completion_may_start_more_chains_that_fail_at_once_than_a_command_tak
     assert stats.counts == {Status.COMPLETED: 1, Status.FAILED: 4501}
 
 
-def test_a_job_may_wait_for_more_chains_than_a_command_takes_arguments(store: RedisStore) -> None:
+def test_a_job_can_have_more_blockers_than_a_command_takes_arguments(store: RedisStore) -> None:
     blockers = tuple(new_job() for _ in range(9000))
     store.perform_sync(Start(blockers))
 
@@ -164,7 +164,7 @@ def test_a_job_may_wait_for_more_chains_than_a_command_takes_arguments(store: Re
     assert store.perform_sync(GetStats())[0].due == 9001
 
 
-def test_a_preview_of_very_many_finds_what_memory_finds(store: RedisStore) -> None:
+def test_a_preview_of_many_jobs_equals_that_of_the_memory_store(store: RedisStore) -> None:
     memory = MemoryStore()
     jobs = tuple(NewJob(id, "resize", id, b"", key=f"key-{number % 120}") for number, id in enumerate(ids("job")))
     kept = NewJob("kept", "resize", "kept", b"", key="key-7")
@@ -177,7 +177,7 @@ def test_a_preview_of_very_many_finds_what_memory_finds(store: RedisStore) -> No
     assert found[0] == found[1]
 
 
-def test_very_many_that_wait_for_each_other_are_cancelled_together_as_in_memory(store: RedisStore) -> None:
+def test_many_dependent_chains_are_cancelled_together_as_in_the_memory_store(store: RedisStore) -> None:
     blockers = tuple(new_job(id=id) for id in ids("blocker"))
     waiting = tuple(
         new_job(id=id, after=(blocker,), on_blocker_failure="fail")
@@ -218,5 +218,5 @@ def test_no_call_names_more_than_a_hundred_jobs(store: RedisStore, server: Redis
             client.slowlog_reset()
 
     declared = [int(call[2]) for call in calls if call[0] == b"EVALSHA"]
-    # Besides the jobs: the root, and the key that never exists.
+    # A hundred jobs, the root, and the key that never exists.
     assert max(declared) == 102

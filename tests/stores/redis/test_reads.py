@@ -1,4 +1,4 @@
-"""Looking at very many rows: each script looks at a hundred, and together they find what there is."""
+"""Reading many rows: each script reads a hundred, and the calls together find all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.servers.redis import RedisServer
 from tests.stores.redis.many import MANY, TERMS, grown, ids
 
 
-def test_what_people_look_for_is_found_at_once_among_very_many(store: RedisStore, server: RedisServer) -> None:
+def test_blocked_and_cancelled_jobs_are_found_by_an_index(store: RedisStore, server: RedisServer) -> None:
     store.perform_sync(Start((new_job(id="one"), new_job(id="two", after=("one",)))))
     store.perform_sync(Start(tuple(new_job(delay=60) for _ in range(2100))))
     store.perform_sync(Cancel(("one",)))
@@ -44,7 +44,7 @@ def test_what_people_look_for_is_found_at_once_among_very_many(store: RedisStore
     assert [job.id for job in jobs] == [chain.first.id for chain in chains] == ["one", "two"]
 
 
-def test_what_runs_is_found_among_very_many_without_looking_at_them(store: RedisStore, server: RedisServer) -> None:
+def test_running_jobs_are_found_without_reading_all_rows(store: RedisStore, server: RedisServer) -> None:
     store.perform_sync(Start(tuple(new_job(id=id) for id in ids("job"))))
     store.perform_sync(Start((new_job("other", id="other"),)))
     store.perform_sync(ClaimJobs((*TERMS, TypeTerms("other", 30_000_000, 1)), MANY + 1, "worker", new_token()))
@@ -67,7 +67,7 @@ def test_what_runs_is_found_among_very_many_without_looking_at_them(store: Redis
     assert store.perform_sync(ListJobs(running, 0)) == []
 
 
-def test_a_script_looks_at_no_more_than_a_hundred_rows(store: RedisStore, server: RedisServer) -> None:
+def test_a_script_reads_at_most_a_hundred_rows(store: RedisStore, server: RedisServer) -> None:
     store.perform_sync(Start(tuple(new_job(id=id, delay=60) for id in ids("job"))))
     store.perform_sync(ListJobs(Filter(types=("none",)), 10))
     with server.connect() as client:
@@ -81,7 +81,7 @@ def test_a_script_looks_at_no_more_than_a_hundred_rows(store: RedisStore, server
 
 @pytest.mark.parametrize("wanted", [Filter(chain_id="long"), Filter(types=("resize",), chain_id="long"), Filter()])
 @pytest.mark.parametrize("limit", [7, 100, 120, 1000])
-def test_a_long_chain_is_listed_page_by_page_as_in_memory(store: RedisStore, wanted: Filter, limit: int) -> None:
+def test_pages_of_a_long_chain_equal_those_of_the_memory_store(store: RedisStore, wanted: Filter, limit: int) -> None:
     found: list[list[str]] = []
     chains: list[list[str]] = []
     for each in (MemoryStore(), store):
@@ -100,7 +100,7 @@ def test_a_long_chain_is_listed_page_by_page_as_in_memory(store: RedisStore, wan
     assert chains[1] == chains[0]
 
 
-def test_all_blockers_attempts_and_events_are_read_however_many(store: RedisStore) -> None:
+def test_all_blockers_attempts_and_events_are_read_in_several_calls(store: RedisStore) -> None:
     first = store.perform_sync(Listen("test", 60_000_000))
     store.perform_sync(Start(tuple(new_job("other", id=id) for id in ids("blocker"))))
     store.perform_sync(Start((new_job("late", id="waits", after=ids("blocker")), new_job(id="tried"))))
