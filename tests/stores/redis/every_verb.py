@@ -70,6 +70,7 @@ READING: tuple[Operation[Any], ...] = (
     ops.ListChains(ops.Filter(statuses=(Status.RUNNING,)), 10),
     ops.ListChains(ops.Filter(types=("resize",), key="taken"), 10),
     ops.GetStats(),
+    ops.GetWaiting(10),
     ops.NextDue(("resize",)),
     ops.ReadEvents(0, 10),
 )

@@ -234,8 +234,9 @@ class ScriptConversation:
                 continue
             # WAIT replies a number, WAITAOF two: one for the server's own file, one for the replicas.
             confirmed: list[int] = [reply] if isinstance(reply, int) else reply
-            if any(got < int(least) for got, least in zip(confirmed, counts, strict=True)):
-                detail = f"written, but confirmed by {confirmed} where {counts} were asked for"
+            wanted = [int(str(count)) for count in counts]
+            if any(got < least for got, least in zip(confirmed, wanted, strict=True)):
+                detail = f"written, but confirmed by {confirmed} where {wanted} were asked for"
                 raise StoreUnavailable(self._address.shown, detail)
 
 
