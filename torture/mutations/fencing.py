@@ -77,7 +77,7 @@ MUTANTS: dict[str, Mutant] = {
             # Attempts that know of their loss end themselves: that would hide what is missing.
             Edit("holdfast.worker.lease_guard", 'held_claim.abort(reasons.get(held_claim.record.id, "error"))', "pass"),
             Edit("holdfast.worker.renewer", "held_claim.abort(reason)", "pass"),
-            Edit("holdfast.worker.attempt", "await tx.perform(Guard(self.claim))", "pass"),
+            Edit("holdfast.worker.attempt_blocks", "yield Perform(tx, Guard(self.claim))", "pass"),
             Edit(
                 "holdfast.worker.handler_call",
                 "await (tx.commit() if answer.written else tx.rollback())",

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Any, ClassVar, TypeVar, Unpack, cast, overload
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
+from typing import Any, ClassVar, TypeVar, Unpack, overload
 
-from holdfast.core.clock import duration
-from holdfast.core.job import Chain, Job
-from holdfast.core.record import Claim
-from holdfast.core.retry import Seconds, seconds
-from holdfast.engine.operations import Guard, Start
+from holdfast.core.job import Chain
+from holdfast.engine import procedures
+from holdfast.engine.operations import Start
 from holdfast.engine.rollback import roll_back
-from holdfast.engine.store import Store, Transaction
 from holdfast.engine.unawaited import UnawaitedCalls
-from holdfast.errors import ClaimLost
 from holdfast.registry.jobs import Bound, Jobs
 from holdfast.registry.options import StartKeywords
-from holdfast.worker.abort_signal import Signal
-from holdfast.worker.attempt_types import Blockers, State, Tx, TypedAttempt
-from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone, progress_of
-from holdfast.worker.middleware import Middleware, block_manager
+from holdfast.worker.attempt_blocks import Begin, Block, Body, Commit, Perform, RollBack, SharedAttempt
+from holdfast.worker.attempt_types import Blockers, State, Tx
+from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone
+from holdfast.worker.middleware import block_manager
 from holdfast.worker.sessions import SessionTransaction
 
 T = TypeVar("T")
@@ -47,7 +43,7 @@ class Done(SharedDone[Tx]):
         return self._record_started(started)
 
 
-class Attempt(TypedAttempt[Tx, Blockers, State]):
+class Attempt(SharedAttempt[Tx, Blockers, State]):
     """One run of a job by a worker, under a lease that is renewed in the background.
 
     `blockers` are the outputs of the chains that the job waited for, in order. `signal` fires when the attempt is
@@ -55,34 +51,6 @@ class Attempt(TypedAttempt[Tx, Blockers, State]):
     """
 
     __holdfast_attempt__: ClassVar[str] = "async"
-
-    def __init__(
-        self,
-        job: Job,
-        *,
-        store: Store,
-        jobs: Jobs,
-        completion: CompletionState[Transaction],
-        signal: Signal,
-        blockers: tuple[Any, ...],
-        middlewares: tuple[Middleware, ...],
-    ) -> None:
-        self.job = job
-        self.blockers = cast("Blockers", blockers)
-        self.signal = signal
-        self._store = store
-        self._jobs = jobs
-        self._completion = completion
-        self._middlewares = middlewares
-
-    @property
-    def claim(self) -> Claim:
-        """The job's id and a token, new for each attempt: proof of the claim. Jobs claimed together share the token."""
-        return self.job.record.claim
-
-    def keep(self, time: Seconds) -> None:
-        """Keep the finished chain for this long, instead of the time that its type sets."""
-        self._completion.keep = duration(seconds(time))
 
     @overload
     def prepare(self, mode: Mode = "staged", *, session: None = None) -> AbstractAsyncContextManager[Tx]: ...
@@ -97,7 +65,7 @@ class Attempt(TypedAttempt[Tx, Blockers, State]):
 
         Raises ClaimLost if the claim is lost.
         """
-        return self._prepare(mode, session)
+        return self._run(self._prepare_block(mode, session))
 
     @overload
     def complete(self, *, session: None = None) -> AbstractAsyncContextManager[Done[Tx]]: ...
@@ -110,60 +78,53 @@ class Attempt(TypedAttempt[Tx, Blockers, State]):
 
         It commits after the handler and every middleware have returned. An error before that rolls it back.
         """
-        return self._complete(session)
+        return self._run(self._complete_block(session))
 
     async def progress(self, fraction: float, note: str | None = None) -> None:
         """Store the progress of the attempt, from 0 to 1. Raises ClaimLost if the claim is lost."""
-        reason = await self._store.perform(progress_of(self.claim, fraction, note))
-        if reason is not None:
-            raise ClaimLost(self.job.id, reason)
+        await procedures.run(self._store.perform, self._progress_procedure(fraction, note))
 
     @asynccontextmanager
-    async def _prepare(self, mode: Mode, session: Callable[[], Any] | None) -> AsyncGenerator[Any]:
-        self._completion.begin_prepare(mode)
-        tx = await self._begin(session)
-        try:
-            async with AsyncExitStack() as stack:
-                for middleware in self._middlewares:
-                    await stack.enter_async_context(block_manager(middleware, "prepare", self, tx.native))
-                with self._completion.preparing():
-                    yield tx.native
-            if mode == "staged" and session is not None:
-                # If the application caught the error of a statement, the session's commit would silently roll back.
-                await tx.perform(Guard(self.claim))
-        except BaseException as error:
-            self._completion.tx = None
-            if mode == "atomic":
-                self._completion.fail_inside(error)
-            await roll_back(tx, error)
-            raise
-        if mode == "staged":
-            self._completion.tx = None
-            await tx.commit()
+    async def _run(self, block: Block) -> AsyncGenerator[Any]:
+        """Run a block, awaiting each request."""
+        with closing(block):
+            request = next(block)
+            while True:
+                result: Any = None
+                try:
+                    if isinstance(request, Body):
+                        async with AsyncExitStack() as stack:
+                            for middleware in self._middlewares:
+                                manager = block_manager(middleware, request.block, self, request.value)
+                                await stack.enter_async_context(manager)
+                            with request.innermost:
+                                yield request.value
+                    else:
+                        result = await self._await(request)
+                except BaseException as error:
+                    request = block.throw(error)
+                else:
+                    try:
+                        request = block.send(result)
+                    except StopIteration:
+                        return
 
-    @asynccontextmanager
-    async def _complete(self, session: Callable[[], Any] | None) -> AsyncGenerator[Done[Any]]:
-        self._completion.begin_complete()
-        tx = self._completion.tx or await self._begin(session)
-        done: Done[Any] = Done(self._completion, tx, self._jobs)
-        with self._completion.undone_by_errors():
-            async with AsyncExitStack() as stack:
-                for middleware in self._middlewares:
-                    await stack.enter_async_context(block_manager(middleware, "complete", self, done))
-                with self._completion.undone_by_errors():
-                    yield done
-                    done.check_awaited()
+    async def _await(self, request: Begin | Perform | Commit | RollBack) -> Any:
+        match request:
+            case Begin(session):
+                return await self._store.begin() if session is None else SessionTransaction(self._store, session)
+            case Perform(tx, operation):
+                return await tx.perform(operation)
+            case Commit(tx):
+                await tx.commit()
+            case RollBack(tx, error):
+                await roll_back(tx, error)
+        return None
 
-    async def _begin(self, session: Callable[[], Any] | None) -> Transaction:
-        tx = await self._store.begin() if session is None else SessionTransaction(self._store, session)
-        self._completion.tx = tx
-        try:
-            if self.signal.reason not in (None, "shutdown"):
-                # The handler was cancelled and continues. A new transaction would only block other writers.
-                raise asyncio.CancelledError
-            await tx.perform(Guard(self.claim))
-        except BaseException as error:
-            self._completion.tx = None
-            await roll_back(tx, error)
-            raise
-        return tx
+    def _done(self, tx: Any) -> Done[Any]:
+        return Done(self._completion, tx, self._jobs)
+
+    def _check_signal(self) -> None:
+        if self.signal.reason not in (None, "shutdown"):
+            # The handler was cancelled and continues. A new transaction would only block other writers.
+            raise asyncio.CancelledError

@@ -88,6 +88,13 @@ class CompletionState(Generic[T]):
             self.fail_inside(error)
             raise
 
+    @contextmanager
+    def completing(self, done: SharedDone[Any]) -> Generator[None]:
+        """Wraps the body of complete()."""
+        with self.undone_by_errors():
+            yield
+            done.check_awaited()
+
     def fail(self, error: BaseException) -> None:
         """Record an error of the handler. After complete(), the attempt fails even if a middleware catches it."""
         if self._completing:
@@ -195,6 +202,9 @@ class SharedDone(TypedDone[Tx]):
         bound = with_continue_options(bound, options)
         self._completion.decide_continuation(bound)
         return bound
+
+    def check_awaited(self) -> None:
+        """RuntimeError if a call was not awaited. Blocking calls need no check."""
 
     def _start_operation(self, bound: Bound[Any], options: StartKeywords) -> Start:
         new = new_chain(with_start_options(bound, options, call="done.start"), self._completion.record.trace)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, closing, contextmanager
 from contextvars import Context, copy_context
-from typing import Any, ClassVar, TypeVar, Unpack, cast, overload
+from typing import Any, ClassVar, TypeVar, Unpack, overload
 
-from holdfast.core.clock import duration
 from holdfast.core.job import Chain, Job
-from holdfast.core.record import Claim
-from holdfast.core.retry import Seconds, seconds
-from holdfast.engine.operations import Guard
-from holdfast.engine.store import Store, SyncTransaction
+from holdfast.engine import procedures
+from holdfast.engine.store import Store
 from holdfast.errors import ClaimLost
 from holdfast.registry.jobs import Bound, Jobs
 from holdfast.registry.options import StartKeywords
 from holdfast.worker.abort_signal import Signal
-from holdfast.worker.attempt_types import Blockers, State, Tx, TypedAttempt
-from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone, progress_of
+from holdfast.worker.attempt_blocks import Begin, Block, Body, Commit, Perform, RollBack, SharedAttempt
+from holdfast.worker.attempt_types import Blockers, State, Tx
+from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone
 from holdfast.worker.middleware import Middleware, block_manager
 from holdfast.worker.sessions import SyncSessionTransaction
 from holdfast.worker.threads import Ended
@@ -39,7 +37,7 @@ class SyncDone(SharedDone[Tx]):
         return self._record_started(started)
 
 
-class SyncAttempt(TypedAttempt[Tx, Blockers, State]):
+class SyncAttempt(SharedAttempt[Tx, Blockers, State]):
     """One run of a job in a thread. A plain function cannot be cancelled: check `signal` in a long one."""
 
     __holdfast_attempt__: ClassVar[str] = "sync"
@@ -50,29 +48,22 @@ class SyncAttempt(TypedAttempt[Tx, Blockers, State]):
         *,
         store: Store,
         jobs: Jobs,
-        completion: CompletionState[SyncTransaction],
+        completion: CompletionState[Any],
         signal: Signal,
         blockers: tuple[Any, ...],
         middlewares: tuple[Middleware, ...],
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        self.job = job
-        self.blockers = cast("Blockers", blockers)
-        self.signal = signal
-        self._store = store
-        self._jobs = jobs
-        self._completion = completion
-        self._middlewares = middlewares
+        super().__init__(
+            job,
+            store=store,
+            jobs=jobs,
+            completion=completion,
+            signal=signal,
+            blockers=blockers,
+            middlewares=middlewares,
+        )
         self._loop = loop
-
-    @property
-    def claim(self) -> Claim:
-        """The job's id and a token, new for each attempt: proof of the claim. Jobs claimed together share the token."""
-        return self.job.record.claim
-
-    def keep(self, time: Seconds) -> None:
-        """Keep the finished chain for this long, instead of the time that its type sets."""
-        self._completion.keep = duration(seconds(time))
 
     @overload
     def prepare(self, mode: Mode = "staged", *, session: None = None) -> AbstractContextManager[Tx]: ...
@@ -87,7 +78,7 @@ class SyncAttempt(TypedAttempt[Tx, Blockers, State]):
 
         Raises ClaimLost if the claim is lost.
         """
-        return self._prepare(mode, session)
+        return self._run(self._prepare_block(mode, session))
 
     @overload
     def complete(self, *, session: None = None) -> AbstractContextManager[SyncDone[Tx]]: ...
@@ -100,66 +91,62 @@ class SyncAttempt(TypedAttempt[Tx, Blockers, State]):
 
         It commits after the handler and every middleware have returned. An error before that rolls it back.
         """
-        return self._complete(session)
+        return self._run(self._complete_block(session))
 
     def progress(self, fraction: float, note: str | None = None) -> None:
         """Store the progress of the attempt, from 0 to 1. Raises ClaimLost if the claim is lost."""
-        reason = self._store.perform_sync(progress_of(self.claim, fraction, note))
-        if reason is not None:
+        procedures.run_sync(self._store.perform_sync, self._progress_procedure(fraction, note))
+
+    @contextmanager
+    def _run(self, block: Block) -> Generator[Any]:
+        """Run a block, blocking on each request."""
+        with closing(block):
+            request = next(block)
+            while True:
+                result: Any = None
+                try:
+                    if isinstance(request, Body):
+                        with ExitStack() as stack:
+                            for middleware in self._middlewares:
+                                manager = block_manager(middleware, request.block, self, request.value)
+                                stack.enter_context(self._on_loop(manager))
+                            with request.innermost:
+                                yield request.value
+                    else:
+                        result = self._perform(request)
+                except BaseException as error:
+                    request = block.throw(error)
+                else:
+                    try:
+                        request = block.send(result)
+                    except StopIteration:
+                        return
+
+    def _perform(self, request: Begin | Perform | Commit | RollBack) -> Any:
+        match request:
+            case Begin(session):
+                return self._store.begin_sync() if session is None else SyncSessionTransaction(self._store, session)
+            case Perform(tx, operation):
+                return tx.perform(operation)
+            case Commit(tx):
+                tx.commit()
+            case RollBack(tx):
+                tx.rollback()
+        return None
+
+    def _done(self, tx: Any) -> SyncDone[Any]:
+        return SyncDone(self._completion, tx, self._jobs)
+
+    def _check_signal(self) -> None:
+        if (reason := self.signal.reason) is not None:
             raise ClaimLost(self.job.id, reason)
 
-    @contextmanager
-    def _prepare(self, mode: Mode, session: Callable[[], Any] | None) -> Generator[Any]:
-        self._completion.begin_prepare(mode)
-        tx = self._begin(session)
-        try:
-            with ExitStack() as stack:
-                for middleware in self._middlewares:
-                    stack.enter_context(self._on_loop(block_manager(middleware, "prepare", self, tx.native)))
-                with self._completion.preparing():
-                    yield tx.native
-            if mode == "staged" and session is not None:
-                # If the application caught the error of a statement, the session's commit would silently roll back.
-                tx.perform(Guard(self.claim))
-        except BaseException as error:
-            self._completion.tx = None
-            if mode == "atomic":
-                self._completion.fail_inside(error)
-            tx.rollback()
-            raise
-        if mode == "staged":
-            self._completion.tx = None
-            tx.commit()
-
-    @contextmanager
-    def _complete(self, session: Callable[[], Any] | None) -> Generator[SyncDone[Any]]:
-        self._completion.begin_complete()
-        tx = self._completion.tx or self._begin(session)
-        done: SyncDone[Any] = SyncDone(self._completion, tx, self._jobs)
-        with self._completion.undone_by_errors(), ExitStack() as stack:
-            for middleware in self._middlewares:
-                stack.enter_context(self._on_loop(block_manager(middleware, "complete", self, done)))
-            with self._completion.undone_by_errors():
-                yield done
-
-    def _begin(self, session: Callable[[], Any] | None) -> SyncTransaction:
-        tx = self._store.begin_sync() if session is None else SyncSessionTransaction(self._store, session)
-        self._completion.tx = tx
-        try:
-            # Check the signal after `tx` is published. An abort before that could not abandon the transaction, and the
-            # settlement could not be written while it is open.
-            if (over := self.signal.reason) is not None:
-                raise ClaimLost(self.job.id, over)
-            tx.perform(Guard(self.claim))
-        except BaseException as error:
-            self._completion.tx = None
-            tx.rollback()
-            reason = self.signal.reason
-            if reason is not None and isinstance(error, Exception) and not isinstance(error, ClaimLost):
-                # The abort closed the transaction: report the abort and not the error that followed from it.
-                raise ClaimLost(self.job.id, reason) from error
-            raise
-        return tx
+    def _abort_behind(self, error: BaseException) -> BaseException | None:
+        reason = self.signal.reason
+        if reason is None or isinstance(error, ClaimLost) or not isinstance(error, Exception):
+            return None
+        # The abort closed the transaction: report the abort and not the error that followed from it.
+        return ClaimLost(self.job.id, reason)
 
     @contextmanager
     def _on_loop(self, manager: AbstractAsyncContextManager[Any]) -> Generator[Any]:

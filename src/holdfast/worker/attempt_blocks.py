@@ -1,0 +1,157 @@
+"""The blocks of an attempt, `prepare` and `complete`, once for async and plain handlers.
+
+A block is a generator that yields requests: begin a transaction, perform an operation, run the body of the `with`
+statement, commit or roll back. Attempt awaits each request, SyncAttempt blocks on it. An error of a request is raised
+inside the generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, Literal, NamedTuple, cast
+
+from holdfast.core.clock import duration
+from holdfast.core.job import Job
+from holdfast.core.record import Claim
+from holdfast.core.retry import Seconds, seconds
+from holdfast.engine.operations import Guard, Operation
+from holdfast.engine.procedures import Procedure
+from holdfast.engine.store import Store
+from holdfast.errors import ClaimLost
+from holdfast.registry.jobs import Jobs
+from holdfast.worker.abort_signal import Signal
+from holdfast.worker.attempt_types import Blockers, State, Tx, TypedAttempt
+from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone, progress_of
+from holdfast.worker.middleware import Middleware
+
+SessionFactory = Callable[[], Any] | None
+
+
+class Begin(NamedTuple):
+    """Begin a transaction of the store, or of a new session. The result is the transaction."""
+
+    session: SessionFactory
+
+
+class Perform(NamedTuple):
+    """Perform an operation in the transaction."""
+
+    tx: Any
+    operation: Operation[Any]
+
+
+class Commit(NamedTuple):
+    tx: Any
+
+
+class RollBack(NamedTuple):
+    """Roll back because of this error."""
+
+    tx: Any
+    error: BaseException
+
+
+class Body(NamedTuple):
+    """Run the body of the `with` statement inside the context managers of all middlewares."""
+
+    block: Literal["prepare", "complete"]
+    value: Any
+    """What `as` binds, and what the middlewares receive."""
+    innermost: AbstractContextManager[None]
+
+
+Request = Begin | Perform | Commit | RollBack | Body
+Block = Generator[Request, Any, None]
+
+
+class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
+    """What Attempt and SyncAttempt share."""
+
+    __holdfast_attempt__: ClassVar[str]
+
+    def __init__(
+        self,
+        job: Job,
+        *,
+        store: Store,
+        jobs: Jobs,
+        completion: CompletionState[Any],
+        signal: Signal,
+        blockers: tuple[Any, ...],
+        middlewares: tuple[Middleware, ...],
+    ) -> None:
+        self.job = job
+        self.blockers = cast("Blockers", blockers)
+        self.signal = signal
+        self._store = store
+        self._jobs = jobs
+        self._completion = completion
+        self._middlewares = middlewares
+
+    @property
+    def claim(self) -> Claim:
+        """The job's id and a token, new for each attempt: proof of the claim. Jobs claimed together share the token."""
+        return self.job.record.claim
+
+    def keep(self, time: Seconds) -> None:
+        """Keep the finished chain for this long, instead of the time that its type sets."""
+        self._completion.keep = duration(seconds(time))
+
+    def _prepare_block(self, mode: Mode, session: SessionFactory) -> Block:
+        self._completion.begin_prepare(mode)
+        tx = yield from self._begin(session)
+        try:
+            yield Body("prepare", tx.native, self._completion.preparing())
+            if mode == "staged" and session is not None:
+                # If the application caught the error of a statement, the session's commit would silently roll back.
+                yield Perform(tx, Guard(self.claim))
+        except BaseException as error:
+            self._completion.tx = None
+            if mode == "atomic":
+                self._completion.fail_inside(error)
+            yield RollBack(tx, error)
+            raise
+        if mode == "staged":
+            self._completion.tx = None
+            yield Commit(tx)
+
+    def _complete_block(self, session: SessionFactory) -> Block:
+        self._completion.begin_complete()
+        tx = self._completion.tx or (yield from self._begin(session))
+        done = self._done(tx)
+        with self._completion.undone_by_errors():
+            yield Body("complete", done, self._completion.completing(done))
+
+    def _begin(self, session: SessionFactory) -> Generator[Request, Any, Any]:
+        tx = yield Begin(session)
+        self._completion.tx = tx
+        try:
+            # Check the signal after `tx` is published. An abort before that could not abandon the transaction, and the
+            # settlement could not be written while it is open.
+            self._check_signal()
+            yield Perform(tx, Guard(self.claim))
+        except BaseException as error:
+            self._completion.tx = None
+            yield RollBack(tx, error)
+            if (abort := self._abort_behind(error)) is not None:
+                raise abort from error
+            raise
+        return tx
+
+    def _progress_procedure(self, fraction: float, note: str | None) -> Procedure[None]:
+        reason = yield progress_of(self.claim, fraction, note)
+        if reason is not None:
+            raise ClaimLost(self.job.id, reason)
+
+    def _done(self, tx: Any) -> SharedDone[Any]:
+        """The object that `complete` gives to the body."""
+        raise NotImplementedError
+
+    def _check_signal(self) -> None:
+        """Raise if the attempt was aborted and must not begin a transaction."""
+        raise NotImplementedError
+
+    def _abort_behind(self, error: BaseException) -> BaseException | None:
+        """The error to raise instead, if an abort has caused this one."""
+        return None
