@@ -1,4 +1,4 @@
-"""What a sequence of verbs is made of: few types, keys and times, so that things meet."""
+"""Strategies for operations: few types, keys and times, so that operations affect each other."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ statuses = st.lists(st.sampled_from(Status), max_size=2, unique=True).map(tuple)
 
 
 def some(of: Sequence[str], unknown: str) -> st.SearchStrategy[tuple[str, ...]]:
-    """Some of these ids, now and then twice, now and then one that nobody knows."""
+    """Some of these ids, sometimes twice, sometimes an unknown one."""
     known = st.lists(st.sampled_from(of), min_size=1, max_size=2).map(tuple) if of else st.just(())
     return mostly(known, st.tuples(known, st.just(unknown)).map(lambda pair: (*pair[0], pair[1])))
 
 
 def mostly(usual: st.SearchStrategy[T], rare: st.SearchStrategy[T]) -> st.SearchStrategy[T]:
-    """The one, and once in about twenty times the other."""
+    """The usual one; in one of twenty cases the rare one."""
     return st.integers(0, 19).flatmap(lambda number: rare if number == 19 else usual)
 
 
@@ -138,11 +138,11 @@ def settlements(
             delay = 0 if status is Status.FAILED else draw(st.sampled_from(MOMENTS))
             return Settlement(claim, status, "mismatched", error=draw(errors), delay=delay)
         case _:
-            status, word = draw(st.sampled_from(((Status.FAILED, "failed"), (Status.CANCELLED, "cancelled"))))
-            return Settlement(claim, status, word, error=draw(errors))
+            status, outcome = draw(st.sampled_from(((Status.FAILED, "failed"), (Status.CANCELLED, "cancelled"))))
+            return Settlement(claim, status, outcome, error=draw(errors))
 
 
 def blockers(chains: Sequence[str], unknown: str) -> st.SearchStrategy[tuple[str, ...]]:
-    """No blockers as often as some, of the newest chains: those are open."""
+    """No blockers, or some of the newest chains, which are mostly unfinished."""
     known = st.lists(st.sampled_from(chains[-5:]), min_size=1, max_size=3).map(tuple) if chains else st.just(())
     return mostly(st.just(()) | known, st.just((unknown,)))

@@ -1,4 +1,4 @@
-"""Two stores that are asked the same and must answer the same."""
+"""Two stores that receive the same operations and must return the same results."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ R = TypeVar("R")
 
 
 class Raised(NamedTuple):
-    """An error as an answer."""
+    """An error as a result."""
 
     type: type[HoldfastError]
     attributes: dict[str, Any]
 
 
 class Pair:
-    """The model and a store that claims to be like it, under one clock."""
+    """The memory store as the model, and the tested store, with the same clock."""
 
     def __init__(self, model: Store, store: Store) -> None:
         self.clock = ManualClock()
@@ -38,14 +38,14 @@ class Pair:
         return self.model, self.store
 
     def perform(self, operation: Operation[R]) -> R | Raised:
-        """Ask both, compare the answers, and give the model's."""
-        said: R | Raised = _ask(self.model, operation)
-        other: R | Raised = _ask(self.store, operation)
-        assert comparable(other) == comparable(said), f"after {operation}"
-        return said
+        """Perform on both stores, compare the results, and return that of the model."""
+        expected: R | Raised = _perform(self.model, operation)
+        other: R | Raised = _perform(self.store, operation)
+        assert comparable(other) == comparable(expected), f"after {operation}"
+        return expected
 
     def page(self, wanted: Filter, limit: int) -> None:
-        """Walk both through a listing of jobs and one of chains, page by page, each by its own numbers."""
+        """Compare the pages of jobs and of chains of both stores. Each store uses its own cursors."""
         assert comparable(_jobs(self.store, wanted, limit)) == comparable(_jobs(self.model, wanted, limit))
         assert comparable(_chains(self.store, wanted, limit)) == comparable(_chains(self.model, wanted, limit))
 
@@ -55,7 +55,7 @@ class Pair:
 
 
 def comparable(answer: Any) -> Any:
-    """An answer without what may differ from store to store: numbers that only order, and the order of sets."""
+    """A result without what may differ between stores: sequence numbers, and the order of sets."""
     match answer:
         case Record():
             return msgspec.structs.replace(answer, seq=0)
@@ -74,7 +74,7 @@ def comparable(answer: Any) -> Any:
             return answer
 
 
-def _ask(store: Store, operation: Operation[R]) -> R | Raised:
+def _perform(store: Store, operation: Operation[R]) -> R | Raised:
     try:
         return store.perform_sync(operation)
     except HoldfastError as error:

@@ -1,4 +1,4 @@
-"""Each store agrees with memory on any sequence of verbs: answers, errors, and everything there is to read.
+"""Each store agrees with memory on any sequence of verbs: results, errors, and all data that can be read.
 
 HOLDFAST_PROPERTY_EXAMPLES sets how many sequences are tried. A long run needs `-o faulthandler_timeout=0` beside it.
 """
@@ -78,7 +78,7 @@ class Agreement(RuleBasedStateMachine):
 
     @staticmethod
     def make(folder: Path) -> Store:
-        """The store that should be like memory."""
+        """The tested store."""
         raise NotImplementedError
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Agreement(RuleBasedStateMachine):
         self.pair = Pair(MemoryStore(), self.make(Path(self.folder.name)))
         self.ids: list[str] = []
         self.held: list[Record] = []
-        """Every claim ever made; most are stale."""
+        """All claims so far; most are stale."""
         self.sent: list[Settlement] = []
         self.written: set[tuple[Claim, Status]] = set()
         self.received = [0, 0]
@@ -145,7 +145,7 @@ class Agreement(RuleBasedStateMachine):
 
     @rule(limit=drawing.limits)
     def crash(self, limit: int) -> None:
-        """Claim, die, and be reaped by another."""
+        """Claim, let the lease expire, and reap."""
         self._claim(tuple(TypeTerms(type, 10 * SECOND, 2) for type in drawing.TYPES), limit, "two")
         self.pair.clock.advance(10)
         self.pair.perform(Reap(drawing.TYPES, (), limit))
@@ -156,7 +156,7 @@ class Agreement(RuleBasedStateMachine):
         self._work(data, 2)
 
     def _work(self, data: st.DataObject, limit: int) -> None:
-        """Claim and settle in one go, so that chains get somewhere."""
+        """Claim and settle, so that chains advance."""
         for job in self._claim(tuple(TypeTerms(type, 30 * SECOND, 3) for type in drawing.TYPES), limit, "one"):
             self._settle(data, [job])
 
@@ -280,12 +280,12 @@ class Agreement(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def look_up(self, data: st.DataObject) -> None:
-        """Jobs by their ids, in any order, twice, and such as nobody knows."""
+        """Jobs by id, in any order, repeated, and unknown ones."""
         self.pair.perform(GetJobs(data.draw(drawing.some(self.ids, UNKNOWN))))
 
     @rule()
     def examine(self) -> None:
-        """What a store finds out about itself is its own affair; asking changes nothing."""
+        """The findings differ between stores. The operation changes nothing."""
         for store in (self.pair.model, self.pair.store):
             store.perform_sync(Examine())
 
@@ -306,7 +306,7 @@ class Agreement(RuleBasedStateMachine):
         assert other == reported
 
     @invariant()
-    def the_jobs_hang_together(self) -> None:
+    def the_jobs_are_consistent(self) -> None:
         jobs = self.pair.model.perform_sync(ListJobs(Filter(), 1000))[::-1]
         by_chain: dict[str, list[Record]] = {}
         for job in jobs:
@@ -388,7 +388,7 @@ def _case(machine: type[Agreement], *, share: float) -> type[TestCase]:
     case.settings = settings(  # type: ignore[attr-defined]
         max_examples=max(1, round(examples * share)),
         stateful_step_count=40,
-        # The short run is the same every time: what is searched for long is told apart from what must not break.
+        # The short run is deterministic: a failure in it is a regression, not a new find.
         derandomize=asked is None,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],

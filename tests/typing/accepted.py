@@ -229,7 +229,7 @@ async def completing_an_id_with_a_type_takes_what_that_gives(client: Client, syn
         here.output("one")
 
 
-def errors_tell_type_message_and_traceback(failure: ChainFailed | JobFailed | ChainCancelled | JobCancelled) -> None:
+def errors_have_type_message_and_traceback(failure: ChainFailed | JobFailed | ChainCancelled | JobCancelled) -> None:
     assert_type(failure.error, ErrorText | None)
 
 

@@ -1,4 +1,4 @@
-"""What the clients' methods refuse before any store is asked."""
+"""What client methods refuse before they call the store."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def client() -> Generator[SyncClient]:
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "-1", "1.5", "\u0663", "9" * 19, "9" * 30, "9" * 5000])
-def test_what_no_page_gave_is_no_cursor(client: SyncClient, cursor: str) -> None:
+def test_an_invalid_cursor_is_refused(client: SyncClient, cursor: str) -> None:
     with pytest.raises(ValueError, match="is no cursor: pass the next_cursor of an earlier page"):
         client.list_chains(cursor=cursor)
     with pytest.raises(ValueError, match="is no cursor: pass the next_cursor of an earlier page"):
@@ -32,13 +32,13 @@ def test_what_no_page_gave_is_no_cursor(client: SyncClient, cursor: str) -> None
 
 
 @pytest.mark.parametrize("limit", [0, -1])
-def test_pruning_nothing_at_all_is_refused(client: SyncClient, limit: int) -> None:
+def test_an_invalid_limit_of_prune_is_refused(client: SyncClient, limit: int) -> None:
     with pytest.raises(ValueError, match=f"limit must be at least 1, not {limit}"):
         client.prune(limit=limit)
 
 
 @pytest.mark.parametrize("timeout", [float("nan"), -1])
-def test_a_wait_that_would_make_no_sense_is_refused(client: SyncClient, timeout: float) -> None:
+def test_an_invalid_wait_timeout_is_refused(client: SyncClient, timeout: float) -> None:
     chain = client.start(resize.bind(1))
 
     with pytest.raises(ValueError, match="timeout must be at least 0 seconds"):
@@ -62,14 +62,14 @@ def test_a_job_type_is_not_started_without_its_arguments(client: SyncClient) -> 
 
 
 @pytest.mark.parametrize("one", [resize, resize.bind(1)])
-def test_one_call_where_many_are_started_is_refused(client: SyncClient, one: Any) -> None:
+def test_start_many_refuses_a_single_call(client: SyncClient, one: Any) -> None:
     with pytest.raises(TypeError, match=r"takes a list of calls: start_many\(\[resize.bind\(...\), ...\]\)"):
         client.start_many(one)
     assert not client.list_chains().items
 
 
 @pytest.mark.parametrize("wrong", [5, None, resize.bind(1)])
-def test_what_is_no_chain_and_no_job_is_refused(client: SyncClient, wrong: Any) -> None:
+def test_an_object_that_is_no_chain_and_no_job_is_refused(client: SyncClient, wrong: Any) -> None:
     of_chains: list[Callable[[Any], object]] = [client.wait, client.get, client.cancel, client.completing]
     of_jobs: list[Callable[[Any], object]] = [client.get_job, client.report, client.retry, client.run_now]
 
@@ -81,7 +81,7 @@ def test_what_is_no_chain_and_no_job_is_refused(client: SyncClient, wrong: Any) 
             call(wrong)
 
 
-def test_options_that_a_start_does_not_know_are_named(client: SyncClient) -> None:
+def test_the_error_names_unknown_start_options(client: SyncClient) -> None:
     options: Any = {"retries": 3}
 
     with pytest.raises(TypeError, match=r"client\.start takes no 'retries'; it takes after, at, dedup, delay"):
@@ -91,7 +91,7 @@ def test_options_that_a_start_does_not_know_are_named(client: SyncClient) -> Non
     assert not client.list_chains().items
 
 
-def test_starting_a_type_that_the_registry_lacks_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_starting_an_unregistered_type_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     with SyncClient("memory://", Jobs()) as client:
         client.start(resize.bind(1))
         client.start(resize.bind(2))

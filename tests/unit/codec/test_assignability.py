@@ -1,4 +1,4 @@
-"""What may stand where an annotation is asked for."""
+"""Which annotations are assignable to which."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ Number = NewType("Number", int)
         (str, Literal["a"]),
     ],
 )
-def test_what_fits_or_may_fit_is_accepted(given: Any, wanted: Any) -> None:
+def test_assignable_and_unknown_annotations_are_accepted(given: Any, wanted: Any) -> None:
     assert assignable(given, wanted)
 
 
@@ -82,5 +82,5 @@ def test_what_fits_or_may_fit_is_accepted(given: Any, wanted: Any) -> None:
         (int, Literal["a"]),
     ],
 )
-def test_what_certainly_does_not_fit_is_refused(given: Any, wanted: Any) -> None:
+def test_annotations_that_are_certainly_not_assignable_are_refused(given: Any, wanted: Any) -> None:
     assert not assignable(given, wanted)

@@ -1,4 +1,4 @@
-"""Values come back exactly, or are refused before anything is written."""
+"""Values are decoded unchanged, or refused when they are encoded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ID = UUID("0190a5c8-0000-7000-8000-000000000001")
 
 
 class Silent:
-    """Nothing tells how to write it."""
+    """A class without a JSON form."""
 
 
 class Colour(enum.Enum):
@@ -85,7 +85,7 @@ class Horse:
 
 @dataclass(eq=False)
 class Unequal:
-    """Without equality, as many classes are."""
+    """A class without `__eq__`."""
 
     value: str
     at: datetime | None = None
@@ -200,20 +200,20 @@ EXACT: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("annotation", "value"), EXACT, ids=lambda each: str(each)[:40])
-def test_a_value_comes_back_exactly(annotation: Any, value: Any) -> None:
+def test_a_value_is_decoded_unchanged(annotation: Any, value: Any) -> None:
     codec = codec_for(annotation)
 
     back = codec.decode(codec.encode(value))
 
     if isinstance(value, datetime):
-        # In a repeated hour Python holds the same moment in two zones to differ.
+        # In a repeated hour, Python considers the same time in two zones as different.
         assert back.timestamp() == value.timestamp()
     else:
         assert back == value
         assert isinstance(value, type(back)) or (annotation is float and isinstance(back, float))
 
 
-def test_a_record_without_equality_comes_back_with_the_same_fields() -> None:
+def test_a_record_without_eq_is_decoded_with_the_same_fields() -> None:
     codec = codec_for(list[Unequal])
 
     (back,) = codec.decode(codec.encode([Unequal("x", NOON)]))
@@ -221,7 +221,7 @@ def test_a_record_without_equality_comes_back_with_the_same_fields() -> None:
     assert (type(back), back.value, back.at) == (Unequal, "x", NOON)
 
 
-def test_a_tuple_may_be_given_where_any_sequence_will_do() -> None:
+def test_a_tuple_is_accepted_for_a_sequence() -> None:
     @dataclass
     class Batch:
         items: Sequence[int] = field(default=())
@@ -310,7 +310,7 @@ def nested(levels: int) -> Any:
         (str, "x" * (1 << 20), "over the limit"),
     ],
 )
-def test_what_no_store_could_keep_is_refused(annotation: Any, value: Any, reason: str) -> None:
+def test_values_that_cannot_be_stored_are_refused(annotation: Any, value: Any, reason: str) -> None:
     with pytest.raises(PayloadRefused) as caught:
         codec_for(annotation).encode(value)
 
@@ -323,7 +323,7 @@ def test_a_value_nested_too_deep_is_refused(levels: int) -> None:
         codec_for(Any).encode(nested(levels))
 
 
-def test_a_value_that_holds_itself_is_refused() -> None:
+def test_a_value_that_contains_itself_is_refused() -> None:
     value: list[Any] = []
     value.append(value)
 
@@ -345,7 +345,7 @@ def test_many_values_side_by_side_are_not_deep() -> None:
 @pytest.mark.parametrize(
     "annotation", [complex, type, dict[str, complex], list[str | UUID], list[Cat | Dog], Literal[b"x"]]
 )
-def test_a_type_that_cannot_be_kept_is_a_type_error(annotation: Any) -> None:
+def test_a_type_that_cannot_be_stored_is_a_type_error(annotation: Any) -> None:
     with pytest.raises(TypeError, match="cannot be kept"):
         codec_for(annotation)
 
@@ -356,7 +356,7 @@ def test_a_payload_that_does_not_fit_is_refused(payload: bytes) -> None:
         codec_for(int).decode(payload)
 
 
-def test_the_usual_members_of_an_alike_union_are_written_as_they_are() -> None:
+def test_common_members_of_a_union_are_written_without_a_tag() -> None:
     codec = codec_for(str | UUID)
 
     assert codec.encode("x") == b'"x"'
@@ -369,7 +369,7 @@ def test_an_unreadable_payload_is_refused_as_plain_values_too() -> None:
         plain(b"\xff")
 
 
-def test_pydantic_is_not_imported_for_those_who_do_not_use_it() -> None:
+def test_pydantic_is_not_imported_unless_the_application_uses_it() -> None:
     code = "import sys, holdfast.registry.jobs; sys.exit('pydantic' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,4 +1,4 @@
-"""Whatever a codec accepts it gives back, for values nobody thought of."""
+"""A codec decodes random values unchanged, or refuses them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def record(everything: Everything, anything: Any, *, either: str | bytes | UUID 
 
 @few
 @given(EVERYTHING)
-def test_a_typed_value_comes_back_equal(value: Everything) -> None:
+def test_a_typed_value_is_decoded_unchanged(value: Everything) -> None:
     codec = codec_for(Everything)
 
     assert codec.decode(codec.encode(value)) == value
@@ -82,13 +82,13 @@ def test_a_typed_value_comes_back_equal(value: Everything) -> None:
 
 @few
 @given(MOMENTS)
-def test_a_moment_in_any_zone_comes_back_or_is_refused(moment: datetime) -> None:
+def test_a_datetime_in_any_zone_is_decoded_unchanged_or_refused(moment: datetime) -> None:
     codec = codec_for(datetime)
 
     try:
         payload = codec.encode(moment)
     except PayloadRefused:
-        # Some zones once had offsets of odd seconds, and years before 1 or after 9999 have no UTC.
+        # Some zones had offsets with seconds, and times outside the years 1 to 9999 have no UTC form.
         offset = moment.utcoffset() or timedelta(0)
         assert offset % timedelta(minutes=1) or moment.year in (1, 9999)
     else:
@@ -97,7 +97,7 @@ def test_a_moment_in_any_zone_comes_back_or_is_refused(moment: datetime) -> None
 
 @few
 @given(ODD)
-def test_any_value_comes_back_as_it_was_or_is_refused(value: Any) -> None:
+def test_any_value_is_decoded_unchanged_or_refused(value: Any) -> None:
     codec = codec_for(Any)
 
     try:
@@ -111,7 +111,7 @@ def test_any_value_comes_back_as_it_was_or_is_refused(value: Any) -> None:
 
 @few
 @given(EVERYTHING, st.lists(st.integers(0, 5)), KEEPABLE_TEXT | st.binary() | st.uuids())
-def test_what_is_bound_is_what_the_function_is_called_with(everything: Everything, anything: Any, either: Any) -> None:
+def test_the_function_is_called_with_the_bound_arguments(everything: Everything, anything: Any, either: Any) -> None:
     bound = record.bind(everything, anything=anything, either=either)
 
     assert record.arguments(bound.input) == ((everything, anything), {"either": either})
@@ -119,7 +119,7 @@ def test_what_is_bound_is_what_the_function_is_called_with(everything: Everythin
 
 @few
 @given(ODD)
-def test_binding_the_wrong_thing_is_refused_and_never_fails_otherwise(value: Any) -> None:
+def test_binding_a_wrong_value_raises_only_payload_refused(value: Any) -> None:
     try:
         bound = record.bind(value, value)
     except PayloadRefused:

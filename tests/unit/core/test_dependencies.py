@@ -26,7 +26,7 @@ def test_a_walk_names_the_shortest_way_back() -> None:
     assert found("x") is None
 
 
-def test_a_walk_tells_which_chains_it_depends_on() -> None:
+def test_a_search_returns_the_chains_that_it_visited() -> None:
     assert walk("y", ["b"], lambda chain: WAITS.get(chain, ())).reached == ["b", "c", "a", "d", "x"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from holdfast.core.failure import LIMIT, ErrorText, describe, read_error, write
 
 
-class Unspeakable(Exception):
+class RaisesInStr(Exception):
     def __str__(self) -> str:
         raise RuntimeError("not even this")
 
@@ -23,7 +23,7 @@ def reported(error: BaseException) -> ErrorText:
     return text
 
 
-def test_an_error_is_told_in_one_line_with_its_story_beside_it() -> None:
+def test_an_error_is_one_line_with_a_traceback() -> None:
     try:
         raise ValueError("no luck") from KeyError("image")
     except ValueError as raised:
@@ -46,8 +46,8 @@ def test_a_nested_type_is_named_in_full() -> None:
     assert reported(Inner("x")).type.endswith("<locals>.Inner")
 
 
-def test_an_error_that_cannot_speak_is_described_all_the_same() -> None:
-    assert reported(Unspeakable()).type == "Unspeakable"
+def test_an_error_whose_str_raises_is_described() -> None:
+    assert reported(RaisesInStr()).type == "RaisesInStr"
     assert reported(Interrupting()).type == "Interrupting"
 
 

@@ -36,7 +36,7 @@ def test_each_id_sorts_after_those_made_before_it() -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_an_id_is_a_uuid_of_version_seven_that_tells_its_time() -> None:
+def test_an_id_is_a_uuid_of_version_seven_that_contains_its_time() -> None:
     id = UUID(new_id())
 
     assert (id.version, id.variant) == (7, "specified in RFC 4122")

@@ -55,10 +55,10 @@ def test_times_are_numbers_or_timedeltas() -> None:
         (lambda: Retry(jitter=float("nan")), "jitter"),
     ],
 )
-def test_what_makes_no_sense_is_refused(wrong: Callable[[], Retry], why: str) -> None:
+def test_invalid_values_are_refused(wrong: Callable[[], Retry], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         wrong()
 
 
-def test_no_limit_of_attempts_means_for_ever() -> None:
+def test_max_attempts_may_be_unlimited() -> None:
     assert Retry(max_attempts=None).max_attempts is None

@@ -1,4 +1,4 @@
-"""Calls are checked and written down when they are bound."""
+"""Arguments are checked and encoded when they are bound."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ async def charge(attempt: Attempt, order_id: int) -> Receipt | Bound[Receipt]:
     return Receipt(f"{order_id}")
 
 
-def test_a_bound_call_holds_every_argument_by_name() -> None:
+def test_a_bound_call_contains_every_argument_by_name() -> None:
     assert resize.bind(1).input == b'{"image_id":1,"width":200}'
     assert resize.bind(width=5, image_id=1).input == b'{"image_id":1,"width":5}'
     assert send_email.bind("a", "b", urgent=True).input == b'{"to":"a","template":"b","urgent":true,"headers":{}}'
     assert charge.bind(order_id=1).input == b'{"order_id":1}'
 
 
-def test_the_function_is_called_with_what_was_bound() -> None:
+def test_the_function_is_called_with_the_bound_arguments() -> None:
     bound = send_email.bind("a", template="b")
 
     assert send_email.arguments(bound.input) == (("a", "b"), {"urgent": False, "headers": {}})
@@ -101,7 +101,7 @@ def test_a_positional_only_parameter_is_not_given_by_name() -> None:
         send_email.bind(to="a", template="b")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
-def test_a_value_that_cannot_be_kept_is_named() -> None:
+def test_the_error_names_an_argument_that_cannot_be_stored() -> None:
     with pytest.raises(PayloadRefused, match="resize: argument 'image_id': an integer beyond 64 bits"):
         resize.bind(2**63)
 
@@ -118,7 +118,7 @@ def test_the_limit_counts_the_whole_input() -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -1, (16 << 20) + 1])
-def test_the_limit_itself_has_limits(limit: int) -> None:
+def test_a_payload_limit_out_of_range_is_refused(limit: int) -> None:
     with pytest.raises(ValueError, match="payload_limit"):
         Jobs(payload_limit=limit)
 
@@ -142,7 +142,7 @@ def test_json_text_is_bound_like_arguments() -> None:
         resize.parse("nonsense")
 
 
-def test_alike_members_of_a_union_keep_their_type() -> None:
+def test_union_members_with_the_same_json_form_keep_their_type() -> None:
     @Jobs().job
     def find(key: str | UUID, other: str | bytes | None = None) -> str | bytes:
         return key if isinstance(key, str) else b""
@@ -179,7 +179,7 @@ def test_a_handler_that_only_continues_has_the_output_of_the_chain() -> None:
     assert Jobs().job(forward).encode_output("x") == b'"x"'
 
 
-def test_types_not_known_here_give_plain_values() -> None:
+def test_unknown_types_are_decoded_as_plain_values() -> None:
     assert jobs.input("elsewhere", b'{"a":1}') == {"a": 1}
     assert jobs.output("elsewhere", b"[1]") == [1]
     assert jobs.plain({"a": 1}) == b'{"a":1}'

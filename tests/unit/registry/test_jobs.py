@@ -69,7 +69,7 @@ async def test_calling_a_type_calls_its_function() -> None:
     assert await charge(cast(Attempt, None), order_id=7) == Receipt("7")
 
 
-def test_a_type_looks_like_its_function() -> None:
+def test_a_type_has_the_metadata_of_its_function() -> None:
     assert (send_email.__name__, send_email.__doc__) == ("send_email", "Send one email.")
     assert list(inspect.signature(resize).parameters) == ["image_id", "width"]
     assert repr(resize) == "<JobType resize>"
@@ -103,7 +103,7 @@ def test_names_are_looked_up() -> None:
         jobs["nothing"]
 
 
-def test_slices_are_included_and_may_overlap_in_the_same_type() -> None:
+def test_registries_are_included_and_may_contain_the_same_type() -> None:
     whole, part, other = Jobs(), Jobs(), Jobs()
     one = part.job(name="one")(lambda: None)
     other.include(part)
@@ -161,7 +161,7 @@ def test_unknown_options_are_refused_with_the_known_ones() -> None:
 def variadic(*images: int) -> None: ...
 def keywords(**images: int) -> None: ...
 def unkeepable(image: complex) -> None: ...
-def unkeepable_return() -> complex: ...  # type: ignore[empty-body]
+def unstorable_return() -> complex: ...  # type: ignore[empty-body]
 def alike_inside(images: list[str | UUID]) -> None: ...
 def late_attempt(image: int, attempt: SyncAttempt) -> None: ...
 def async_attempt(attempt: Attempt) -> None: ...
@@ -187,7 +187,7 @@ def unresolvable(where: str) -> Callable[..., Any]:
         (unresolvable("image"), "parameter 'image' is annotated 'Nowhere', which cannot be resolved"),
         (unresolvable("return"), "the return annotation is annotated 'Nowhere'"),
         (unkeepable, "parameter 'image': complex cannot be kept"),
-        (unkeepable_return, "its return type: complex cannot be kept"),
+        (unstorable_return, "its return type: complex cannot be kept"),
         (alike_inside, "parameter 'images': .* look alike in JSON"),
         (late_attempt, "parameter 'attempt': the attempt must be the first"),
         (async_attempt, "a plain function takes a SyncAttempt, not Attempt"),
@@ -198,7 +198,7 @@ def unresolvable(where: str) -> Callable[..., Any]:
         (int, "declared by a function"),
     ],
 )
-def test_a_signature_that_is_no_contract_is_a_type_error(function: Callable[..., Any], reason: str) -> None:
+def test_a_signature_that_cannot_be_a_contract_is_a_type_error(function: Callable[..., Any], reason: str) -> None:
     with pytest.raises(TypeError, match=reason):
         Jobs().job(function)
 
@@ -210,7 +210,7 @@ def test_an_async_function_cannot_run_in_a_process_pool() -> None:
         Jobs().job(executor="process")(crunch)
 
 
-# Contracts without a body
+# Declarations without a function
 
 
 def publishing() -> Any:
@@ -228,7 +228,7 @@ def test_a_declared_type_binds_before_it_has_a_function() -> None:
         publish(1)
 
 
-def test_the_function_is_attached_where_the_worker_lives() -> None:
+def test_a_function_is_attached_to_a_declared_type() -> None:
     publish = publishing()
 
     def publish_here(attempt: SyncAttempt, image_id: int, url: str) -> str | Bound[str]:

@@ -24,7 +24,7 @@ class SomeChain:
     id: str
 
 
-def test_start_options_add_up() -> None:
+def test_start_options_are_merged() -> None:
     bound = resize.bind(1).options(key="img-1", delay=60, after=[SomeChain("a"), "b", "a"])
 
     again = bound.options(dedup="any", window=timedelta(hours=1), exclude=["c"], priority=5)
@@ -74,7 +74,7 @@ def test_a_bound_call_cannot_be_changed() -> None:
         ({"on_blocker_failure": "cry"}, "on_blocker_failure must be one of"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any], reason: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         resize.bind(1).options(**options)
 
@@ -102,12 +102,12 @@ def test_options_of_another_type_are_refused(options: dict[str, Any], reason: st
 @pytest.mark.parametrize(
     "options", [{"lease": 0}, {"timeout": -1}, {"keep": -1}, {"priority": 2**31}, {"executor": "fibre"}]
 )
-def test_type_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_type_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         jobs.job(**options)
 
 
-def test_a_chain_is_kept_for_a_week_unless_told_otherwise() -> None:
+def test_a_chain_is_kept_for_a_week_by_default() -> None:
     assert TypeOptions().keep == KEEP == timedelta(days=7)
     with pytest.raises(TypeError, match="retry must be a Retry"):
         jobs.job(retry=3)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]

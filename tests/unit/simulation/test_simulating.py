@@ -47,7 +47,7 @@ async def test_what_does_not_come_as_predicted_is_counted() -> None:
     assert found.wrong == 5
 
 
-async def test_jobs_that_nobody_runs_are_wrong_when_the_time_is_up() -> None:
+async def test_jobs_that_no_worker_runs_are_wrong_after_the_timeout() -> None:
     kinds = [WorkKind(name="quick")]
     async with Client(MemoryStore(), simulated(kinds)) as client:
         found = await simulate(client, kinds, jobs=3, timeout=0)

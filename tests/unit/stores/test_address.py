@@ -10,26 +10,26 @@ from holdfast.stores.memory import MemoryStore
 from holdfast.stores.sqlite import SqliteStore
 
 
-def test_an_address_leads_to_its_store() -> None:
+def test_an_address_creates_its_store() -> None:
     store = open_store("sqlite:////tmp/jobs.db")
 
     assert isinstance(store, SqliteStore)
     assert store.name == "sqlite:////tmp/jobs.db"
 
 
-def test_a_named_memory_is_one_store_per_process_and_a_bare_one_is_private() -> None:
+def test_a_named_memory_store_is_shared_and_an_unnamed_one_is_private() -> None:
     assert open_store("memory://shared") is open_store("memory://shared")
     assert open_store("memory://shared") is not open_store("memory://other")
     assert open_store("memory://") is not open_store("memory://")
 
 
-def test_a_store_is_taken_as_it_is() -> None:
+def test_a_store_object_is_returned_unchanged() -> None:
     store = MemoryStore()
 
     assert open_store(store) is store
 
 
-def test_an_unknown_scheme_names_those_there_are() -> None:
+def test_the_error_of_an_unknown_scheme_lists_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"no store for mysql://; .* memory://.* sqlite://"):
         open_store("mysql://root:secret@host/jobs")
     with pytest.raises(ValueError, match="begins with one of memory://"):
@@ -45,7 +45,7 @@ def test_an_unknown_scheme_names_those_there_are() -> None:
         ("sqlite+aiosqlite:///x", "sqlite://"),
     ],
 )
-def test_a_scheme_of_others_is_answered_by_ours(address: str, meant: str) -> None:
+def test_the_error_of_a_similar_scheme_suggests_the_right_one(address: str, meant: str) -> None:
     with pytest.raises(ValueError, match=f"write {meant}$"):
         open_store(address)
 
@@ -69,7 +69,7 @@ def test_a_password_that_is_not_escaped_is_refused_and_not_repeated(address: str
     assert "ecret" not in str(refused.value)
 
 
-def test_what_is_escaped_is_taken() -> None:
+def test_percent_encoded_passwords_are_accepted() -> None:
     store = open_store("postgresql://a%40b:s%2F%3F%23%40@h:5432/d%40e?user=a@b&replica=postgresql://a:s%2540@copy")
 
     assert store.name == "postgresql://a%40b@h:5432/d%40e"
@@ -78,7 +78,7 @@ def test_what_is_escaped_is_taken() -> None:
 @pytest.mark.parametrize(
     ("address", "driver", "extra"), [("postgresql://h/d", "psycopg", "postgres"), ("redis://h", "hiredis", "redis")]
 )
-def test_a_driver_that_is_not_installed_is_told_with_its_extra(address: str, driver: str, extra: str) -> None:
+def test_the_error_of_a_missing_driver_names_its_extra(address: str, driver: str, extra: str) -> None:
     source = f"import sys; sys.modules[{driver!r}] = None; import holdfast; holdfast.SyncClient({address!r})"
 
     ended = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
@@ -101,7 +101,7 @@ def test_a_password_is_never_repeated(address: str) -> None:
     assert "secret" not in str(refused.value)
 
 
-def test_what_is_neither_is_a_type_error() -> None:
+def test_other_objects_are_a_type_error() -> None:
     with pytest.raises(TypeError, match="not as int"):
         open_store(5)  # type: ignore[arg-type]
 
@@ -114,7 +114,7 @@ def test_what_is_neither_is_a_type_error() -> None:
         "postgresql://app:s3cret@one:5432,two:70000/shop",
     ],
 )  # fmt: skip
-def test_a_port_that_there_cannot_be_is_refused_without_the_password(address: str) -> None:
+def test_an_invalid_port_is_refused_without_showing_the_password(address: str) -> None:
     with pytest.raises(
         ValueError, match=r"the port of a (Redis|PostgreSQL) address is a number from 1 to 65535"
     ) as reported:

@@ -1,4 +1,4 @@
-"""Buffered transactions: starts wait for the settlement that carries them."""
+"""Buffered transactions: starts are sent with the settlement."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def claimed(store: MemoryStore) -> Record:
     return job
 
 
-def test_starts_are_answered_at_once_and_written_with_the_settlement(store: MemoryStore) -> None:
+def test_starts_return_at_once_and_are_written_with_the_settlement(store: MemoryStore) -> None:
     job, side = claimed(store), new_job("side")
     tx = store.begin_sync()
 
@@ -64,7 +64,7 @@ async def test_the_async_transaction_does_the_same(store: MemoryStore) -> None:
     assert store.perform_sync(GetChains((side.id,))) != [None]
 
 
-def test_a_completion_from_outside_carries_starts_too(store: MemoryStore) -> None:
+def test_starts_are_written_with_a_completion_from_outside_too(store: MemoryStore) -> None:
     job, side = claimed(store), new_job("side")
     tx = store.begin_sync()
     current = tx.perform(LockChain(job.id))
@@ -75,7 +75,7 @@ def test_a_completion_from_outside_carries_starts_too(store: MemoryStore) -> Non
     assert store.perform_sync(GetChains((side.id,))) != [None]
 
 
-def test_a_rollback_forgets_what_was_started(store: MemoryStore) -> None:
+def test_a_rollback_discards_the_starts(store: MemoryStore) -> None:
     job, side = claimed(store), new_job("side")
     tx = store.begin_sync()
     tx.perform(Start((side,)))
@@ -86,7 +86,7 @@ def test_a_rollback_forgets_what_was_started(store: MemoryStore) -> None:
     assert store.perform_sync(GetChains((side.id,))) == [None]
 
 
-def test_starts_of_one_transaction_find_each_other_and_what_is_stored(store: MemoryStore) -> None:
+def test_starts_find_chains_of_the_same_transaction_and_of_the_store(store: MemoryStore) -> None:
     (stored,) = store.perform_sync(Start((new_job("side", key="stored"),)))
     job, fresh = claimed(store), new_job("side", key="fresh")
     tx = store.begin_sync()
@@ -106,7 +106,7 @@ def test_starts_of_one_transaction_find_each_other_and_what_is_stored(store: Mem
     assert answer.written
 
 
-def test_an_answer_that_is_no_longer_true_refuses_the_whole(store: MemoryStore) -> None:
+def test_a_changed_result_refuses_the_whole_transaction(store: MemoryStore) -> None:
     job, side = claimed(store), new_job("side", key="k")
     tx = store.begin_sync()
     tx.perform(Start((side,)))
@@ -120,7 +120,7 @@ def test_an_answer_that_is_no_longer_true_refuses_the_whole(store: MemoryStore) 
     assert chain.last.status is Status.RUNNING
 
 
-def test_a_chain_that_was_found_and_finished_meanwhile_refuses_the_whole(store: MemoryStore) -> None:
+def test_a_found_chain_that_finished_meanwhile_refuses_the_whole_transaction(store: MemoryStore) -> None:
     (found,) = store.perform_sync(Start((new_job("side", key="k"),)))
     job = claimed(store)
     tx = store.begin_sync()
@@ -132,7 +132,7 @@ def test_a_chain_that_was_found_and_finished_meanwhile_refuses_the_whole(store: 
     assert isinstance(answer.refused, Conflict)
 
 
-def test_reads_and_guards_look_at_once(store: MemoryStore) -> None:
+def test_reads_and_guards_are_performed_at_once(store: MemoryStore) -> None:
     job = claimed(store)
     tx = store.begin_sync()
 
@@ -144,7 +144,7 @@ def test_reads_and_guards_look_at_once(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("operation", [Cancel(()), Prune(1), Settle(())])
-async def test_other_writes_cannot_be_part_of_one(store: MemoryStore, operation: Operation[Any]) -> None:
+async def test_other_writes_are_refused(store: MemoryStore, operation: Operation[Any]) -> None:
     blocking, waiting = store.begin_sync(), await store.begin()
 
     with pytest.raises(TypeError, match="cannot be part of a transaction"):
@@ -153,14 +153,14 @@ async def test_other_writes_cannot_be_part_of_one(store: MemoryStore, operation:
         await waiting.perform(operation)
 
 
-def test_they_have_no_connection_for_the_application(store: MemoryStore) -> None:
+def test_there_is_no_connection_for_the_application(store: MemoryStore) -> None:
     assert store.begin_sync().native is None
     for join in (store.join, store.join_sync):
         with pytest.raises(TypeError, match="leave tx out"):
             join(object())
 
 
-def test_a_preview_tells_what_a_start_would_find_and_writes_nothing(store: MemoryStore) -> None:
+def test_a_preview_returns_what_a_start_would_find_and_writes_nothing(store: MemoryStore) -> None:
     (stored,) = store.perform_sync(Start((new_job(key="k"),)))
     fresh = new_job(key="fresh")
 
@@ -175,7 +175,7 @@ def test_a_preview_tells_what_a_start_would_find_and_writes_nothing(store: Memor
     assert store.perform_sync(GetChains((fresh.id,))) == [None]
 
 
-def test_a_fan_out_does_not_ask_about_every_earlier_start_again(
+def test_a_start_does_not_send_unrelated_earlier_starts_again(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []

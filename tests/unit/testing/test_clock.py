@@ -1,4 +1,4 @@
-"""The clock in a test's own hands."""
+"""The manual clock."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.core.clock import SECOND
 from holdfast.testing.clock import A_MOMENT, ManualClock
 
 
-def test_it_stands_still_until_it_is_moved() -> None:
+def test_the_clock_changes_only_when_it_is_moved() -> None:
     clock = ManualClock()
 
     assert clock() == clock() == A_MOMENT
@@ -19,7 +19,7 @@ def test_it_stands_still_until_it_is_moved() -> None:
     assert clock.advance(timedelta(minutes=1)) == A_MOMENT + 61_500_000
 
 
-def test_it_only_advances_forward_but_can_be_set_back() -> None:
+def test_the_clock_advances_only_forward_but_can_be_set_back() -> None:
     clock = ManualClock(10 * SECOND)
 
     with pytest.raises(ValueError, match="forward"):
@@ -27,7 +27,7 @@ def test_it_only_advances_forward_but_can_be_set_back() -> None:
     assert clock.move_to(5 * SECOND) == clock() == 5 * SECOND
 
 
-def test_subscribers_are_called_after_each_move_until_they_leave() -> None:
+def test_subscribers_are_called_after_each_move_until_they_unsubscribe() -> None:
     clock, seen = ManualClock(0), list[int]()
     leave = clock.subscribe(lambda: seen.append(clock()))
 

@@ -1,4 +1,4 @@
-"""drain: run what is due, in a test, and move the clock to what is due later."""
+"""drain: run due jobs in a test, and move the clock to the next due time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def client(request: pytest.FixtureRequest) -> Client:
     return Client(MemoryStore(clock=ManualClock(), wakeups=None if request.param else NoWakeups()), jobs)
 
 
-async def test_everything_due_is_run_with_what_it_brings_about(client: Client) -> None:
+async def test_due_jobs_and_the_jobs_that_they_start_are_run(client: Client) -> None:
     chain = await client.start(count_down.bind(3))
     later = await client.start(plain.bind(1), delay=60)
 
@@ -53,7 +53,7 @@ async def test_everything_due_is_run_with_what_it_brings_about(client: Client) -
     assert [job.status for job in (await client.list_jobs(chain=later)).items] == ["pending"]
 
 
-async def test_nothing_due_is_nothing_run(client: Client) -> None:
+async def test_nothing_runs_without_due_jobs(client: Client) -> None:
     assert await drain(client) == []
     assert await drain(client, advance=True) == []
 
@@ -66,7 +66,7 @@ async def test_jobs_run_one_after_the_other(client: Client) -> None:
     assert [event.chain_id for event in ran] == [chain.id for chain in chains]
 
 
-async def test_the_clock_is_moved_to_what_is_due_later(client: Client) -> None:
+async def test_the_clock_is_moved_to_the_next_due_time(client: Client) -> None:
     clock = client.store.clock
     assert isinstance(clock, ManualClock)
     begun = clock()
@@ -92,7 +92,7 @@ async def test_the_lease_of_a_lost_worker_is_waited_for_too(client: Client) -> N
     assert await client.wait(chain, timeout=0) == 1
 
 
-async def test_paused_types_and_other_types_are_left_alone(client: Client) -> None:
+async def test_jobs_of_paused_and_other_types_do_not_run(client: Client) -> None:
     await client.start(plain.bind(1))
     await client.start(count_down.bind(0))
     await client.pause(plain)
@@ -101,7 +101,7 @@ async def test_paused_types_and_other_types_are_left_alone(client: Client) -> No
     assert [event.type for event in await drain(client, advance=True)] == ["count_down"]
 
 
-async def test_jobs_without_end_are_an_error(client: Client) -> None:
+async def test_an_endless_loop_of_jobs_is_an_error(client: Client) -> None:
     await client.start(endless.bind())
 
     with pytest.raises(RuntimeError, match="50 attempts"):
@@ -123,7 +123,7 @@ async def test_a_handler_that_hangs_is_an_error() -> None:
     assert (await client.stats()).counts[Status.PENDING] == 1
 
 
-async def test_concurrency_retry_and_middlewares_are_the_workers() -> None:
+async def test_concurrency_retry_and_middlewares_are_passed_to_the_worker() -> None:
     mine = Jobs()
     both = asyncio.Barrier(2)
 
@@ -146,7 +146,7 @@ async def test_concurrency_retry_and_middlewares_are_the_workers() -> None:
     assert [await client.wait(chain, timeout=0) for chain in chains] == [12, 12]
 
 
-async def test_advancing_needs_a_clock_that_can_be_moved() -> None:
+async def test_advance_needs_a_manual_clock() -> None:
     with pytest.raises(ValueError, match="ManualClock"):
         await drain(Client(MemoryStore(), jobs), advance=True)
 
@@ -160,6 +160,6 @@ def test_a_blocking_test_drains_too() -> None:
     assert client.wait(chain, timeout=0) == "lift-off"
 
 
-async def test_a_running_loop_is_told_to_await() -> None:
+async def test_drain_sync_in_a_running_event_loop_is_an_error() -> None:
     with pytest.raises(TypeError, match="await drain"):
         drain_sync(SyncClient(MemoryStore(), jobs))

@@ -1,4 +1,4 @@
-"""The abort signal: whoever waits for it, it reaches the others."""
+"""The abort signal reaches every waiter."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 from holdfast.worker.abort_signal import Signal
 
 
-def test_one_who_waited_on_a_loop_that_is_closed_keeps_it_from_nobody() -> None:
+def test_a_waiter_on_a_closed_event_loop_does_not_affect_the_others() -> None:
     signal = Signal()
     loop = asyncio.new_event_loop()
     waiting = signal.wait()
