@@ -71,6 +71,5 @@ def gather(into: Hints, hints: Hints) -> None:
     into.add(hints)
 
 
-Turn = Execution
 run = drive
 run_async = drive_async

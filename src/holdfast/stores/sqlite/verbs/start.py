@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from operator import itemgetter
 
 from holdfast.core.lifecycle import NewJob, create
 from holdfast.core.record import FINISHED, ChainRecord, Record, Status
@@ -31,11 +30,18 @@ _CHUNK = 40
 """Rows in one statement. A third faster than single rows. Older libraries allow 999 parameters in a statement."""
 _INSERT_CHUNK = ", ".join([_INSERT] + [f"({', '.join('?' * len(_COLUMNS))})"] * (_CHUNK - 1))
 
-_INITIAL = {"status": Status.PENDING, "attempt": 0}
-"""Fields of a new record that are not taken from its row. The fields in neither are None."""
-_SOURCES = [*(None if column in _INITIAL else column for column in _COLUMNS), *_INITIAL]
-_arrange = itemgetter(*(_SOURCES.index(field) if field in _SOURCES else len(_SOURCES) for field in FIELDS))
-"""From a row, the values of `_INITIAL` and None to the fields of a record."""
+_FIELDS = {"status": "Status.PENDING", "attempt": "0"}
+"""Fields of a new record that are not columns of its row. All other fields are None."""
+_new_record: Callable[..., Record] = eval(  # noqa: S307 - the text consists of the names of our own columns
+    f"lambda {', '.join(_COLUMNS)}: "
+    f"Record({', '.join(_FIELDS.get(field, field if field in _COLUMNS else 'None') for field in FIELDS)})",
+    {"Record": Record, "Status": Status},
+)
+"""The record of a new row without blockers. Called for every job of a bulk start.
+
+A compiled call with positional arguments takes a third of the time of `itemgetter`, and a seventh of that of keyword
+arguments. Built from the names, it needs no change for a new column.
+"""
 
 EARLIEST = -(1 << 63)
 """Earlier than every creation time."""
@@ -155,7 +161,7 @@ def _start_plain(execution: Execution, job: NewJob) -> Plan[Started]:
         return Started((yield from chains.read({root}))[root], True)
     values = row(execution, job, seq + 1)
     yield from _add_one(execution, job, values)
-    record = _record(values)
+    record = _new_record(*values)
     return Started(ChainRecord(record, record), False)
 
 
@@ -234,7 +240,7 @@ def _create(execution: Execution, jobs: Sequence[NewJob], found: Sequence[str | 
         else:
             plain.append(job)
             rows.append(row(execution, job, seq))
-            record = _record(rows[-1])
+            record = _new_record(*rows[-1])
             made[job.id] = ChainRecord(record, record)
     if plain:
         yield from add_plain(execution, plain, rows)
@@ -263,8 +269,3 @@ def _add_blocked(execution: Execution, job: NewJob, seq: int | None) -> Plan[Non
 def _statuses(chain_ids: Iterable[str]) -> Plan[dict[str, str]]:
     rows = yield Statement(_STATUSES, {"ids": as_json(chain_ids)})
     return dict(rows)
-
-
-def _record(row: Row) -> Record:
-    """The record of a new row without blockers. `itemgetter` takes a seventh of the time of keyword arguments."""
-    return Record(*_arrange((*row, *_INITIAL.values(), None)))
