@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.client.new_jobs import new_chain, with_start_options
 from holdfast.client.references import chain_id, job_id
+from holdfast.client.waiting import ChainSubscription, WaitProcedure
 from holdfast.core.dependencies import check_batch
 from holdfast.core.failure import read_error
 from holdfast.core.failure import write as write_error
@@ -75,6 +76,21 @@ class ClientCalls:
                 if bound.type.name not in self._started:
                     self._warn_if_unregistered(bound.type.name)
         return [Chain(chain, jobs, deduplicated=deduplicated) for chain, deduplicated in started]
+
+    def run(
+        self,
+        bound: Bound[Any],
+        trace: str | None,
+        observers: Observers,
+        subscription: ChainSubscription,
+        timeout: float | None,
+    ) -> WaitProcedure:
+        """Start a chain and wait for its output. The subscription must be for the id of the new chain."""
+        (chain,) = yield from self.start([bound], trace)
+        observers.deliver(created(observers, [chain]))
+        subscription.follow(chain.id)
+        # A new chain had not ended when the subscription began: the first read can wait for a wake-up.
+        return (yield from subscription.wait(self.jobs, timeout, look=chain.deduplicated))
 
     def _warn_if_unregistered(self, name: str) -> None:
         """Warn once per type if the registry does not contain it: no worker with this registry runs the job."""

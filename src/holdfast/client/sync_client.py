@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
+from contextlib import closing
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Never, Self, TypeVar, Unpack, overload
@@ -119,16 +120,11 @@ class SyncClient:
         refuse_start_options(options)
         timeout_seconds = wait_seconds(timeout)  # refused before anything is started
         named, new_chain_id = with_id(bound)
-        subscription = ChainSubscription(self.store.wakeups, new_chain_id)
-        try:
-            chain = self.start(named)
-            subscription.follow(chain.id)
-            # A new chain had not ended when the subscription began: the first read can wait for a wake-up.
-            wait = subscription.wait(self.jobs, timeout_seconds, look=chain.deduplicated)
-            output: T = waiting_module.run_sync(self.store, subscription.wake_flag, wait)
+        self.tx_events.look()
+        with closing(ChainSubscription(self.store.wakeups, new_chain_id)) as subscription:
+            call = self._calls.run(named, self._trace(), self.observers, subscription, timeout_seconds)
+            output: T = waiting_module.run_sync(self.store, subscription.wake_flag, call)
             return output
-        finally:
-            subscription.close()
 
     @overload
     def wait(self, chain: Chain[T], *, timeout: Seconds | None = None) -> T: ...
