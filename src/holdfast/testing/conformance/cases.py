@@ -17,6 +17,7 @@ from holdfast.testing.conformance import (
     continuation,
     cycles,
     dedup,
+    dedup_for,
     delete,
     events,
     fencing,
@@ -47,6 +48,7 @@ from holdfast.testing.conformance.harness import Harness, Mode, StoreFactory
 TOPICS: tuple[ModuleType, ...] = (
     start,
     dedup,
+    dedup_for,
     claim,
     fencing,
     renew,
