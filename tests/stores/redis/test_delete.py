@@ -76,12 +76,12 @@ def test_an_interrupted_deletion_leaves_no_job_without_its_blocker_and_can_be_re
     chained(store)
     removed = 0
 
-    def crashing_call(script: str, *given: Any) -> ScriptCall:
+    def crashing_call(script: str, *given: Any, **named: Any) -> ScriptCall:
         nonlocal removed
         removed += script == "remove"
         if removed > calls_done:
             raise Crash
-        return ScriptCall(script, *given)
+        return ScriptCall(script, *given, **named)
 
     with monkeypatch.context() as patched:
         patched.setattr(delete, "ScriptCall", crashing_call)
@@ -129,8 +129,8 @@ def recorded(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[ScriptCall]:
     """The calls of this module from now on."""
     calls: list[ScriptCall] = []
 
-    def call(script: str, *given: Any) -> ScriptCall:
-        calls.append(ScriptCall(script, *given))
+    def call(script: str, *given: Any, **named: Any) -> ScriptCall:
+        calls.append(ScriptCall(script, *given, **named))
         return calls[-1]
 
     monkeypatch.setattr(module, "ScriptCall", call)
