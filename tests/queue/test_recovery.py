@@ -80,12 +80,12 @@ async def test_a_running_job_is_renewed_and_not_taken_by_another_worker(
         if event.kind == "renewed":
             loop.call_soon_threadsafe(renewals.release)
 
-    async with harness.queue(slow, visibility_timeout=0.3, observers=[receive]) as queue:
+    async with harness.queue(slow, visibility_timeout=3, renew_interval=0.05, observers=[receive]) as queue:
         pending = asyncio.create_task(queue.enqueue_and_wait("a", 1))
         await slow.begun()
         async with harness.queue(idle, store=other):
             for _ in range(4):
-                harness.clock.advance(0.25)
+                harness.clock.advance(2.5)
                 # The first may have been sent before the clock moved.
                 await soon(renewals.acquire())
                 await soon(renewals.acquire())

@@ -348,7 +348,7 @@ async def test_what_is_given_back_goes_to_the_front(harness: Harness) -> None:
 async def test_an_idle_queue_does_not_slow_a_busy_one_on_the_same_store(harness: Harness) -> None:
     async with harness.queue(Handler(), name="idle", concurrency=3), harness.queue(Handler(), name="busy") as busy:
         for number in range(20):
-            assert await asyncio.wait_for(busy.enqueue_and_wait(f"job-{number}", number), 5) == number
+            assert await soon(busy.enqueue_and_wait(f"job-{number}", number)) == number
 
 
 async def test_two_objects_for_one_queue_see_each_other(harness: Harness, make_store: StoreFactory) -> None:

@@ -68,7 +68,7 @@ async def test_closing_the_endpoint_closes_its_connections(endpoint: Endpoint) -
         writer.write(REQUEST[:1])
         assert b"200 OK" in await answer_to(endpoint, REQUEST)
         await endpoint.close()
-        assert await asyncio.wait_for(ends(reader), 2)
+        assert await asyncio.wait_for(ends(reader), LIMIT)
 
 
 @asynccontextmanager

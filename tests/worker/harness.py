@@ -15,8 +15,10 @@ T = TypeVar("T")
 TIMEOUT = 10.0
 """Seconds of real time that a test waits for an event."""
 POLL = 0.02
-LEASE = 0.6
-"""Renewed every 0.2 s of real time. It expires only when a test moves the clock."""
+LEASE = 3.0
+"""It expires only when a test advances the clock. The worker aborts an attempt that it cannot renew for so long."""
+RENEW_INTERVAL = 0.2
+"""Seconds of real time, much less than the lease: a renewal may be late on a busy machine."""
 QUICK_RETRY = Retry(initial=0.01, maximum=0.02, jitter=0, max_attempts=None)
 """For a claim loop that has to recover within a test."""
 ENDS = {"completed", "continued", "retrying", "rescheduled", "released", "mismatched", "failed", "cancelled", "lost"}
@@ -79,7 +81,9 @@ class WorkerHarness:
 
     def worker(self, **options: Any) -> Worker:
         """A worker that polls quickly, so that every test also passes without wake-ups."""
-        defaults: dict[str, Any] = {"poll_interval": POLL, "lease": LEASE, "recovery": QUICK_RETRY, "grace": 2}
+        defaults: dict[str, Any] = {"poll_interval": POLL, "recovery": QUICK_RETRY, "grace": 2}
+        if "lease" not in options:
+            defaults |= {"lease": LEASE, "renew_interval": RENEW_INTERVAL}
         return Worker(self.client, **(defaults | options))
 
     async def start(self, bound: Bound[T], **options: Any) -> Chain[T]:

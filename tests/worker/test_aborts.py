@@ -59,11 +59,15 @@ ENDINGS = {
 }
 
 
+TIME_TO_BEGIN = 0.5
+"""Seconds: a timeout that leaves a handler the time to begin, also in a thread on a busy machine."""
+
+
 @pytest.mark.parametrize("reason", ENDINGS)
 async def test_an_async_handler_is_cancelled_and_sees_the_reason(harness: WorkerHarness, reason: str) -> None:
     reasons: list[str | None] = []
 
-    @harness.jobs.job(timeout=0.02 if reason == "timeout" else None)
+    @harness.jobs.job(timeout=TIME_TO_BEGIN if reason == "timeout" else None)
     async def long(attempt: Attempt) -> str:
         assert not attempt.signal.aborted
         assert attempt.signal.reason is None
@@ -87,7 +91,7 @@ async def test_a_plain_handler_sees_the_signal(harness: WorkerHarness, reason: s
     reasons: list[str | None] = []
     over = threading.Event()
 
-    @harness.jobs.job(timeout=0.02 if reason == "timeout" else None)
+    @harness.jobs.job(timeout=TIME_TO_BEGIN if reason == "timeout" else None)
     def long(attempt: SyncAttempt) -> str:
         assert attempt.signal.wait_sync(0) is None
         harness.recorder(Event("working"))
@@ -240,9 +244,11 @@ async def test_the_value_of_a_plain_handler_after_its_timeout_is_dropped(harness
     async with harness.worker():
         await harness.recorder.receive("completed", job_id=chain.id)
         go_on.set()
-        await asyncio.to_thread(over.wait, TIMEOUT)
+        assert await asyncio.to_thread(over.wait, TIMEOUT)
 
-    assert (await harness.job(chain)).output == 2
+    # On a busy machine a later attempt may exceed the timeout too.
+    job = await harness.job(chain)
+    assert job.output == job.attempt > 1
 
 
 async def test_an_older_attempt_of_the_same_worker_is_aborted_and_writes_nothing(harness: WorkerHarness) -> None:

@@ -156,14 +156,15 @@ async def test_a_plain_handler_that_hangs_in_its_transaction_releases_its_locks_
     async with harness.worker(lease=LONG):
         try:
             assert (await harness.ended(chain)).kind == "retrying"
-            assert (await harness.ended(chain, times=2)).kind == "completed"
+            # On a busy machine a later attempt may exceed the timeout too.
+            completed = await harness.recorder.receive("completed", job_id=chain.id)
             assert not over.is_set()
         finally:
             go_on.set()
         await asyncio.to_thread(over.wait, TIMEOUT)
 
     assert not errors
-    assert (await harness.job(chain)).output == 2
+    assert (await harness.job(chain)).output == completed.attempt
 
 
 async def test_a_plain_handler_that_is_aborted_while_its_transaction_begins_gets_no_transaction(

@@ -223,6 +223,7 @@ async def test_an_attempt_is_aborted_before_its_lease_can_expire(
     harness: WorkerHarness, faulty: FaultyStore, monkeypatch: pytest.MonkeyPatch, trouble: str, plain: bool
 ) -> None:
     clock = LeaseClock(monkeypatch)
+    lease = 0.6  # short: the guard sleeps for up to half of it in real time
     reasons: list[str | None] = []
     over = threading.Event()
 
@@ -248,18 +249,18 @@ async def test_an_attempt_is_aborted_before_its_lease_can_expire(
     if trouble == "refused":
         faulty.fail("renew", times=None)
     chain = await harness.start(harness.jobs["cut_off"].bind())
-    async with harness.worker():
+    async with harness.worker(lease=lease):
         if trouble == "hanging":
             faulty.hold.clear()
         try:
             await harness.recorder.receive("claimed")
-            clock.now += LEASE / 2
+            clock.now += lease / 2
             await clock.guard_checks()
             if trouble == "refused":
                 await harness.recorder.receive("store_error", times=2)
             assert reasons == []
 
-            clock.now += LEASE * 0.45
+            clock.now += lease * 0.45
             event = await harness.ended(chain)
         finally:
             faulty.hold.set()

@@ -186,7 +186,7 @@ def silent_port() -> Generator[int]:
 
 async def test_a_cluster_that_does_not_answer_fails_within_the_timeout() -> None:
     with ExitStack() as stack:
-        ports = [stack.enter_context(silent_port()) for _ in range(6)]
+        ports = [stack.enter_context(silent_port()) for _ in range(20)]
         nodes = ",".join(f"127.0.0.1:{port}" for port in ports)
         store = RedisStore(f"redis+cluster://{nodes}?timeout=0.5")
         begun = time.monotonic()
@@ -196,8 +196,8 @@ async def test_a_cluster_that_does_not_answer_fails_within_the_timeout() -> None
         with pytest.raises(StoreUnavailable):
             await store.open()
 
-        # Each node may take two seconds if the timeout permits.
-        assert time.monotonic() - begun < 10
+        # One node may take two seconds. The two calls would take eighty seconds if each node were tried for so long.
+        assert time.monotonic() - begun < 30
         await store.close()
 
 
