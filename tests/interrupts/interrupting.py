@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
 
-PATIENCE: Final = 20.0
+PATIENCE: Final = 60.0
 POINTS: Final = 20_000
 """More than any call has, so that a test ends."""
 EVERY_POINT: Final = "HOLDFAST_EVERY_POINT" in os.environ

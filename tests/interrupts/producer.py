@@ -12,7 +12,7 @@ from types import FrameType
 
 from holdfast import Jobs, SyncClient
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds within which a call after an interruption must return."""
 
 jobs = Jobs()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT = 30.0
+TIMEOUT = 120.0
 
 
 class WorkerProcess:

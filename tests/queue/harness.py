@@ -17,7 +17,7 @@ from holdfast.testing.clock import ManualClock
 
 T = TypeVar("T")
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds of real time after which a test fails."""
 AT_ONCE = Retry(initial=0, jitter=0)
 LEASE = 30

@@ -21,7 +21,7 @@ from tests.freezing import freeze, is_write_locked
 from tests.queue.addresses import ADDRESSES
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class Consumer:

@@ -17,7 +17,7 @@ from tests.servers.postgres import fresh_address
 from tests.servers.redis import shared_redis
 from tests.wakeups.bus import BusWakeups, new_bus
 
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 NEVER = 10_000
 """A poll interval that is longer than any test."""
 

@@ -26,7 +26,7 @@ from holdfast.testing.wakeups import RecordingListener
 from tests.servers.postgres import free_port, fresh_address, shared_postgres
 from tests.servers.redis import run_redis, shared_redis, until
 
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 
 jobs = Jobs()
 

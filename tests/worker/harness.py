@@ -12,7 +12,7 @@ from holdfast.testing.clock import ManualClock
 
 T = TypeVar("T")
 
-TIMEOUT = 10.0
+TIMEOUT = 60.0
 """Seconds of real time that a test waits for an event."""
 POLL = 0.02
 LEASE = 3.0

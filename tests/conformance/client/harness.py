@@ -14,7 +14,7 @@ from holdfast.engine.wakeups import ANYTHING
 from holdfast.testing import ManualClock, drain
 from tests.conformance.client.async_adapters import Body, ClientAdapter, Mode, TaskThreads, declare
 
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 
 
 class ClientHarness:

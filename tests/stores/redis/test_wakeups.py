@@ -11,7 +11,7 @@ from holdfast.stores.redis import RedisStore
 from holdfast.testing.builders import completed, new_job
 from tests.servers.redis import Product, RedisServer, run_redis, until
 
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = 60.0
 
 
 class ReceivedHints:

@@ -22,7 +22,7 @@ from holdfast.stores.sqlite.wakeups.file_watch import wake_file
 from holdfast.stores.sqlite.writing.write_queue import write_queue
 from tests.stores.postgres.waiting import wait_until
 
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 
 jobs = Jobs()
 

@@ -10,7 +10,7 @@ from holdfast.engine.wakeups import Hints
 from holdfast.stores.sql import repeated_hints
 from holdfast.stores.sql.repeated_hints import RepeatedHints
 
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 
 
 class Received:

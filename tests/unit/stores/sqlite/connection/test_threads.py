@@ -4,7 +4,7 @@ import threading
 
 from holdfast.stores.sqlite.connection.threads import Threads
 
-TIMEOUT = 10.0
+TIMEOUT = 60.0
 
 
 def test_work_that_arrives_during_close_is_done_after_the_earlier_work() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from holdfast.stores.sqlite.writing.write_queue import Waiter, WriteQueue, write_queue
 
-TIMEOUT = 10.0
+TIMEOUT = 60.0
 
 
 def test_waiters_are_admitted_in_the_order_of_arrival() -> None:
