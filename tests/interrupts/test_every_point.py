@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Generator
 from itertools import count
 from pathlib import Path
 
@@ -30,6 +31,13 @@ jobs = Jobs()
 @jobs.job
 def noted(number: int) -> int:
     return number
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Generator[None]:
+    """Collect the connections that interruptions left open while their warnings are ignored."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres", "redis"])
