@@ -42,7 +42,6 @@ from holdfast.engine.operations import (
     ListJobs,
     LockChain,
     NextDue,
-    Operation,
     Pause,
     Preview,
     Prune,
@@ -415,7 +414,7 @@ def test_every_verb_takes_part() -> None:
     verbs = {
         each.__name__
         for each in vars(operations).values()
-        if isinstance(each, type) and issubclass(each, Operation) and getattr(each, "verb", None) in VERBS
+        if isinstance(each, type) and getattr(each, "verb", None) in VERBS
     }
 
     assert len(verbs) == len(VERBS)
