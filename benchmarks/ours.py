@@ -35,7 +35,7 @@ async def touch(sent: int) -> None:
 @jobs.job
 async def write(attempt: Attempt, number: int) -> int:
     async with attempt.complete() as done:
-        if done.tx is not None:
+        if done.tx is not None:  # pyright: ignore[reportUnnecessaryComparison] - None on Redis
             await done.tx.execute(f"insert into benchmark_write (number) values ({int(number)})")  # noqa: S608
         tick()
         return done.output(number + 1)

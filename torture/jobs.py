@@ -81,7 +81,7 @@ def toil(attempt: SyncAttempt, plan: Plan) -> str:
     if not plan.inside:
         return token
     with attempt.complete() as done:
-        if done.tx is not None:
+        if done.tx is not None:  # pyright: ignore[reportUnnecessaryComparison] - None on Redis
             done.tx.execute(_insert(done.tx), _entry(attempt))
         _close(attempt, plan)
         if plan.effect:

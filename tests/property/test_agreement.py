@@ -6,6 +6,7 @@ HOLDFAST_PROPERTY_EXAMPLES sets how many sequences are tried. A long run needs `
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 from collections import Counter
 from pathlib import Path
@@ -413,8 +414,8 @@ def test_every_verb_takes_part() -> None:
     # Memory is the model. Verbs that only stores with transactions of the application have are tested elsewhere.
     verbs = {
         each.__name__
-        for each in vars(operations).values()
-        if isinstance(each, type) and getattr(each, "verb", None) in VERBS
+        for each in filter(inspect.isclass, vars(operations).values())
+        if getattr(each, "verb", None) in VERBS
     }
 
     assert len(verbs) == len(VERBS)

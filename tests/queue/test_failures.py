@@ -113,9 +113,26 @@ async def test_an_outage_is_delivered_as_the_error_that_the_store_raised(harness
     assert isinstance(first, StoreUnavailable)
 
 
+def _no_parameter() -> None: ...
+
+
+def _two_parameters(job: QueueJob[Any], more: int) -> None: ...
+
+
+def _keyword_parameter(*, job: QueueJob[Any]) -> None: ...
+
+
+def _optional_parameter(job: QueueJob[Any], more: int = 0) -> str:
+    return "ok"
+
+
+def _any_number(*jobs: QueueJob[Any]) -> str:
+    return "ok"
+
+
 @pytest.mark.parametrize(
     "handler",
-    [lambda: None, lambda job, more: None, lambda *, job: None, Handler().begun],
+    [_no_parameter, _two_parameters, _keyword_parameter, Handler().begun],
     ids=["none", "two", "keyword", "method"],
 )
 async def test_a_handler_that_does_not_take_exactly_the_job_is_refused(harness: Harness, handler: Any) -> None:
@@ -123,7 +140,7 @@ async def test_a_handler_that_does_not_take_exactly_the_job_is_refused(harness: 
         harness.queue(handler)
 
 
-@pytest.mark.parametrize("handler", [lambda job, more=None: "ok", lambda *jobs: "ok", Handler(lambda job: "ok")])
+@pytest.mark.parametrize("handler", [_optional_parameter, _any_number, Handler(lambda job: "ok")])
 async def test_a_handler_may_have_more_parameters_with_defaults(harness: Harness, handler: Any) -> None:
     async with harness.queue(handler) as queue:
         assert await soon(queue.enqueue_and_wait("a", 1)) == "ok"

@@ -38,7 +38,7 @@ class RedisServer:
 
     def __init__(self, home: Path, *, port: int = 0, product: Product = "redis", **settings: str) -> None:
         self.home = home
-        self.product = product
+        self.product: Product = product
         self.port = port
         self.socket = home / "redis.sock"
         self.settings = settings

@@ -37,7 +37,7 @@ class RedisSentinel:
     ) -> None:
         self.home = home
         self.port = port
-        self.product = product
+        self.product: Product = product
         self._process: subprocess.Popen[bytes] | None = None
         lines = [
             f"port {port}",
@@ -121,8 +121,8 @@ def _accepts(port: int) -> bool:
 def _knows_all(sentinel: RedisSentinel, *, others: int) -> bool:
     """Whether a sentinel has found the replica and the other sentinels: a failover needs them."""
     with suppress(redis.AuthenticationError), sentinel.connect() as client:
-        state = client.execute_command("SENTINEL", "MASTER", SERVICE)
-        pairs = state if isinstance(state, dict) else dict(zip(state[::2], state[1::2], strict=True))
+        state: Any = client.execute_command("SENTINEL", "MASTER", SERVICE)
+        pairs: dict[Any, Any] = state if isinstance(state, dict) else dict(zip(state[::2], state[1::2], strict=True))
         facts = {_decoded(name): _decoded(value) for name, value in pairs.items()}
         return facts["num-other-sentinels"] == str(others) and facts["num-slaves"] == "1"
     return True

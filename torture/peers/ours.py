@@ -26,7 +26,7 @@ async def plod(attempt: Attempt, number: int) -> None:
         return None
     await asyncio.sleep(BEFORE)
     async with attempt.complete() as done:
-        if done.tx is None:
+        if done.tx is None:  # pyright: ignore[reportUnnecessaryComparison] - None on Redis
             await mark_redis(Where.url, number)
         else:
             await done.tx.execute(f"insert into {MARKS} (number) values (%s)", (number,))  # noqa: S608 - our own table

@@ -12,7 +12,7 @@ Worker events: worker_started, worker_stopping, worker_stopped, woken, store_err
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
@@ -48,7 +48,8 @@ class Event(msgspec.Struct, frozen=True, dict=True):
 
     def attach(self, *, record: Record | None = None, cause: BaseException | None = None) -> Self:
         """Set the objects of this process. Returns the event."""
-        self.__dict__.update(record=record, cause=cause)
+        attached: dict[str, Any] = vars(self)
+        attached.update(record=record, cause=cause)
         return self
 
     @property

@@ -47,7 +47,7 @@ def list_jobs(type: QueueType, state: State | None, cursor: str | None, limit: i
     """Jobs of the queue, newest first, in one state or in any."""
     if state is not None and state not in STATUSES:
         raise ValueError(f"{state!r} is no state; the states are {', '.join(_STATES)}")
-    wanted = [state] if state is not None else list(_STATES)
+    wanted: list[State] = list(_STATES) if state is None else [state]
     statuses = tuple(dict.fromkeys(status for each in wanted for status in STATUSES[each]))
     failing = state == "failing" if state in ("queued", "failing") else None
     filter = Filter(types=(type.name,), statuses=statuses, failing=failing, kept=True)

@@ -130,7 +130,8 @@ async def test_a_blocked_job_waits_for_whole_chains(harness: ClientHarness) -> N
 
     async def last(attempt: AttemptAdapter, number: int) -> Any:
         order.append("last")
-        return list(attempt.blockers)
+        outputs: list[Any] = list(attempt.blockers)
+        return outputs
 
     stepping = harness.job(step)
     blocker = await harness.client.start(stepping.bind(2))
@@ -283,7 +284,8 @@ async def test_a_dependent_may_fail_with_its_blocker_transitively(harness: Clien
 async def test_a_blocker_is_found_by_each_job_of_its_dependents_chain(harness: ClientHarness) -> None:
     async def wait_for_side(attempt: AttemptAdapter, number: int) -> Any:
         if number == 0:
-            return list(attempt.blockers)
+            outputs: list[Any] = list(attempt.blockers)
+            return outputs
         async with attempt.complete() as done:
             side = await done.start(double.bind(number), delay=60)
             return done.continue_with(waiting.bind(0), after=[side])

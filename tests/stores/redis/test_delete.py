@@ -192,10 +192,13 @@ def test_a_chain_is_removed_only_after_all_its_dependents_are_released(
 def cycles_allowed(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """Scripts without the check for cycles, as in versions that did not have it."""
     plain: Any = getattr(script_loader, "_read")  # noqa: B009 - private: only the text of the scripts changes
+
+    def without_check(path: str) -> str:
+        text: str = plain(path)
+        return text.replace("if blocker == own then", "if false then")
+
     with monkeypatch.context() as patched:
-        patched.setattr(
-            script_loader, "_read", lambda path: plain(path).replace("if blocker == own then", "if false then")
-        )
+        patched.setattr(script_loader, "_read", without_check)
         script_loader.script.cache_clear()
         yield
     script_loader.script.cache_clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
@@ -148,7 +148,8 @@ class _Plans:
     def _statements(self, instruction: Statement | Many | SavepointCommand, style: Style) -> plan.Plan[list[Row]]:
         rows: list[Row] = []
         rendered = self._render(instruction.sql)
-        for parameters in sets_of(instruction) if isinstance(instruction, Statement | Many) else ({},):
+        sets: Iterable[Any] = sets_of(instruction) if isinstance(instruction, Statement | Many) else ({},)
+        for parameters in sets:
             given = rendered.values(parameters) if style is Style.NUMBERED else parameters
             rows += yield Statement(rendered.text, given)
         return rows

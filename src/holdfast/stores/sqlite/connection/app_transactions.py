@@ -7,7 +7,7 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from holdfast.engine.operations import Complete, Guard, LockChain, Operation
 from holdfast.stores.sql.driver import AsyncDriver, Driver
@@ -61,7 +61,7 @@ def async_driver(tx: Any) -> AsyncDriver:
         from holdfast.stores.drivers.aio_sqlite import AioSqliteDriver
 
         _refuse_autocommit(tx)
-        return AioSqliteDriver(tx)
+        return AioSqliteDriver(cast(Any, tx))
     if _comes_from(tx, "sqlalchemy"):
         from holdfast.stores.drivers import sql_alchemy
 
