@@ -36,7 +36,7 @@ interrupts: .venv/dev  ## interrupt blocking calls at every point where a signal
 	HOLDFAST_EVERY_POINT=1 $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/interrupts
 
 # How fast? `make bench ONLY=postgres SCENARIOS=drain PEERS=none QUICK=1`; partial runs add up in benchmarks/results.json.
-# Each peer has an environment of its own under .venv-peers; one that cannot be installed is told in the report.
+# Each peer has an environment of its own under .venv-peers; one that cannot be installed is named in the report.
 ONLY ?= postgres,redis,sqlite,memory,library
 SCENARIOS ?=
 PEERS ?= all
@@ -63,6 +63,7 @@ format: .venv/dev  ## rewrite the code to the agreed format
 lint: .venv/dev  ## format and lint checks
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/python -m tools.language
 
 types: .venv/dev  ## mypy and pyright
 	$(BIN)/mypy --strict src tests torture benchmarks tools

@@ -33,9 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _servers_of(item: pytest.Item) -> set[str]:
-    words = set(re.split(r"[^a-z]+", item.name.partition("[")[2]))
-    words.update(item.path.parts)
-    named = words.intersection(STORES)
+    names = set(re.split(r"[^a-z]+", item.name.partition("[")[2]))
+    names.update(item.path.parts)
+    named = names.intersection(STORES)
     if not named and isinstance(module := getattr(item, "module", None), ModuleType):
         named = _started_by(module)
     return named.intersection(SERVERS)
