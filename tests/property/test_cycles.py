@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from holdfast.core.clock import SECOND
-from holdfast.core.dependencies import cycles
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import ChainRecord, Record, Status
+from holdfast.core.waiting_cycles import cycles
 from holdfast.engine.operations import (
     Cancel,
     ClaimJobs,

@@ -20,7 +20,7 @@ _LOOK_FIRST = Edit(
     "            pass\n",
 )
 
-_ACCEPT_CYCLES = Edit("holdfast.core.dependencies", "if blocker == chain_id:", "if False:")
+_ACCEPT_CYCLES = Edit("holdfast.core.waiting_cycles", "if blocker == chain_id:", "if False:")
 
 MUTANTS: dict[str, Mutant] = {
     "continuation apart": Mutant(

@@ -12,7 +12,7 @@ from holdfast.client import client_calls
 from holdfast.client import waiting as waiting_module
 from holdfast.client.client_calls import ClientCalls, Stats, no_trace, refuse_start_options, wait_seconds
 from holdfast.client.completing import Completing
-from holdfast.client.cycles import WAITING_JOBS, cycle_findings
+from holdfast.client.cycle_findings import WAITING_JOBS, cycle_findings
 from holdfast.client.event_stream import follow
 from holdfast.client.new_jobs import bound_list, with_id, with_start_options
 from holdfast.client.references import Names, Statuses, Target, chain_id, job_id, listing_filter, type_names

@@ -9,12 +9,12 @@ from typing import Any
 from holdfast.client.new_jobs import new_chain, with_start_options
 from holdfast.client.references import chain_id, job_id
 from holdfast.client.waiting import ChainSubscription, WaitProcedure
-from holdfast.core.dependencies import check_batch
 from holdfast.core.failure import read_error
 from holdfast.core.failure import write as write_error
 from holdfast.core.job import AttemptReport, Chain, Job, Page, Report, moment
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.core.retry import Seconds, seconds
+from holdfast.core.waiting_cycles import check_batch
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about, log
 from holdfast.engine.operations import (

@@ -12,10 +12,10 @@ from holdfast.client.new_jobs import continuation, new_chain, with_continue_opti
 from holdfast.client.references import Target
 from holdfast.client.tx_events import SyncTxEvents, TxEvents
 from holdfast.core.clock import Clock, system_clock
-from holdfast.core.dependencies import check_batch
 from holdfast.core.job import Chain, Job
 from holdfast.core.lifecycle import create
 from holdfast.core.record import Record
+from holdfast.core.waiting_cycles import check_batch
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about
 from holdfast.engine.operations import Complete, Completion, LockChain, Settled, Start, Started

@@ -8,10 +8,10 @@ from typing import Any, Generic, Literal, TypeVar, Unpack, cast
 
 from holdfast.client.new_jobs import continuation, new_chain, with_continue_options, with_start_options
 from holdfast.core.clock import Micros
-from holdfast.core.dependencies import check_batch
 from holdfast.core.job import Chain
 from holdfast.core.lifecycle import Continued, Outcome, Raised, Returned
 from holdfast.core.record import Claim, Record
+from holdfast.core.waiting_cycles import check_batch
 from holdfast.engine.operations import ReportProgress, Start, Started
 from holdfast.errors import PayloadRefused
 from holdfast.registry.jobs import AnyJobType, Bound, Jobs, JobType

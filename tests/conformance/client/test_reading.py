@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast import Bound, Fail, Reschedule, Status
-from holdfast.core.dependencies import MOST_CHAINS
+from holdfast.core.waiting_cycles import MOST_CHAINS
 from tests.conformance.client.async_adapters import AttemptAdapter
 from tests.conformance.client.harness import ClientHarness, in_time, value
 

@@ -36,7 +36,7 @@ from holdfast.engine.operations import (
     TypeTerms,
 )
 from holdfast.stores.postgres import PostgresStore
-from holdfast.stores.postgres.verbs.start_functions import FUNCTIONS
+from holdfast.stores.postgres.verbs.start_only_functions import FUNCTIONS
 from holdfast.testing.builders import completed, new_job
 from tests.servers.postgres import Postgres
 

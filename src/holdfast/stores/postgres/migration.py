@@ -13,7 +13,7 @@ import psycopg
 
 from holdfast.stores.postgres.connection.deadlines import deadlines
 from holdfast.stores.postgres.connection.rendering import in_schema
-from holdfast.stores.postgres.verbs import start_functions
+from holdfast.stores.postgres.verbs import start_only_functions
 from holdfast.stores.sql.files import read
 
 LOCK_TIMEOUT: Final = "2s"
@@ -38,7 +38,7 @@ _NUMBERS: Final = "select number from holdfast.migration"
 
 def migrations() -> dict[str, str]:
     """The migrations by name, in order. The second one creates functions from the statements that they run."""
-    return {**read("holdfast.stores.postgres.migrations"), "0002_start_functions": start_functions.migration()}
+    return {**read("holdfast.stores.postgres.migrations"), "0002_start_functions": start_only_functions.migration()}
 
 
 def script(schema: str) -> str:

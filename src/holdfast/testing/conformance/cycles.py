@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.core.dependencies import MOST_CHAINS, cycles
 from holdfast.core.ids import new_id
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.record import Record, Status
+from holdfast.core.waiting_cycles import MOST_CHAINS, cycles
 from holdfast.engine.operations import Cancel, Complete, Completion, GetWaiting, RetryJobs, Settled, Start, Waiting
 from holdfast.errors import ChainNotFound, DependencyCycle, HoldfastError
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from holdfast.core.dependencies import walk
 from holdfast.core.record import Record, Status
+from holdfast.core.waiting_cycles import walk
 from holdfast.engine.operations import GetWaiting, Waiting
 from holdfast.errors import DependencyCycle
 from holdfast.stores.memory.state import State

@@ -22,7 +22,7 @@ from holdfast.stores.postgres.errors import ABORTED, NotMigrated, is_aborted, is
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Begin, Commit, NotifyingStatement, Plan, Result, SavepointCommand
 from holdfast.stores.postgres.verbs.plans import plan as plan_of
-from holdfast.stores.postgres.verbs.start_rights import StartRights
+from holdfast.stores.postgres.verbs.start_only_role import StartRights
 from holdfast.stores.postgres.wakeups.notification import channel, payloads
 from holdfast.stores.sql import plan
 from holdfast.stores.sql.app_transaction import JoinedSyncTransaction, JoinedTransaction

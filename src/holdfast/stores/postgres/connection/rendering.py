@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, NamedTuple
 
-from holdfast.stores.postgres.verbs.start_functions import CALLS
+from holdfast.stores.postgres.verbs.start_only_functions import CALLS
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _SCHEMA = re.compile(r"\bholdfast\.")

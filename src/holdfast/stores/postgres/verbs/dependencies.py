@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from holdfast.core.dependencies import MOST_CHAINS, walk
 from holdfast.core.lifecycle import NewJob
+from holdfast.core.waiting_cycles import MOST_CHAINS, walk
 from holdfast.engine.operations import GetWaiting, Waiting
 from holdfast.errors import DependencyCycle
 from holdfast.stores.postgres.execution import Execution

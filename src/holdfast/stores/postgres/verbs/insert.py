@@ -12,7 +12,7 @@ from holdfast.core.lifecycle import NewJob
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Begin, NotifyingStatement, Plan, Result
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.postgres.verbs.start_functions import SKIP_EXISTING
+from holdfast.stores.postgres.verbs.start_only_functions import SKIP_EXISTING
 from holdfast.stores.sql.plan import Many, Parameters, Statement
 
 _INSERT = SQL["insert_jobs"]

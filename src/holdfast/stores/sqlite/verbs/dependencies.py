@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from holdfast.core.dependencies import MOST_CHAINS, walk
 from holdfast.core.record import Record
+from holdfast.core.waiting_cycles import MOST_CHAINS, walk
 from holdfast.engine.operations import GetWaiting, Waiting
 from holdfast.errors import DependencyCycle
 from holdfast.stores.sql.plan import Execution, Plan, Row, Statement

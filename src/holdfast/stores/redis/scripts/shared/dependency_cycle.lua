@@ -4,7 +4,7 @@
 -- cycle; nil if there is none. `beside` has the blockers of chains that begin to wait in this script.
 -- It is a single function because a Lua function may refer to at most sixty outer variables, and each name here counts.
 local function refused_cycle(own, after, beside)
-  -- Chains to visit beyond those that the job names: the same number as in `holdfast.core.dependencies`.
+  -- Chains to visit beyond those that the job names: the same number as in `holdfast.core.waiting_cycles`.
   local MAX_CHAINS = 1000
   local waiting, queue = {}, {}
 

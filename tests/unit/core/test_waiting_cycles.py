@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.client.cycles import WAITING_JOBS, cycle_findings
-from holdfast.core.dependencies import MOST_CHAINS, check_batch, cycles, walk
+from holdfast.client.cycle_findings import WAITING_JOBS, cycle_findings
+from holdfast.core.waiting_cycles import MOST_CHAINS, check_batch, cycles, walk
 from holdfast.engine.operations import Waiting
 from holdfast.errors import DependencyCycle
 from holdfast.testing.builders import new_job

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.core.dependencies import cycles
+from holdfast.core.waiting_cycles import cycles
 from holdfast.engine.operations import Finding, GetWaiting, Waiting
 from holdfast.errors import waits_in_cycle
 
