@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import redis
 
@@ -122,11 +122,8 @@ def _knows_all(sentinel: RedisSentinel, *, others: int) -> bool:
     """Whether a sentinel has found the replica and the other sentinels: a failover needs them."""
     with suppress(redis.AuthenticationError), sentinel.connect() as client:
         state: Any = client.execute_command("SENTINEL", "MASTER", SERVICE)
-        pairs = (
-            cast("dict[Any, Any]", state)
-            if isinstance(state, dict)
-            else dict(zip(state[::2], state[1::2], strict=True))
-        )
+        # RESP3 answers with a map, RESP2 with a list of names and values.
+        pairs: dict[Any, Any] = state if hasattr(state, "items") else dict(zip(state[::2], state[1::2], strict=True))
         facts = {_decoded(name): _decoded(value) for name, value in pairs.items()}
         return facts["num-other-sentinels"] == str(others) and facts["num-slaves"] == "1"
     return True
