@@ -16,7 +16,7 @@ from holdfast.core.lifecycle import Returned, settle
 from holdfast.core.record import Record
 from holdfast.core.retry import Retry
 from holdfast.engine.operations import ClaimJobs, Reap, Settle, TypeTerms
-from holdfast.worker import lease_guard as fencer_module
+from holdfast.worker import lease_guard as lease_guard_module
 from holdfast.worker.abort_signal import AbortReason
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
 from holdfast.worker.lease_guard import LeaseGuard
@@ -40,7 +40,7 @@ def _held(harness: ClientHarness, record: Record, *, renewed: float) -> HeldClai
 
 
 @asynccontextmanager
-async def _fencing(store: Any, *holdings: HeldClaim) -> AsyncGenerator[None]:
+async def _guarding(store: Any, *holdings: HeldClaim) -> AsyncGenerator[None]:
     held = HeldClaims()
     held.add(holdings)
     fencing = asyncio.create_task(LeaseGuard(store, held, shortest=2.0).run())
@@ -70,7 +70,7 @@ async def test_the_store_gives_the_reason(harness: ClientHarness, reason: str) -
         if reason == "not_found":
             await harness.client.delete([chain.id])
 
-    async with _fencing(harness.store, holding):
+    async with _guarding(harness.store, holding):
         found = await in_time(holding.signal.wait())
 
     assert found == ("taken_by_another_worker" if reason == "returned to pending" else reason)
@@ -103,7 +103,7 @@ async def test_no_handler_runs_while_the_store_is_asked(harness: ClientHarness) 
         released.set()
 
     threading.Thread(target=release, daemon=True).start()
-    async with _fencing(faulty, holding):
+    async with _guarding(faulty, holding):
         await in_time(handler())
 
     assert holding.signal.reason == "cancelled"
@@ -115,14 +115,14 @@ async def test_a_store_that_does_not_answer_promptly_is_not_waited_for(
 ) -> None:
     await harness.client.start(harness.jobs.job(value).bind(1))
     holding = _held(harness, await _claim(harness, "frozen"), renewed=3 * LEASE)
-    monkeypatch.setattr(fencer_module, "PROMPT", 0.05)
+    monkeypatch.setattr(lease_guard_module, "ANSWER_TIMEOUT", 0.05)
     faulty = FaultyStore(harness.store)
     answered = threading.Event()
     faulty.watch = lambda operation, answer: answered.set()
     faulty.hold.clear()
 
     try:
-        async with _fencing(faulty, holding):
+        async with _guarding(faulty, holding):
             assert await in_time(holding.signal.wait()) == "error"
     finally:
         faulty.hold.set()
@@ -135,7 +135,7 @@ async def test_the_store_is_not_asked_before_the_lease_has_expired(harness: Clie
     holding = _held(harness, await _claim(harness, "cut off"), renewed=0.95 * LEASE)
     faulty = FaultyStore(harness.store)
 
-    async with _fencing(faulty, holding):
+    async with _guarding(faulty, holding):
         assert await in_time(holding.signal.wait()) == "error"
 
     assert faulty.performed == []
@@ -147,7 +147,7 @@ async def test_an_error_of_the_store_leaves_the_reason_error(harness: ClientHarn
     faulty = FaultyStore(harness.store)
     fault = faulty.fail("get_jobs")
 
-    async with _fencing(faulty, holding):
+    async with _guarding(faulty, holding):
         assert await in_time(holding.signal.wait()) == "error"
 
     assert fault.met == 1
