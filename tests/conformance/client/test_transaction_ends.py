@@ -301,7 +301,7 @@ async def commit_unseen(tx: Any, begins: bool) -> None:
         cursor: Any = (psycopg.AsyncClientCursor if hasattr(tx, "__aenter__") else psycopg.ClientCursor)(tx)
         await run(cursor.execute("commit; begin" if begins else "commit"))
     else:
-        connection = tx if isinstance(tx, sqlite3.Connection) else tx._conn
+        connection = tx if isinstance(tx, sqlite3.Connection) else tx._connection
         cursor = sqlite3.Cursor(connection)
         cursor.execute("commit")
         if begins:
