@@ -27,8 +27,8 @@ LONG = 60.0
 
 
 @pytest.fixture
-def held(sweep: Callable[[], str], clock: ManualClock) -> Iterator[Store]:
-    store = PostgresStore(sweep(), clock=clock, wakeups=NoWakeups())
+def held(empty_postgres: Callable[[], str], clock: ManualClock) -> Iterator[Store]:
+    store = PostgresStore(empty_postgres(), clock=clock, wakeups=NoWakeups())
     yield store
     store.close_sync()
 
