@@ -135,7 +135,8 @@ def test_an_idle_listener_delays_no_call(server: RedisServer) -> None:
         store.perform_sync(Start((new_job("busy"),)))
     took = time.perf_counter() - begun
 
-    assert took < WAIT_SECONDS / 2
+    # A call takes about a millisecond.
+    assert took < 5
     store.close_sync()
 
 
