@@ -2,11 +2,17 @@
 
 from holdfast.client.client import Client
 from holdfast.client.sync_client import SyncClient
+from holdfast.core.counter_report import Counters, FrequentError, MinuteCounts, TypeCounters
+from holdfast.core.counters import Counts, Histogram
+from holdfast.core.explanation import Explanation, Reason
 from holdfast.core.failure import ErrorText
-from holdfast.core.job import Chain, Job, Page, Report
+from holdfast.core.hooks import Failure
+from holdfast.core.job import AuditEntry, Chain, Job, Page, Report
 from holdfast.core.lifecycle import Cancel, Fail, Reschedule
 from holdfast.core.record import Status
 from holdfast.core.retry import Retry
+from holdfast.core.step_report import Step
+from holdfast.core.worker_record import LiveWorker
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer
 from holdfast.engine.store import Store
@@ -25,16 +31,23 @@ from holdfast.errors import (
     JobCancelled,
     JobFailed,
     JobNotFound,
+    LimitNotFound,
+    MessageTimeout,
     MissingExtra,
     NotPending,
     NotPermitted,
     PayloadRefused,
+    ScheduleNotFound,
+    StepNotFound,
+    StepTimeout,
     StillReferenced,
     StoreReplaced,
     StoreUnavailable,
     UnknownJobType,
     WaitTimeout,
+    WorkerNotFound,
     WrongArguments,
+    WrongBlockers,
     WrongJobType,
 )
 from holdfast.queue import (
@@ -49,14 +62,18 @@ from holdfast.queue import (
     SyncQueue,
     content_id,
 )
+from holdfast.registry.declared_blockers import each
 from holdfast.registry.jobs import Bound, Jobs, JobType
-from holdfast.supervisor import Supervisor
-from holdfast.worker import Attempt, Middleware, SyncAttempt, Worker
+from holdfast.registry.limits import Limit, Order, Rate
+from holdfast.registry.plugin import Plugin, StartingJob
+from holdfast.supervisor import Group, Supervisor
+from holdfast.worker import Attempt, Middleware, Suspended, SyncAttempt, Worker
 
 __all__ = [
     "AlreadyCompleted",
     "Attempt",
     "AttemptsExhausted",
+    "AuditEntry",
     "Bound",
     "Cancel",
     "Chain",
@@ -68,13 +85,20 @@ __all__ = [
     "Completed",
     "Conflict",
     "ConnectedWakeups",
+    "Counters",
+    "Counts",
     "DependencyCycle",
     "Duplicate",
     "DuplicateJobType",
     "ErrorText",
     "Event",
+    "Explanation",
     "Fail",
+    "Failure",
+    "FrequentError",
+    "Group",
     "Hints",
+    "Histogram",
     "HoldfastError",
     "Job",
     "JobCancelled",
@@ -83,35 +107,54 @@ __all__ = [
     "JobType",
     "Jobs",
     "JsonCodec",
+    "Limit",
+    "LimitNotFound",
+    "LiveWorker",
+    "MessageTimeout",
     "Middleware",
+    "MinuteCounts",
     "MissingExtra",
     "MsgpackCodec",
     "NotPending",
     "NotPermitted",
     "Observer",
+    "Order",
     "Page",
     "PayloadRefused",
+    "Plugin",
     "Queue",
     "QueueJob",
     "Queued",
+    "Rate",
     "Reaper",
+    "Reason",
     "Report",
     "Reschedule",
     "Retry",
+    "ScheduleNotFound",
+    "StartingJob",
     "Status",
+    "Step",
+    "StepNotFound",
+    "StepTimeout",
     "StillReferenced",
     "Store",
     "StoreReplaced",
     "StoreUnavailable",
     "Supervisor",
+    "Suspended",
     "SyncAttempt",
     "SyncClient",
     "SyncQueue",
+    "TypeCounters",
     "UnknownJobType",
     "WaitTimeout",
     "Wakeups",
     "Worker",
+    "WorkerNotFound",
     "WrongArguments",
+    "WrongBlockers",
     "WrongJobType",
     "content_id",
+    "each",
 ]

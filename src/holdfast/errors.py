@@ -9,8 +9,10 @@
     │   └── WrongArguments        unknown, missing or ill-typed arguments     (also a TypeError)
     ├── UnknownJobType            no such name in the registry                (also a LookupError)
     ├── DuplicateJobType          a name declared twice                       (also a ValueError)
-    ├── ChainNotFound, JobNotFound                                            (also LookupErrors)
+    ├── ChainNotFound, JobNotFound, LimitNotFound, ScheduleNotFound, StepNotFound   (also LookupErrors)
+    ├── WorkerNotFound            no live worker has this id                  (also a LookupError)
     ├── WrongJobType              the chain's current job has another type than the caller named  (also a TypeError)
+    ├── WrongBlockers             `after` lacks the chains that the job type declares  (also a TypeError and ValueError)
     ├── AlreadyCompleted          the chain's current job was finished by another caller
     ├── NotPending                the status of the job does not allow the operation
     ├── StillReferenced           an unfinished job waits for a chain that should be deleted
@@ -18,6 +20,7 @@
     ├── DependencyCycle           chains would wait for each other forever    (also a ValueError)
     ├── Conflict                  data that a buffered transaction read changed before its commit
     ├── WaitTimeout               the timeout of the caller ended; the chain continues  (also a TimeoutError)
+    ├── StepTimeout, MessageTimeout   a step took too long; a message did not arrive in time  (also TimeoutErrors)
     ├── ChainFailed, ChainCancelled
     └── JobFailed, JobCancelled   the same for a named queue
         └── AttemptsExhausted     a JobFailed without attempts left
@@ -118,12 +121,40 @@ class JobNotFound(HoldfastError, LookupError):
         super().__init__(f"there is no job {job_id!r} (never created, deleted, or past its keep time)")
 
 
+class StepNotFound(HoldfastError, LookupError):
+    """The job has no step with this name."""
+
+    def __init__(self, job_id: str, name: str) -> None:
+        self.job_id = job_id
+        self.name = name
+        super().__init__(f"job {job_id!r} has no step {name!r}; `holdfast show {job_id}` lists its steps")
+
+
+class WorkerNotFound(HoldfastError, LookupError):
+    """No live worker has this id."""
+
+    def __init__(self, worker_id: str) -> None:
+        self.worker_id = worker_id
+        super().__init__(
+            f"there is no live worker {worker_id!r}: it has stopped, or it has not reported itself for 90 s; "
+            "`holdfast workers` lists the live ones"
+        )
+
+
 class AlreadyCompleted(HoldfastError):
     """Another caller finished the current job of the chain first."""
 
     def __init__(self, chain_id: str) -> None:
         self.chain_id = chain_id
         super().__init__(f"the current job of chain {chain_id!r} was already finished")
+
+
+class ScheduleNotFound(HoldfastError, LookupError):
+    """No schedule has this name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"there is no schedule {name!r}")
 
 
 class WrongJobType(HoldfastError, TypeError):
@@ -134,6 +165,27 @@ class WrongJobType(HoldfastError, TypeError):
         self.type = type
         self.wanted = wanted
         super().__init__(f"the current job of chain {chain_id!r} is of type {type!r}, not {wanted!r}")
+
+
+class WrongBlockers(HoldfastError, TypeError, ValueError):
+    """The chains in `after` are not those that the job type declares with `blockers=`. Nothing was written."""
+
+    def __init__(self, type: str, problem: str) -> None:
+        self.type = type
+        super().__init__(f"{type}: {problem}")
+
+    @classmethod
+    def of_another_type(cls, type: str, chain_id: str, found: str, wanted: str) -> Self:
+        """A chain in `after` has another type than the job type declares at this position."""
+        return cls(type, f"after= needs a chain of type {wanted!r} here, and chain {chain_id!r} is of type {found!r}")
+
+
+class LimitNotFound(HoldfastError, LookupError):
+    """There is no limit, rate or order with this name: no worker has declared it, and no job used it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"there is no limit {name!r}; a worker that declares it, or a start, adds it to the store")
 
 
 class NotPending(HoldfastError):
@@ -149,6 +201,11 @@ class NotPending(HoldfastError):
     def blocker_deleted(cls, job_id: str, status: str) -> Self:
         """A retry is refused because a blocker was deleted: the job would wait forever."""
         return cls(job_id, status, "one whose blockers were not deleted: it would wait for ever")
+
+    @classmethod
+    def none_failed(cls, job_id: str, status: str) -> Self:
+        """A retry is refused because the job waits for the failure of a chain, and all chains have completed."""
+        return cls(job_id, status, "one that waits for a failure which may still happen: its blockers have completed")
 
     @classmethod
     def key_taken(cls, job_id: str, status: str, chain_id: str) -> Self:
@@ -200,6 +257,9 @@ class ClaimLost(HoldfastError):
         self.reason = reason
         super().__init__(f"the claim on job {job_id!r} is lost: {reason}")
 
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (self.job_id, self.reason)
+
 
 class Conflict(HoldfastError):
     """Data that a buffered transaction read changed before its commit. Nothing was written."""
@@ -213,6 +273,23 @@ class WaitTimeout(HoldfastError, TimeoutError):
         self.chain_id = id
         self.timeout = timeout
         super().__init__(f"{subject} {id!r} was not finished after {timeout:g} s; it goes on, wait again for it")
+
+
+class StepTimeout(HoldfastError, TimeoutError):
+    """A step took longer than its `timeout=`."""
+
+    def __init__(self, name: str, timeout: float) -> None:
+        self.name = name
+        self.timeout = timeout
+        super().__init__(f"step {name!r} took longer than {timeout:g} s")
+
+
+class MessageTimeout(HoldfastError, TimeoutError):
+    """The timeout of a `receive` ended before the message arrived."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        super().__init__(f"no message {name!r} arrived in time")
 
 
 class _Ended(HoldfastError):

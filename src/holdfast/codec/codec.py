@@ -16,7 +16,7 @@ import msgspec
 from msgspec import inspect
 
 from holdfast.codec.annotations import has_abstract_sequence, members, name_of, unenforced
-from holdfast.codec.payload import (
+from holdfast.codec.storable_values import (
     DEFAULT_LIMIT,
     MAX_DEPTH,
     difference,

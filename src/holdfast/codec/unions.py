@@ -8,7 +8,7 @@ import msgspec
 
 from holdfast.codec.annotations import members, name_of
 from holdfast.codec.codec import ENCODER, TypeCodec, WrongType, plain
-from holdfast.codec.payload import DEFAULT_LIMIT, difference
+from holdfast.codec.storable_values import DEFAULT_LIMIT, difference
 from holdfast.errors import PayloadRefused
 
 

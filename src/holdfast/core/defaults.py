@@ -22,6 +22,10 @@ POLL_WITHOUT_WAKEUPS = 1.0
 JOB_DELAY = 0.0
 MISMATCH_TIMEOUT = 3600.0
 """A job fails this many seconds after its first mismatch, if no worker accepts its input."""
+WORKER_REFRESH = 30.0
+"""Seconds between two reports of a worker to the registry of live workers."""
+WORKER_GONE_AFTER = 90.0
+"""A worker without a report for this many seconds counts as gone: two reports may fail before that."""
 
 # Worker processes: differences from `Worker`, and their number.
 SUPERVISED_LEASE = 30.0

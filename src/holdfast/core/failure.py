@@ -13,7 +13,11 @@ LIMIT = 16 * 1024
 """Maximum characters of a traceback. A message has a quarter of it."""
 
 _PACKAGE = Path(__file__).parent.parent
-_ENGINE = (f"{_PACKAGE / 'worker'}{os.sep}", str(_PACKAGE / "registry" / "job_type.py"))
+_ENGINE = (
+    f"{_PACKAGE / 'worker'}{os.sep}",
+    f"{_PACKAGE / 'contrib'}{os.sep}",
+    str(_PACKAGE / "registry" / "job_type.py"),
+)
 
 
 class ErrorText(str):
@@ -35,7 +39,7 @@ class ErrorText(str):
 def describe(error: BaseException) -> bytes:
     """The stored form of an exception. Never raises, even if the methods of the exception raise."""
     try:
-        trace = "".join(traceback.format_exception(type(error), error, _from_handler(error.__traceback__)))
+        trace = "".join(traceback.format_exception(type(error), error, from_handler(error.__traceback__)))
     except BaseException:
         trace = ""
     return write(type(error).__qualname__, message_of(error), trace)
@@ -49,6 +53,14 @@ def message_of(error: BaseException) -> str:
         return "(its text could not be made)"
 
 
+def from_handler(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback without the frames of the worker at its beginning."""
+    rest = trace
+    while rest is not None and rest.tb_frame.f_code.co_filename.startswith(_ENGINE):
+        rest = rest.tb_next
+    return trace if rest is None else rest
+
+
 def write(type: str, message: str, trace: str = "") -> bytes:
     """The stored form of an error."""
     parts = [type[:200], _shorten(message, LIMIT // 4), _shorten(trace, LIMIT)]
@@ -59,14 +71,6 @@ def write(type: str, message: str, trace: str = "") -> bytes:
 def read_error(stored: bytes | None) -> ErrorText | None:
     """A stored error in readable form."""
     return None if stored is None else ErrorText(*msgspec.json.decode(stored, type=tuple[str, str, str]))
-
-
-def _from_handler(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback without the frames of the worker at its beginning."""
-    rest = trace
-    while rest is not None and rest.tb_frame.f_code.co_filename.startswith(_ENGINE):
-        rest = rest.tb_next
-    return trace if rest is None else rest
 
 
 def _shorten(text: str, limit: int) -> str:

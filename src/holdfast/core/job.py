@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from holdfast.core.clock import Micros, to_datetime
 from holdfast.core.failure import ErrorText, read_error
 from holdfast.core.record import ChainRecord, Record, Status
+from holdfast.core.step_report import Step
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -136,6 +137,11 @@ class Job:
         """The trace context of the caller that started the chain."""
         return self.record.trace
 
+    @property
+    def carrier(self) -> dict[str, str]:
+        """What the plugins of the caller sent along. Empty if there is nothing."""
+        return self.record.carrier
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Job) and self.record == other.record
 
@@ -221,9 +227,11 @@ class Chain(Generic[T_co]):
 class AttemptReport:
     """One attempt of a job.
 
-    `outcome` is running, completed, failed, rescheduled, released, mismatched, lost or cancelled. Mismatched: the input
-    did not match the worker's signature, so the handler was not called. `number` counts from 1 again after a retry by
-    hand. The number of a released or mismatched attempt is used again for the next one.
+    `outcome` is running, completed, failed, rescheduled, suspended, released, mismatched, lost or cancelled. Suspended:
+    the handler slept or waited for a message. Mismatched: the input did not match the worker's signature, so the
+    handler was not called. `number` counts from 1 again after a retry by hand. The number of a suspended, released or
+    mismatched attempt is used again for the next one. `log`: what the handler logged,
+    one line per record, if a plugin such as `StoreLogs` stored it.
     """
 
     number: int
@@ -233,6 +241,7 @@ class AttemptReport:
     outcome: str
     error: ErrorText | None
     next_at: datetime | None = None
+    log: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +250,31 @@ class Report:
 
     job: Job
     attempts: Sequence[AttemptReport]
+    steps: Sequence[Step] = ()
+    """The steps that are finished or failed, in order of completion."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """A change that an operator made.
+
+    `action` is cancel, retry, run_now, delete, pause, resume, drain_worker or the name of another change. `target` is
+    the id of the chain, job or worker, or the name of the type.
+    """
+
+    at: datetime
+    user: str
+    action: str
+    target: str
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """A part of a list, newest first. `next_cursor` continues the list; None at its end."""
+    """A part of a list, newest first. `next_cursor` continues the list; None at its end.
+
+    A page may have fewer items than were asked for, even none, although the list continues.
+    """
 
     items: Sequence[T]
     next_cursor: str | None

@@ -1,7 +1,7 @@
-"""What the outcome of an attempt means for its job. Pure: no clock, no I/O.
+"""Values of a job's life: a new job, the outcome of an attempt, and the settlement that a store writes.
 
-The worker describes the end of an attempt as an `Outcome`. `settle` decides, and a store writes the `Settlement` if the
-claim still holds.
+The worker describes the end of an attempt as an `Outcome`. `core.settle` decides what it means, and a store writes the
+`Settlement` if the claim still holds.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from typing import Final, Literal
 
 import msgspec
 
-from holdfast.core.clock import SECOND, Micros, duration, to_micros
-from holdfast.core.defaults import MISMATCH_TIMEOUT
-from holdfast.core.failure import describe
-from holdfast.core.record import FOR_EVER, ChainRecord, Claim, Record, Status
-from holdfast.core.retry import Retry, Seconds, seconds
+from holdfast.core.clock import Micros, duration, to_micros
+from holdfast.core.details import hook_details, hook_lanes, read_details
+from holdfast.core.error_groups import StoredFailure
+from holdfast.core.hooks import hook_input
+from holdfast.core.ids import new_id
+from holdfast.core.record import ChainRecord, Claim, Record, Status
+from holdfast.core.retry import Seconds, seconds
+from holdfast.core.steps import Wait
 from holdfast.errors import PayloadRefused
 
-SHORTEST_MISMATCH_DELAY = Retry(initial=0.1, multiplier=2, maximum=5, jitter=0)
-"""The minimum delay after a mismatch. Without it, a type with a short `Retry` would be claimed in a busy loop."""
-
-DedupScope = Literal["incomplete", "successful", "any"]
-"""The chains of a key that count: unfinished ones; also completed ones until their key is free; every one.
+DedupScope = Literal["incomplete", "successful", "any", "waiting"]
+"""The chains of a key that count: unfinished ones; also completed ones until their key is free; every one; those whose
+first job is pending or blocked. A start with the scope `waiting` replaces the chain that it finds.
 
 The key of a completed chain is free when `dedup_for` has passed since it was completed. Without `dedup_for` it is free
 when the chain is past its keep time.
@@ -57,9 +58,16 @@ class NewJob(msgspec.Struct, frozen=True, gc=False):
     exclude: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     on_blocker_failure: str = "wait"
-    trace: str | None = None
+    blocker_types: tuple[str, ...] = ()
+    """The types that the chains in `after` must have, in the same order. Empty: any."""
+    details: str | None = None
+    """JSON of `JobDetails`. None if all are empty."""
     chosen: bool = True
     """True if the application chose the id, and so may use it again. A generated id is used once."""
+    track: str | None = None
+    """The track of a job with lanes. The details contain its lanes."""
+    due_within: Micros | None = None
+    """Of a start that replaces a chain: the chain is due at most this long after its creation."""
 
     def __repr__(self) -> str:
         """Without the payload: a job may appear in the text of an error."""
@@ -85,6 +93,12 @@ class Settlement(msgspec.Struct, frozen=True, gc=False):
     starts: tuple[NewJob, ...] = ()
     expected: tuple[str, ...] = ()
     """Per start, the chain id that the handler received. A different chain at commit time is a Conflict."""
+    failure: StoredFailure | None = None
+    """The error group, if the attempt failed."""
+    begun: bool = False
+    """Of a released job: its handler had begun, so rates count the attempt."""
+    waits: tuple[Wait, ...] = ()
+    """Of a suspended job: what it waits for."""
 
     def __repr__(self) -> str:
         """Without the token and the payloads: a settlement may appear in the text of an error."""
@@ -118,7 +132,9 @@ class Raised(msgspec.Struct, frozen=True):
 
 
 class Released(msgspec.Struct, frozen=True):
-    """The worker returns the job unprocessed. The attempt does not count."""
+    """The worker returns the job unprocessed. The attempt does not count. `begun`: its handler had begun."""
+
+    begun: bool = False
 
 
 class Mismatched(msgspec.Struct, frozen=True):
@@ -130,7 +146,13 @@ class Mismatched(msgspec.Struct, frozen=True):
     error: PayloadRefused
 
 
-Outcome = Returned | Continued | Raised | Released | Mismatched
+class SuspendedFor(msgspec.Struct, frozen=True):
+    """The handler waits for the end of sleeps or for messages. The attempt does not count, and continues later."""
+
+    waits: tuple[Wait, ...]
+
+
+Outcome = Returned | Continued | Raised | Released | Mismatched | SuspendedFor
 
 
 class Reschedule(Exception):
@@ -158,60 +180,6 @@ class Cancel(Exception):
         super().__init__(reason)
 
 
-def settle(job: Record, outcome: Outcome, retry: Retry, *, mismatch_timeout: Seconds = MISMATCH_TIMEOUT) -> Settlement:
-    """Decide the status of a job after an attempt. `mismatch_timeout`: how long its input may be unreadable."""
-    claim = job.claim
-    match outcome:
-        # The first two read attributes: a pattern that binds the fields takes as long as the rest of this function.
-        case Returned():
-            return Settlement(
-                claim, Status.COMPLETED, "completed", outcome.output, starts=outcome.starts, expected=outcome.expected
-            )
-        case Continued():
-            return Settlement(
-                claim, Status.COMPLETED, "completed", continuation=outcome.job, starts=outcome.starts,
-                expected=outcome.expected,
-            )  # fmt: skip
-        case Released():
-            return Settlement(claim, Status.PENDING, "released")
-        case Mismatched(error):
-            return _settle_mismatch(job, error, retry, duration(seconds(mismatch_timeout)))
-        case Raised(Cancel() as error):
-            return Settlement(claim, Status.CANCELLED, "cancelled", error=describe(error))
-        case Raised(Fail() as error):
-            return Settlement(claim, Status.FAILED, "failed", error=describe(error))
-        case Raised(error) if not has_attempts_left(job):
-            return Settlement(claim, Status.FAILED, "failed", error=describe(error))
-        case Raised(Reschedule(delay=delay, at=at) as error):
-            cause = None if error.__cause__ is None else describe(error.__cause__)
-            return Settlement(claim, Status.PENDING, "rescheduled", error=cause, delay=delay, at=at)
-        case Raised(error):
-            delay = duration(retry.delay(job.attempt))
-            return Settlement(claim, Status.PENDING, "failed", error=describe(error), delay=delay)
-
-
-def _settle_mismatch(job: Record, error: PayloadRefused, retry: Retry, timeout: Micros) -> Settlement:
-    """Try again after the delay of the n-th failure, where n counts the mismatches in a row. Fail after the timeout.
-
-    The times of the first mismatch and of this claim come from the store. The last delay ends with the timeout.
-    """
-    begun = job.started_at or 0
-    left = timeout if job.mismatched_at is None else job.mismatched_at + timeout - begun
-    if left <= 0:
-        refused = PayloadRefused(f"{error}. No worker accepted it within {timeout / SECOND:g} s (mismatch_timeout)")
-        return Settlement(job.claim, Status.FAILED, "mismatched", error=describe(refused))
-    number = (job.mismatches or 0) + 1
-    delay = duration(max(retry.delay(number), SHORTEST_MISMATCH_DELAY.delay(number)))
-    # Not the error itself: its class may be private, and its traceback contains only the engine.
-    stored = describe(PayloadRefused(str(error)))
-    return Settlement(job.claim, Status.PENDING, "mismatched", error=stored, delay=min(delay, left))
-
-
-def has_attempts_left(job: Record) -> bool:
-    """Whether the job may run again after its current attempt."""
-    return job.max_attempts in (None, FOR_EVER) or job.attempt < job.max_attempts
-
-
 def create(
     job: NewJob, now: Micros = 0, seq: int = 0, *, status: Status = Status.PENDING, open_blockers: int = 0
 ) -> Record:
@@ -233,11 +201,36 @@ def create(
         scheduled_at=due if due > now else now,
         timeout=job.timeout,
         keep=job.keep,
-        trace=job.trace,
+        details=job.details,
         blockers=len(job.after),
         open_blockers=open_blockers,
         on_blocker_failure=job.on_blocker_failure,
         dedup_for=job.dedup_for,
+    )
+
+
+def hook_chain(failed: Record) -> NewJob | None:
+    """The chain that the permanent failure of this job starts; None if its type had no hook when it was started.
+
+    A store writes it in the step that makes the job fail. That step happens once per failure, so each failure starts
+    one chain. A settlement contains the chain with its id, so sending the settlement again starts no second one.
+    """
+    details = read_details(failed.details)
+    hook = details.on_failure
+    if hook is None:
+        return None
+    chain_id, lanes = new_id(), hook_lanes(hook)
+    return NewJob(
+        chain_id,
+        hook.type,
+        chain_id,
+        hook_input(failed, hook.parameter),
+        priority=hook.priority,
+        max_attempts=hook.max_attempts,
+        keep=hook.keep,
+        details=hook_details(details, hook),
+        chosen=False,
+        track=None if lanes is None else lanes.track,
     )
 
 

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from holdfast.core.clock import Micros
 from holdfast.core.failure import write
-from holdfast.core.lifecycle import has_attempts_left
-from holdfast.core.record import NOT_HELD, Record, Status
+from holdfast.core.record import NOT_HELD, Claim, Record, Status
+from holdfast.core.settle import has_attempts_left
 
 LostReason = Literal["taken_by_another_worker", "already_completed", "cancelled", "not_found"]
 
@@ -30,6 +30,13 @@ def lost_reason(status: str | None, current_token: str | None, token: str) -> Lo
     if status == "cancelled":
         return "cancelled"
     return "already_completed" if status == "completed" else "taken_by_another_worker"
+
+
+def claim_lost_reason(record: Record | None, claim: Claim) -> LostReason | None:
+    """Why a claim no longer holds, from the record of its job in the store; None while it holds."""
+    if record is None:
+        return lost_reason(None, None, claim.token)
+    return lost_reason(record.status, record.token, claim.token)
 
 
 def reap(job: Record, now: Micros) -> Record:

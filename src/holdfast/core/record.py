@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from holdfast.core.clock import Micros
+from holdfast.core.details import read_details
 
 FOR_EVER = 0
 """A `max_attempts` without limit. None means that the default of the worker applies."""
@@ -76,10 +77,12 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     finished_at: Micros | None = None
     timeout: Micros | None = None
     keep: Micros | None = None
-    trace: str | None = None
+    details: str | None = None
+    """JSON of `JobDetails`. None if all are empty."""
     blockers: int = 0
     open_blockers: int = 0
     on_blocker_failure: str = "wait"
+    """"wait", "fail", or one of the rules of `holdfast.core.blocker_rules`."""
     mismatches: int | None = None
     """The number of mismatched attempts in a row. None if the last attempt was not mismatched."""
     mismatched_at: Micros | None = None
@@ -90,6 +93,14 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     def __repr__(self) -> str:
         """Without the token and the payloads: a record may appear in the text of an error."""
         return f"Record(id={self.id!r}, type={self.type!r}, status={self.status.value!r}, attempt={self.attempt})"
+
+    @property
+    def trace(self) -> str | None:
+        return None if self.details is None else read_details(self.details).trace
+
+    @property
+    def carrier(self) -> dict[str, str]:
+        return {} if self.details is None else read_details(self.details).carrier or {}
 
     @property
     def claim(self) -> Claim:

@@ -1,9 +1,9 @@
 """Events: what happened, for observers in this process and for listeners of the store.
 
-Job events: created, unblocked, claimed, started, renewed, progressed, completed, continued, retrying (an attempt
-failed, another will follow), mismatched (the worker could not read the input; another worker may), rescheduled,
-released, failed, cancelled, reaped (its lease expired), lost (the claim of this worker no longer holds),
-retried (by an operator), hurried, deleted.
+Job events: created, replaced (it took the input of a later start), unblocked, claimed, started, renewed, progressed,
+completed, continued, retrying (an attempt failed, another will follow), mismatched (the worker could not read the
+input; another worker may), rescheduled, released, suspended (it sleeps or waits for a message), failed, cancelled,
+reaped (its lease expired), lost (the claim of this worker no longer holds), retried (by an operator), hurried, deleted.
 Process events, from the supervisor: scaled, process_started, process_ready, process_draining, process_ended,
 process_died, reloaded.
 Worker events: worker_started, worker_stopping, worker_stopped, woken, store_error.
@@ -59,7 +59,7 @@ class Event(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def cause(self) -> BaseException | None:
-        """The exception that a `store_error` reports."""
+        """The exception that a `store_error`, a `failed` or a `retrying` attempt reports."""
         return self.__dict__.get("cause")
 
 

@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import Any, Protocol, runtime_checkable
 
+from holdfast.core.failure import from_handler
 from holdfast.core.record import Record
 from holdfast.engine.events import Event
 from holdfast.engine.interruption import is_ctrl_c
+from holdfast.engine.registry_observers import observers_of
+from holdfast.registry.jobs import Jobs
 
 log = logging.getLogger("holdfast")
 
@@ -61,22 +64,42 @@ class Observer(Protocol):
 class Observers:
     """Passes events to observers and to the `holdfast` logger. An observer that raises is logged and ignored.
 
-    Observers receive every `store_error`. The log contains the same one once a minute.
+    Observers receive every `store_error`. The log contains the same one once a minute. `given` are the observers of the
+    caller; those of the registry and its plugins are added.
     """
 
-    def __init__(self, observers: Iterable[Observer | Callable[[Event], None]] = ()) -> None:
+    def __init__(self, observers: Iterable[Observer | Callable[[Event], None]] = (), jobs: Jobs | None = None) -> None:
         self.given = list(observers)
+        self._jobs = jobs
         self._log_throttle = LogThrottle()
-        self._observers = [each.observe if isinstance(each, Observer) else each for each in self.given]
+        self._read_registry()
+
+    def _read_registry(self) -> None:
+        found: list[Any] = self.given
+        if self._jobs is not None:
+            self._registries = self._jobs.registries
+            found = [*found, *observers_of(self._jobs)]
+        self._observers = [each.observe if isinstance(each, Observer) else each for each in found]
         # An observer may have a method `wants(kind)`. Events that no observer wants are not built.
-        self._wants = [getattr(each, "wants", None) for each in self.given]
+        self._wants = [getattr(each, "wants", None) for each in found]
+        # An observer with `logs_tracebacks = True` logs them itself: each failed attempt logs its traceback once.
+        self._traceback_loggers = [
+            getattr(each, "applies", _always) for each in found if getattr(each, "logs_tracebacks", False)
+        ]
+
+    def _update(self) -> None:
+        """Add the observers of registries that were included after this object was made."""
+        if self._jobs is not None and self._jobs.registries is not self._registries:
+            self._read_registry()
 
     def wants(self, kind: str) -> bool:
         """Whether an observer or the log uses events of this kind. Check this before building an expensive event."""
+        self._update()
         return any(wants is None or wants(kind) for wants in self._wants) or log.isEnabledFor(level_of(kind))
 
     def emit(self, kind: str, record: Record | None = None, **details: Any) -> None:
         """Build an event and deliver it. Raises only KeyboardInterrupt of Ctrl-C."""
+        self._update()
         if self._observers or log.isEnabledFor(level_of(kind)):
             self.deliver((event_about(kind, record, **details),))
 
@@ -85,7 +108,7 @@ class Observers:
         for event in events:
             level = level_of(event.kind)
             if log.isEnabledFor(level) and self._is_logged(event):
-                _write(event, level)
+                _write(event, level, None if self._logs_traceback(event) else _traceback(event))
             for observe in self._observers:
                 try:
                     observe(event)
@@ -93,6 +116,9 @@ class Observers:
                     if is_ctrl_c(error):
                         raise
                     log.exception("an observer raised on %s; the event is unaffected", event.kind)
+
+    def _logs_traceback(self, event: Event) -> bool:
+        return any(applies(event) for applies in self._traceback_loggers)
 
     def _is_logged(self, event: Event) -> bool:
         return event.kind != "store_error" or self._log_throttle.should_log(event.worker, event.job_id, event.detail)
@@ -115,7 +141,7 @@ def event_about(
     return event.attach(record=record, cause=cause)
 
 
-def _write(event: Event, level: int) -> None:
+def _write(event: Event, level: int, exc_info: Any) -> None:
     shown = ("job_id", "chain_id", "type", "attempt", "worker", "duration", "waited", "detail")
     # A prefix makes the fields easy to find in a LogRecord.
     fields = {f"holdfast_{name}": value for name in shown if (value := getattr(event, name)) is not None}
@@ -123,7 +149,18 @@ def _write(event: Event, level: int) -> None:
     if event.error is not None:
         fields["holdfast_error"] = str(event.error)
         parts.append(f"error={str(event.error)!r}")
-    log.log(level, " ".join(parts), extra={"holdfast_event": event.kind, **fields})
+    log.log(level, " ".join(parts), extra={"holdfast_event": event.kind, **fields}, exc_info=exc_info)
+
+
+def _always(event: Event) -> bool:
+    return True
+
+
+def _traceback(event: Event) -> Any:
+    """The traceback of the handler, for the log record of a failed attempt."""
+    if event.kind not in ("failed", "retrying") or (cause := event.cause) is None:
+        return None
+    return type(cause), cause, from_handler(cause.__traceback__)
 
 
 def _short(value: object) -> object:

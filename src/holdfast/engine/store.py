@@ -148,6 +148,10 @@ class Store(ABC):
     def migrate_sync(self) -> list[str]:
         """Bring the schema up to date, from blocking code."""
 
+    def pending_migrations(self) -> list[str]:
+        """The names of the migrations that `migrate_sync` would apply, from blocking code. Changes nothing."""
+        return []
+
     def migration_script(self) -> str | None:
         """The schema as a script, for applications that run their own migrations. None if the store has no schema.
 

@@ -13,7 +13,7 @@ log = logging.getLogger("holdfast")
 
 @dataclass(slots=True)
 class Hints:
-    """What a commit may have changed for others: job types with due jobs, finished chains, lost claims.
+    """What a commit may have changed for others: types with due jobs, finished chains, lost claims, drained workers.
 
     `anything` stands for an unknown change: each listener then looks in the store.
     """
@@ -25,9 +25,11 @@ class Hints:
     recorded: bool = False
     """Events were recorded for listeners."""
     anything: bool = False
+    workers: set[str] = field(default_factory=lambda: set())
+    """Workers that were asked to stop."""
 
     def __bool__(self) -> bool:
-        return bool(self.due or self.finished or self.lost or self.recorded or self.anything)
+        return bool(self.due or self.finished or self.lost or self.recorded or self.anything or self.workers)
 
     def add(self, other: Hints) -> None:
         """Add the content of other hints to these."""
@@ -36,6 +38,7 @@ class Hints:
         self.lost |= other.lost
         self.recorded |= other.recorded
         self.anything |= other.anything
+        self.workers |= other.workers
 
 
 ANYTHING = Hints(anything=True)

@@ -1,34 +1,32 @@
-"""Job types, and bound calls of them."""
+"""Job types: names with a typed input, a typed output and a function."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable, Coroutine
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
-
-import msgspec
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, overload
 
 from holdfast.codec.annotations import name_of
 from holdfast.codec.assignability import assignable
 from holdfast.core.clock import duration
+from holdfast.core.lanes import JobLanes, LaneRule, job_lanes
 from holdfast.core.lifecycle import Outcome, Settlement
 from holdfast.core.record import Record
-from holdfast.core.retry import Seconds, seconds
+from holdfast.core.retry import seconds
 from holdfast.errors import PayloadRefused
-from holdfast.registry.options import After, Dedup, Exclude, OnBlockerFailure, StartOptions, TypeOptions, ids_of
+from holdfast.registry.bound import AnyBound, Bound
+from holdfast.registry.declared_blockers import declared_blockers
+from holdfast.registry.failure_hooks import stored_hook
+from holdfast.registry.limits import AnyLimit, checked_limits, fair_lane, lanes_of_call
+from holdfast.registry.options import TypeOptions
 from holdfast.registry.signature import Signature
+from holdfast.registry.type_parameters import P, Q, R, Required, T_co
 
 if TYPE_CHECKING:
     # Imported for type checkers only: the registry must not depend on the worker.
     from holdfast.worker.attempt import Attempt
     from holdfast.worker.sync_attempt import SyncAttempt
-
-P = ParamSpec("P")
-Q = ParamSpec("Q")
-R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
-T_co = TypeVar("T_co", covariant=True)
 
 if TYPE_CHECKING:
     Asynchronous = Callable[P, Coroutine[Any, Any, "R | Bound[R]"]]
@@ -37,66 +35,17 @@ if TYPE_CHECKING:
 Conclude = Callable[[Record, Outcome, Settlement], Awaitable[Settlement]]
 """Receives a claimed job, the outcome of its attempt and the settlement. Returns the settlement to write."""
 
-_AS_DECLARED = StartOptions()
 
-
-class Bound(msgspec.Struct, Generic[R_co], frozen=True, eq=False, gc=False, repr_omit_defaults=True):
-    """A call of a job type with checked arguments. It can be started, or returned as a continuation.
-
-    R is the output of the chain that begins with it. It is immutable, and may be started more than once.
-    """
-
-    __holdfast_bound__: ClassVar = True
-
-    type: AnyJobType
-    input: bytes
-    start_options: StartOptions = _AS_DECLARED
-
-    def options(
-        self,
-        *,
-        key: str | None = None,
-        dedup: Dedup | None = None,
-        window: Seconds | None = None,
-        exclude: Exclude = (),
-        delay: Seconds | None = None,
-        at: datetime | None = None,
-        priority: int | None = None,
-        max_attempts: int | None = None,
-        timeout: Seconds | None = None,
-        after: After = (),
-        id: str | None = None,
-        on_blocker_failure: OnBlockerFailure | None = None,
-    ) -> Bound[R_co]:
-        """The same call with these start options. Options that are not given do not change."""
-        old = self.start_options
-        new = StartOptions(
-            key=old.key if key is None else key,
-            dedup=old.dedup if dedup is None else dedup,
-            window=old.window if window is None else window,
-            exclude=ids_of(exclude, option="exclude") or old.exclude,
-            delay=old.delay if delay is None else delay,
-            at=old.at if at is None else at,
-            priority=old.priority if priority is None else priority,
-            max_attempts=old.max_attempts if max_attempts is None else max_attempts,
-            timeout=old.timeout if timeout is None else timeout,
-            after=ids_of(after, option="after") or old.after,
-            id=old.id if id is None else id,
-            on_blocker_failure=old.on_blocker_failure if on_blocker_failure is None else on_blocker_failure,
-        )
-        return Bound(self.type, self.input, new)
-
-    def __repr__(self) -> str:
-        # Without the payload: it may contain secrets, and a repr may appear in logs.
-        return f"<Bound {self.type.name}>"
-
-
-class JobType(Generic[P, Q, T_co]):
+class JobType(Generic[P, Q, T_co, Required]):
     """A name with a typed input and a typed output, and its function if one is attached.
 
     P are the parameters of `bind`. Q are the parameters of the function, including an attempt. T is the return type of
-    the function. Calling a job type calls the function, so a handler can be tested like any other function.
+    the function. Required is the type of `after`, if the type declares blockers. Calling a job type calls the function,
+    so a handler can be tested like any other function.
     """
+
+    if not TYPE_CHECKING:
+        __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(
         self, function: Callable[..., Any], *, name: str, options: TypeOptions, limit: int, handled: bool
@@ -112,7 +61,10 @@ class JobType(Generic[P, Q, T_co]):
         self.keep_micros = None if options.keep is None else duration(seconds(options.keep))
         self.on_blocker_failure = options.on_blocker_failure
         self.executor = options.executor
+        self.failure_hook = stored_hook(options.on_failure)
         self.signature = Signature(function, name=name, limit=limit)
+        self.limits = self._checked_limits()
+        self.blockers = declared_blockers(options.blockers)
         self.function: Callable[..., Any] | None = None
         self._continues: Any = Any
         self.conclude: Conclude | None = None
@@ -124,30 +76,50 @@ class JobType(Generic[P, Q, T_co]):
             self._attach(function, self.signature)
 
     @overload
-    def bind(self: JobType[P, Q, Coroutine[Any, Any, Bound[R]]], /, *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
+    def bind(
+        self: JobType[P, Q, Coroutine[Any, Any, Bound[R]], Required], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Bound[R, Required]: ...
 
     @overload
     def bind(
-        self: JobType[P, Q, Coroutine[Any, Any, R | Bound[R]]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> Bound[R]: ...
+        self: JobType[P, Q, Coroutine[Any, Any, R | Bound[R]], Required], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Bound[R, Required]: ...
 
     @overload
-    def bind(self: JobType[P, Q, Bound[R]], /, *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
+    def bind(self: JobType[P, Q, Bound[R], Required], /, *args: P.args, **kwargs: P.kwargs) -> Bound[R, Required]: ...
 
     @overload
-    def bind(self: JobType[P, Q, R | Bound[R]], /, *args: P.args, **kwargs: P.kwargs) -> Bound[R]: ...
+    def bind(
+        self: JobType[P, Q, R | Bound[R], Required], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Bound[R, Required]: ...
 
-    def bind(self, /, *args: Any, **kwargs: Any) -> Bound[Any]:
+    def bind(self, /, *args: Any, **kwargs: Any) -> AnyBound:
         """Bind arguments to a call. They are checked against the signature and encoded now.
 
         Raises WrongArguments for unknown or missing arguments and for arguments of the wrong type. Raises
         PayloadRefused for values that cannot be stored unchanged. Both errors name the argument.
         """
-        return Bound(self, self.signature.bind(args, kwargs))
+        return self._bound(self.signature.bind(args, kwargs))
 
     def parse(self, text: bytes | str) -> Bound[Any]:
         """The same from JSON text: an object with the arguments by name."""
-        return Bound(self, self.signature.parse(text.encode() if isinstance(text, str) else text))
+        return self._bound(self.signature.parse(text.encode() if isinstance(text, str) else text))
+
+    def _bound(self, payload: bytes) -> AnyBound:
+        if not self.limits:
+            return Bound(self, payload)
+        return Bound(self, payload, lanes=self.lanes_of(self.signature.values(payload)))
+
+    def lanes_of(self, arguments: Any) -> tuple[LaneRule, ...]:
+        """The lanes of a call with these arguments."""
+        return lanes_of_call(self.limits, arguments, owner=self.name)
+
+    def _checked_limits(self) -> tuple[AnyLimit, ...]:
+        return checked_limits(self.options.limits, self.signature.parameters, owner=self.name)
+
+    def job_lanes(self, lanes: tuple[LaneRule, ...], priority: int) -> JobLanes:
+        """The lanes of a call as they are stored with its job."""
+        return job_lanes(self.name, priority, lanes, fair_lane(self.limits, lanes))
 
     def __call__(self, /, *args: Q.args, **kwargs: Q.kwargs) -> T_co:
         """Call the function directly. No job is created."""
@@ -184,7 +156,7 @@ class JobType(Generic[P, Q, T_co]):
         except PayloadRefused as refusal:
             raise PayloadRefused(f"{self.name}: its output {refusal}") from refusal
 
-    def check_continuation(self, bound: Bound[Any]) -> None:
+    def check_continuation(self, bound: AnyBound) -> None:
         """Raise TypeError if the return annotation of the function does not allow this continuation."""
         if self._continues is None:
             wanted = name_of(self.signature.returns)
@@ -194,14 +166,14 @@ class JobType(Generic[P, Q, T_co]):
             )
         self._check_output(bound, self._continues)
 
-    def check_next(self, bound: Bound[Any]) -> None:
+    def check_next(self, bound: AnyBound) -> None:
         """Raise TypeError if the chain would end with an output of another type.
 
         Unlike a handler, an external caller may continue the chain of a function that is annotated to return a value.
         """
         self._check_output(bound, self.signature.returns)
 
-    def _check_output(self, bound: Bound[Any], wanted: Any) -> None:
+    def _check_output(self, bound: AnyBound, wanted: Any) -> None:
         gives = bound.type.signature.returns
         if not assignable(gives, wanted):
             raise TypeError(
@@ -210,38 +182,40 @@ class JobType(Generic[P, Q, T_co]):
 
     @overload
     def handler(
-        self: JobType[P, Q, Coroutine[Any, Any, R]], function: Asynchronous[Concatenate[Attempt, P], R], /
+        self: JobType[P, Q, Coroutine[Any, Any, R], Any], function: Asynchronous[Concatenate[Attempt, P], R], /
     ) -> Asynchronous[Concatenate[Attempt, P], R]: ...
 
     @overload
-    def handler(self: JobType[P, Q, Coroutine[Any, Any, R]], function: Asynchronous[P, R], /) -> Asynchronous[P, R]: ...
+    def handler(
+        self: JobType[P, Q, Coroutine[Any, Any, R], Any], function: Asynchronous[P, R], /
+    ) -> Asynchronous[P, R]: ...
 
     # For a type checker a coroutine could also be an output; the order of the overloads decides.
     @overload
     def handler(  # type: ignore[overload-overlap]
-        self: JobType[P, Q, Coroutine[Any, Any, R]], function: Plain[Concatenate[SyncAttempt, P], R], /
+        self: JobType[P, Q, Coroutine[Any, Any, R], Any], function: Plain[Concatenate[SyncAttempt, P], R], /
     ) -> Plain[Concatenate[SyncAttempt, P], R]: ...
 
     @overload
     def handler(  # type: ignore[overload-overlap]
-        self: JobType[P, Q, Coroutine[Any, Any, R]], function: Plain[P, R], /
+        self: JobType[P, Q, Coroutine[Any, Any, R], Any], function: Plain[P, R], /
     ) -> Plain[P, R]: ...
 
     @overload
     def handler(
-        self: JobType[P, Q, R], function: Asynchronous[Concatenate[Attempt, P], R], /
+        self: JobType[P, Q, R, Any], function: Asynchronous[Concatenate[Attempt, P], R], /
     ) -> Asynchronous[Concatenate[Attempt, P], R]: ...
 
     @overload
-    def handler(self: JobType[P, Q, R], function: Asynchronous[P, R], /) -> Asynchronous[P, R]: ...
+    def handler(self: JobType[P, Q, R, Any], function: Asynchronous[P, R], /) -> Asynchronous[P, R]: ...
 
     @overload
     def handler(
-        self: JobType[P, Q, R], function: Plain[Concatenate[SyncAttempt, P], R], /
+        self: JobType[P, Q, R, Any], function: Plain[Concatenate[SyncAttempt, P], R], /
     ) -> Plain[Concatenate[SyncAttempt, P], R]: ...
 
     @overload
-    def handler(self: JobType[P, Q, R], function: Plain[P, R], /) -> Plain[P, R]: ...
+    def handler(self: JobType[P, Q, R, Any], function: Plain[P, R], /) -> Plain[P, R]: ...
 
     def handler(self, function: Callable[..., Any], /) -> Callable[..., Any]:
         """Attach the function of a declared type. Its signature must be the declared one.
@@ -260,15 +234,28 @@ class JobType(Generic[P, Q, T_co]):
     def _attach(self, function: Callable[..., Any], signature: Signature) -> None:
         if signature.is_async and self.executor == "process":
             raise TypeError(f'{self.name}: executor="process" is for plain functions, and this one is async')
-        if signature.takes_attempt and self.executor == "process":
-            raise TypeError(
-                f'{self.name}: executor="process" is for functions without an attempt: its transactions belong to the '
-                "worker's process. Return a value or a bind, raise Reschedule, Fail or Cancel, or run it in a thread"
-            )
+        if self.blockers is not None:
+            self.blockers.check_handler(self.name, signature)
         self.function = function
         self.takes_attempt = signature.takes_attempt
         self.is_async = signature.is_async
         self._continues = self.signature.returns if signature.continues is Any else signature.continues
+
+    if TYPE_CHECKING:
+        # For `Gives`: the output of the chains of this type.
+        @overload
+        def __gives__(self: JobType[P, Q, Coroutine[Any, Any, Bound[R]], Any]) -> R: ...
+
+        @overload
+        def __gives__(self: JobType[P, Q, Coroutine[Any, Any, R | Bound[R]], Any]) -> R: ...
+
+        @overload
+        def __gives__(self: JobType[P, Q, Bound[R], Any]) -> R: ...
+
+        @overload
+        def __gives__(self: JobType[P, Q, R | Bound[R], Any]) -> R: ...
+
+        def __gives__(self) -> Any: ...
 
     __name__: str
     __qualname__: str
@@ -281,4 +268,4 @@ class JobType(Generic[P, Q, T_co]):
         return f"<JobType {self.name}>"
 
 
-AnyJobType = JobType[..., ..., Any]
+AnyJobType = JobType[..., ..., Any, Any]

@@ -1,62 +1,120 @@
-"""The registry of job types, and the decorators that declare them."""
+"""The registry of job types."""
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, final, overload
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any
 
 from holdfast.codec.codec import codec_for, plain
-from holdfast.codec.payload import DEFAULT_LIMIT, HARD_LIMIT
-from holdfast.core.defaults import KEEP
-from holdfast.core.retry import Retry, Seconds
+from holdfast.codec.storable_values import DEFAULT_LIMIT, HARD_LIMIT
 from holdfast.errors import DuplicateJobType, UnknownJobType
-from holdfast.registry.job_type import AnyJobType, Bound, JobType
-from holdfast.registry.options import Executor, OnBlockerFailure, TypeOptions, refuse_unknown
+from holdfast.registry.bound import AnyBound, Bound
+from holdfast.registry.declaration import Declaration, checked_name
+from holdfast.registry.extensions import check_callables, check_lifespan, checked_plugins
+from holdfast.registry.job_type import AnyJobType, JobType
+from holdfast.registry.limits import AnyLimit
+from holdfast.registry.plugin import Plugin
+from holdfast.registry.schedules import Schedules
 
 if TYPE_CHECKING:
-    # Imported for type checkers only: the registry must not depend on the worker.
-    from holdfast.worker.attempt import Attempt
-    from holdfast.worker.sync_attempt import SyncAttempt
+    # Imported for type checkers only: the registry must not depend on the engine and the worker.
+    from holdfast.engine.events import Event
+    from holdfast.engine.observers import Observer
+    from holdfast.worker import Middleware, Worker
 
-__all__ = ["AnyJobType", "Bound", "Declaration", "JobType", "Jobs"]
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-MAX_NAME = 200
+__all__ = ["AnyBound", "AnyJobType", "Bound", "Declaration", "JobType", "Jobs"]
 
 
-class Jobs:
-    """The job types of an application, each with a unique name.
+class Jobs(Schedules):
+    """The job types of an application, each with a unique name, and what its workers need to run them.
 
-    Job types are added while modules are imported. Afterwards any thread may read the registry. `payload_limit` is the
-    maximum number of JSON bytes of an input or output: 1 MiB by default, 16 MiB at most.
+    Job types are added while modules are imported. Afterwards any thread may read the registry. `name` identifies the
+    registry in the store. `middlewares` wrap the attempts of every worker, and `observers` receive the events of
+    clients and workers. `lifespan(worker)` is an async context manager that each worker enters before its first claim;
+    its value is `attempt.state`. `plugins` combine these. `payload_limit` is the maximum number of JSON bytes of an
+    input or output: 1 MiB by default, 16 MiB at most.
     """
 
-    def __init__(self, *, payload_limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(
+        self,
+        name: str = "default",
+        *,
+        middlewares: Iterable[Middleware] = (),
+        observers: Iterable[Observer | Callable[[Event], None]] = (),
+        lifespan: Callable[[Worker], AbstractAsyncContextManager[Any]] | None = None,
+        plugins: Iterable[Plugin] = (),
+        payload_limit: int = DEFAULT_LIMIT,
+    ) -> None:
+        super().__init__()
         if not 1 <= payload_limit <= HARD_LIMIT:
             raise ValueError(f"payload_limit must lie between 1 and {HARD_LIMIT:,} bytes, not {payload_limit:,}")
+        self.name = checked_name(name, "a registry")
+        self.middlewares = tuple(middlewares)
+        self.observers = tuple(observers)
+        self.lifespan = lifespan
+        self.plugins = checked_plugins(plugins)
+        check_callables("middlewares", self.middlewares)
+        check_callables("observers", self.observers)
+        check_lifespan(lifespan)
         self.payload_limit = payload_limit
         self.job = Declaration(self, handled=True)
         """Declares a job type and its function: `@jobs.job`, or with options, `@jobs.job(lease=60)`."""
         self.declare = Declaration(self, handled=False)
         """Declares a job type without a function: `@jobs.declare`. `@TYPE.handler` attaches the function."""
         self._types: dict[str, AnyJobType] = {}
+        self._owners: dict[str, tuple[Jobs, ...]] = {}
+        """The included registries that contain a type, outermost first. Types of this registry are not in it."""
+        self.registries: tuple[Jobs, ...] = (self,)
+        """This registry and those that it includes, outermost first."""
+        self._limits: dict[str, AnyLimit] = {}
         self._untyped = codec_for(Any, limit=payload_limit)
 
     def add(self, job_type: AnyJobType) -> None:
         """Add a job type. Raises DuplicateJobType if another one has its name."""
-        if self._types.setdefault(job_type.name, job_type) is not job_type:
+        if self._types.get(job_type.name, job_type) is not job_type:
             raise DuplicateJobType(job_type.name)
+        self._add_limits(job_type.limits)
+        self._types[job_type.name] = job_type
 
     def include(self, other: Jobs) -> None:
-        """Add every job type that `other` has now. The same job type may be added twice."""
+        """Add every job type that `other` has now. The same job type may be added twice.
+
+        The middlewares, observers, plugins and the lifespan of `other` apply to these types only.
+        """
         for job_type in other:
             if self._types.get(job_type.name, job_type) is not job_type:
                 raise DuplicateJobType(job_type.name)
+        for name in other._types.keys() - self._types.keys():
+            self._owners[name] = (other, *other._owners.get(name, ()))
+        self._add_limits(other.limits)
+        self.add_schedules(other.declared_schedules)
         self._types.update(other._types)
+        self.registries += tuple(each for each in other.registries if each not in self.registries)
+
+    def scope(self, type: str) -> tuple[Jobs, ...]:
+        """The registries whose middlewares, observers and plugins apply to a type: this one, then included ones."""
+        return (self, *self._owners.get(type, ()))
+
+    def extended(self, other: Jobs) -> Jobs:
+        """A copy of this registry with the job types of another."""
+        copied = copy.copy(self)
+        copied._types, copied._owners, copied._limits = {**self._types}, {**self._owners}, {**self._limits}
+        copied.registries = (copied, *self.registries[1:])
+        copied.include(other)
+        return copied
+
+    @property
+    def limits(self) -> tuple[AnyLimit, ...]:
+        """The limits, rates and orders that the job types use."""
+        return tuple(self._limits.values())
+
+    def _add_limits(self, limits: Iterable[AnyLimit]) -> None:
+        for limit in limits:
+            if self._limits.get(limit.name, limit) != limit:
+                raise ValueError(f"the limit {limit.name!r} has two different definitions")
+        self._limits.update({limit.name: limit for limit in limits})
 
     def get(self, name: str) -> AnyJobType | None:
         """The type with this name, or None."""
@@ -96,116 +154,5 @@ class Jobs:
         return self._untyped.encode(value)
 
     def __repr__(self) -> str:
-        return f"<Jobs {', '.join(self._types) or 'without types'}>"
-
-
-@final
-class _Anything:
-    """Matches only a first parameter of type Any or object."""
-
-
-class Declaration:
-    """A decorator that declares job types with these options."""
-
-    def __init__(
-        self, jobs: Jobs, *, handled: bool, name: str | None = None, options: TypeOptions | None = None
-    ) -> None:
-        self._jobs = jobs
-        self._handled = handled
-        self._name = name
-        self._options = options or TypeOptions()
-
-    # A first parameter of type Any or object accepts an attempt, but may be an ordinary parameter. Type checkers cannot
-    # distinguish the two, so `bind` is unchecked for such functions.
-    @overload
-    def __call__(self, function: Callable[Concatenate[_Anything, P], T], /) -> JobType[..., ..., T]: ...
-
-    @overload
-    def __call__(self, function: Callable[Concatenate[Attempt, P], T], /) -> JobType[P, Concatenate[Attempt, P], T]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[SyncAttempt, P], T], /
-    ) -> JobType[P, Concatenate[SyncAttempt, P], T]: ...
-
-    @overload
-    def __call__(self, function: Callable[P, T], /) -> JobType[P, P, T]: ...
-
-    @overload
-    def __call__(
-        self,
-        /,
-        *,
-        name: str | None = None,
-        retry: Retry | None = None,
-        lease: Seconds | None = None,
-        renew_interval: Seconds | None = None,
-        timeout: Seconds | None = None,
-        priority: int = 0,
-        keep: Seconds | None = KEEP,
-        on_blocker_failure: OnBlockerFailure = "wait",
-        executor: Executor = "thread",
-    ) -> Declaration: ...
-
-    def __call__(
-        self,
-        function: Callable[..., Any] | None = None,
-        /,
-        *,
-        name: str | None = None,
-        retry: Retry | None = None,
-        lease: Seconds | None = None,
-        renew_interval: Seconds | None = None,
-        timeout: Seconds | None = None,
-        priority: int = 0,
-        keep: Seconds | None = KEEP,
-        on_blocker_failure: OnBlockerFailure = "wait",
-        executor: Executor = "thread",
-        **unknown: object,
-    ) -> Any:
-        """Declare a function as a job type. With options, return a decorator that does so.
-
-        `name`: the default is the name of the function. `lease` and `timeout` apply to one attempt. `renew_interval`:
-        the time between two renewals of the lease, by default a third of it. `keep`: how long a finished chain is kept
-        (None: without end). `on_blocker_failure`: what happens to a job whose blocker failed. `executor`: where a plain
-        function runs. For options that are None, the worker decides.
-        """
-        if unknown:
-            known = ("name", *(field.name for field in dataclasses.fields(TypeOptions)))
-            refuse_unknown("jobs.job" if self._handled else "jobs.declare", unknown, known=known)
-        if function is not None:
-            return self._declare(function)
-        options = TypeOptions(
-            retry, lease, timeout, priority, keep, on_blocker_failure, executor, renew_interval
-        )  # fmt: skip
-        return Declaration(self._jobs, handled=self._handled, name=name, options=options)
-
-    def _declare(self, function: Callable[..., Any]) -> AnyJobType:
-        if not inspect.isfunction(function):
-            raise TypeError(f"a job type is declared by a function, not by {function!r}")
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError(f"{function.__qualname__} is a generator; a job returns its output")
-        if self._name is None and function.__name__ == "<lambda>":
-            raise TypeError("a lambda has no name of its own; declare a function made with def, or give a name=")
-        if _is_method(function):
-            raise TypeError(f"{function.__qualname__} is a method; a job type is declared by a function")
-        name = _checked(function.__name__ if self._name is None else self._name)
-        declared: AnyJobType = JobType(
-            function, name=name, options=self._options, limit=self._jobs.payload_limit, handled=self._handled
-        )
-        self._jobs.add(declared)
-        return declared
-
-
-def _is_method(function: Callable[..., Any]) -> bool:
-    owner = function.__qualname__.rpartition(".")[0]
-    first = next(iter(inspect.signature(function).parameters), None)
-    return first in ("self", "cls") and owner != "" and not owner.endswith("<locals>")
-
-
-def _checked(name: str) -> str:
-    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"the name of a job type must be a str, not {type(name).__name__}")
-    if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
-        raise ValueError(f"the name of a job type has 1 to {MAX_NAME} printable characters, unlike {name!r:.60}")
-    return name
+        name = "" if self.name == "default" else f"{self.name}: "
+        return f"<Jobs {name}{', '.join(self._types) or 'without types'}>"

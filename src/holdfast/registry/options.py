@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, NoReturn, Protocol, TypedDict, get_args
+from typing import TYPE_CHECKING, Literal, NoReturn, Protocol, TypedDict, get_args
 
 import msgspec
 
-from holdfast.codec.payload import unstorable
+from holdfast.codec.storable_values import unstorable
 from holdfast.core.defaults import KEEP
 from holdfast.core.retry import Retry, Seconds, seconds
+from holdfast.registry.declared_blockers import declared_blockers
+from holdfast.registry.failure_hooks import check_hook
+
+if TYPE_CHECKING:
+    from holdfast.registry.job_type import AnyJobType
+
+if TYPE_CHECKING:
+    from holdfast.registry.limits import AnyLimit
 
 Dedup = Literal["incomplete", "any"]
 OnBlockerFailure = Literal["wait", "fail"]
+When = Literal["completed", "failed", "ended"]
 Executor = Literal["thread", "process"]
 
 _DEDUP: tuple[str, ...] = get_args(Dedup)
+_WHEN: tuple[str, ...] = get_args(When)
 _ON_BLOCKER_FAILURE: tuple[str, ...] = get_args(OnBlockerFailure)
 _EXECUTOR: tuple[str, ...] = get_args(Executor)
 
@@ -38,17 +48,23 @@ After = Chains
 Exclude = Chains
 
 
-class ContinueKeywords(TypedDict, total=False):
-    """The options of `continue_with`."""
+class ContinueKeywordsWithoutAfter(TypedDict, total=False):
+    """The options of `continue_with` besides `after`."""
 
     delay: Seconds | None
     at: datetime | None
     priority: int | None
+    when: When | None
+
+
+class ContinueKeywords(ContinueKeywordsWithoutAfter, total=False):
+    """The options of `continue_with`."""
+
     after: After
 
 
-class StartKeywords(ContinueKeywords, total=False):
-    """The options of `start`."""
+class StartKeywordsWithoutAfter(ContinueKeywordsWithoutAfter, total=False):
+    """The options of `start` besides `after`."""
 
     key: str | None
     dedup: Dedup | None
@@ -58,9 +74,34 @@ class StartKeywords(ContinueKeywords, total=False):
     timeout: Seconds | None
     id: str | None
     on_blocker_failure: OnBlockerFailure | None
+    replace: bool | None
+    debounce: Seconds | None
+    debounce_max: Seconds | None
+
+
+class StartKeywords(StartKeywordsWithoutAfter, total=False):
+    """The options of `start`."""
+
+    after: After
 
 
 START_KEYWORDS: tuple[str, ...] = tuple(sorted(StartKeywords.__optional_keys__))
+
+
+class TypeKeywords(TypedDict, total=False):
+    """The options of `@jobs.job` besides `blockers`."""
+
+    name: str | None
+    retry: Retry | None
+    lease: Seconds | None
+    renew_interval: Seconds | None
+    timeout: Seconds | None
+    priority: int
+    keep: Seconds | None
+    on_blocker_failure: OnBlockerFailure
+    executor: Executor
+    on_failure: AnyJobType | None
+    limits: Iterable[AnyLimit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +116,10 @@ class TypeOptions:
     on_blocker_failure: OnBlockerFailure = "wait"
     executor: Executor = "thread"
     renew_interval: Seconds | None = None
+    on_failure: AnyJobType | None = None
+    limits: Iterable[AnyLimit] = ()
+    blockers: object = None
+    """The types of its blockers: a tuple of job types, or `each(TYPE)`."""
 
     def __post_init__(self) -> None:
         if self.retry is not None and not isinstance(self.retry, Retry):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -83,8 +128,11 @@ class TypeOptions:
         check_duration("timeout", self.timeout)
         check_duration("keep", self.keep, zero=True)
         _check_priority(self.priority)
-        _check_choice("on_blocker_failure", self.on_blocker_failure, _ON_BLOCKER_FAILURE)
-        _check_choice("executor", self.executor, _EXECUTOR)
+        check_choice("on_blocker_failure", self.on_blocker_failure, _ON_BLOCKER_FAILURE)
+        check_choice("executor", self.executor, _EXECUTOR)
+        if self.on_failure is not None:
+            check_hook(self.on_failure)
+        declared_blockers(self.blockers)
 
 
 class StartOptions(msgspec.Struct, frozen=True):
@@ -102,24 +150,59 @@ class StartOptions(msgspec.Struct, frozen=True):
     after: tuple[str, ...] = ()
     id: str | None = None
     on_blocker_failure: OnBlockerFailure | None = None
+    when: When | None = None
+    replace: bool = False
+    debounce: Seconds | None = None
+    debounce_max: Seconds | None = None
 
     def __post_init__(self) -> None:
         check_text("key", self.key)
         check_text("id", self.id)
         self._check_dedup()
+        if self.replace is not False or self.debounce is not None or self.debounce_max is not None:
+            self._check_collapsing()
         self._check_time()
         if self.priority is not None:
             _check_priority(self.priority)
         check_duration("timeout", self.timeout)
         _check_attempts(self.max_attempts)
         if self.on_blocker_failure is not None:
-            _check_choice("on_blocker_failure", self.on_blocker_failure, _ON_BLOCKER_FAILURE)
+            check_choice("on_blocker_failure", self.on_blocker_failure, _ON_BLOCKER_FAILURE)
+        if self.when is not None:
+            self._check_when(self.when)
+
+    def _check_when(self, when: When) -> None:
+        check_choice("when", when, _WHEN)
+        if when != "completed" and self.on_blocker_failure is not None:
+            raise ValueError(f'on_blocker_failure is for jobs that wait for a completion, so it excludes when="{when}"')
 
     def _check_dedup(self) -> None:
-        _check_choice("dedup", self.dedup, _DEDUP)
+        check_choice("dedup", self.dedup, _DEDUP)
         check_duration("window", self.window)
         if self.key is None and (self.window is not None or self.exclude or self.dedup != "incomplete"):
             raise ValueError("dedup, window and exclude say which chains with the same key count: give a key")
+
+    def _check_collapsing(self) -> None:
+        if not isinstance(self.replace, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"replace must be True or False, not {type(self.replace).__name__}")
+        check_duration("debounce", self.debounce)
+        check_duration("debounce_max", self.debounce_max)
+        if self.debounce_max is not None and self.debounce is None:
+            raise ValueError("debounce_max limits how long debounce moves a chain: give debounce too")
+        if self.key is None:
+            option = "replace" if self.debounce is None else "debounce"
+            raise ValueError(f"{option} changes the chain with the same key that has not begun: give a key")
+        if self.dedup != "incomplete":
+            raise ValueError(
+                f'replace and debounce change a chain that has not begun, so they exclude dedup="{self.dedup}"'
+            )
+        if self.debounce is not None and (self.delay is not None or self.at is not None):
+            raise ValueError("debounce says when the chain is due, so it excludes delay and at")
+
+    @property
+    def collapses(self) -> bool:
+        """Whether the start changes a chain that has not begun, if there is one with its key."""
+        return self.replace or self.debounce is not None
 
     def _check_time(self) -> None:
         if self.delay is not None and self.at is not None:
@@ -206,6 +289,7 @@ def _check_attempts(value: int | None) -> None:
         raise ValueError(f"max_attempts must be at least 1 and fit 32 bits, not {value}")
 
 
-def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+def check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is not one of the choices."""
     if value not in choices:
         raise ValueError(f"{option} must be one of {', '.join(map(repr, choices))}, not {value!r}")

@@ -13,7 +13,7 @@ from msgspec.structs import astuple
 
 from holdfast.codec.annotations import members, name_of, resolve, union
 from holdfast.codec.codec import ENCODER, Codec, TypeCodec, WrongType, codec_for
-from holdfast.codec.payload import exceeds_limits
+from holdfast.codec.storable_values import exceeds_limits
 from holdfast.codec.unions import UnionCodec
 from holdfast.errors import PayloadRefused, WrongArguments
 
@@ -33,7 +33,10 @@ class Signature:
         self.limit = limit
         hints = resolve(function)
         parameters = list(inspect.signature(function).parameters.values())
-        self.attempt = attempt_of(hints.get(parameters[0].name)) if parameters else None
+        first = hints.get(parameters[0].name) if parameters else None
+        self.attempt = attempt_of(first)
+        self.attempt_arguments: tuple[Any, ...] = get_args(first) if self.attempt is not None else ()
+        """The arguments of `Attempt[Tx, Blockers, State]`, as far as they are given."""
         self.takes_attempt = self.attempt is not None
         self.is_async = inspect.iscoroutinefunction(function)
         self._check_attempt()
@@ -227,8 +230,7 @@ def continued_type(annotation: Any) -> Any:
 def _unbound(annotation: Any) -> Any:
     if not _is_bound(annotation):
         return annotation
-    (output,) = get_args(annotation) or (Any,)
-    return output
+    return (get_args(annotation) or (Any,))[0]
 
 
 def _is_bound(annotation: Any) -> bool:

@@ -6,6 +6,7 @@ and the store refuses it unless the job is running with that token. Times come f
 
 from holdfast.core.lost_claims import LostReason
 from holdfast.engine.operations.attempts import (
+    AttemptLog,
     ClaimJobs,
     Guard,
     Reap,
@@ -14,53 +15,104 @@ from holdfast.engine.operations.attempts import (
     ReportProgress,
     Settle,
     Settled,
+    StoreLogs,
     TypeTerms,
 )
+from holdfast.engine.operations.audit import AUDIT_KEPT, Audit, AuditRow, GetAudit
 from holdfast.engine.operations.complete import Complete, Completion, LockChain
+from holdfast.engine.operations.counters import GetCounters, GetErrors
 from holdfast.engine.operations.events import EventRow, Listen, ReadEvents, Unlisten
 from holdfast.engine.operations.examine import Examine, Finding
-from holdfast.engine.operations.marks import FindMarks, Mark
+from holdfast.engine.operations.explain import Explain
+from holdfast.engine.operations.limits import (
+    DeclareLimits,
+    GetLanes,
+    GetLimits,
+    LaneReport,
+    LimitDeclaration,
+    LimitReport,
+    SetLimit,
+    SkipJobs,
+)
+from holdfast.engine.operations.listing import Filter, ListChains, Listing, ListJobs
+from holdfast.engine.operations.marks import FindMarks, FoundMarks, Mark
 from holdfast.engine.operations.operate import Cancel, Delete, Keep, Pause, Prune, Resume, RetryJobs, RunNow
 from holdfast.engine.operations.operation import Operation
 from holdfast.engine.operations.read import (
-    Filter,
+    LOG,
     GetBlockers,
     GetChains,
+    GetDependents,
     GetHistory,
     GetJobs,
     GetStats,
     GetWaiting,
-    ListChains,
-    ListJobs,
     NextDue,
     PastAttempt,
     TypeStats,
     Waiting,
 )
+from holdfast.engine.operations.schedules import (
+    SCHEDULES_CHANGED,
+    ChangeSchedule,
+    DueSchedules,
+    FoundSchedules,
+    GetSchedules,
+    StoredSchedule,
+)
 from holdfast.engine.operations.start import Preview, Start, Started
+from holdfast.engine.operations.steps import GetMessages, GetSteps, SaveSteps, SendMessage
+from holdfast.engine.operations.workers import DrainWorker, GetWorkers, RemoveWorker, ReportWorker, WorkerReport
 
 __all__ = [
+    "AUDIT_KEPT",
+    "LOG",
+    "SCHEDULES_CHANGED",
+    "AttemptLog",
+    "Audit",
+    "AuditRow",
     "Cancel",
+    "ChangeSchedule",
     "ClaimJobs",
     "Complete",
     "Completion",
+    "DeclareLimits",
     "Delete",
+    "DrainWorker",
+    "DueSchedules",
     "EventRow",
     "Examine",
+    "Explain",
     "Filter",
     "FindMarks",
     "Finding",
+    "FoundMarks",
+    "FoundSchedules",
+    "GetAudit",
     "GetBlockers",
     "GetChains",
+    "GetCounters",
+    "GetDependents",
+    "GetErrors",
     "GetHistory",
     "GetJobs",
+    "GetLanes",
+    "GetLimits",
+    "GetMessages",
+    "GetSchedules",
     "GetStats",
+    "GetSteps",
     "GetWaiting",
+    "GetWorkers",
     "Guard",
     "Keep",
+    "LaneReport",
+    "LimitDeclaration",
+    "LimitReport",
     "ListChains",
     "ListJobs",
     "Listen",
+    "Listing",
     "LockChain",
     "LostReason",
     "Mark",
@@ -73,17 +125,26 @@ __all__ = [
     "ReadEvents",
     "Reap",
     "Reaped",
+    "RemoveWorker",
     "Renew",
     "ReportProgress",
+    "ReportWorker",
     "Resume",
     "RetryJobs",
     "RunNow",
+    "SaveSteps",
+    "SendMessage",
+    "SetLimit",
     "Settle",
     "Settled",
+    "SkipJobs",
     "Start",
     "Started",
+    "StoreLogs",
+    "StoredSchedule",
     "TypeStats",
     "TypeTerms",
     "Unlisten",
     "Waiting",
+    "WorkerReport",
 ]

@@ -77,6 +77,11 @@ class Settle(Operation[list[Settled]], frozen=True):
     A continuation that names a chain which waits for the continuation's own chain is refused with DependencyCycle. Of
     several settlements that together would close a cycle, also concurrent ones, at least one is refused.
 
+    A settlement with the outcome "suspended" returns the job to pending without counting the attempt. Rates do not
+    count it again. Its error becomes null. The job is due at `holdfast.core.steps.due_after(waits)`. For each wait an
+    open row is added to the steps (`Wait.row`) unless the job has one with this name. If the chain has a message with
+    the name of a receive, the job is due now; otherwise the message wakes it.
+
     The number of a released attempt is used again for the next attempt. `again`: an earlier call got no response. A
     store that remembers its results may return the first result, even if another worker has claimed the job since.
     """
@@ -100,6 +105,29 @@ class ReportProgress(Operation[LostReason | None], frozen=True):
     claim: Claim
     fraction: float
     note: str | None
+
+
+class AttemptLog(NamedTuple):
+    """What the handler of an attempt logged, as UTF-8 text."""
+
+    claim: Claim
+    log: bytes
+
+    def __repr__(self) -> str:
+        """Without the text, which may contain secrets."""
+        return f"AttemptLog({self.claim!r}, {len(self.log)} bytes)"
+
+
+class StoreLogs(Operation[None], frozen=True):
+    """Add the logs of running attempts to the histories of their jobs. A log whose claim is lost is ignored.
+
+    A log is a row of the history with the outcome LOG and the text as its error, before the row of the attempt. The
+    worker sends it before the settlement, so that a settled attempt has its log. If it is sent again, the last one
+    counts.
+    """
+
+    verb: ClassVar = "store_logs"
+    logs: tuple[AttemptLog, ...]
 
 
 class Reaped(NamedTuple):

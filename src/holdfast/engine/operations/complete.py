@@ -9,6 +9,7 @@ import msgspec
 from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import Record
 from holdfast.engine.operations.attempts import Settled
+from holdfast.engine.operations.audit import Audit
 from holdfast.engine.operations.operation import Operation
 
 
@@ -50,3 +51,4 @@ class Complete(Operation[Settled], frozen=True):
     completions: tuple[Completion, ...]
     starts: tuple[NewJob, ...] = ()
     expected: tuple[str, ...] = ()
+    audit: Audit | None = None

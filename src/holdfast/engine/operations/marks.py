@@ -5,7 +5,7 @@ Only stores that can join such transactions perform them.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from holdfast.engine.operations.operation import Operation
 
@@ -21,7 +21,18 @@ class Mark(Operation[None], frozen=True):
     id: str
 
 
-class FindMarks(Operation[list[str]], frozen=True):
+class FoundMarks(NamedTuple):
+    """The marks that are committed.
+
+    `final`: a transaction that had ended for its connection before the search, and whose mark is missing, was rolled
+    back. False if such a transaction may still be in its COMMIT.
+    """
+
+    ids: list[str]
+    final: bool
+
+
+class FindMarks(Operation[FoundMarks], frozen=True):
     """The marks among `ids` that are committed. Old marks may be deleted.
 
     `forget` lists marks that the caller found before and does not need any more: the store may delete them.

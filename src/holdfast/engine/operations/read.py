@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-import msgspec
-
 from holdfast.core.clock import Micros
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.engine.operations.operation import Operation
@@ -39,6 +37,15 @@ class GetBlockers(Operation[list[ChainRecord]], frozen=True):
     job_id: str
 
 
+class GetDependents(Operation[list[Record]], frozen=True):
+    """Up to `limit` unfinished jobs that name the chain as a blocker, oldest first."""
+
+    verb: ClassVar = "get_dependents"
+    writes: ClassVar = False
+    chain_id: str
+    limit: int
+
+
 class Waiting(NamedTuple):
     """A chain whose current job is blocked, and the blockers of this job, completed ones included."""
 
@@ -54,52 +61,12 @@ class GetWaiting(Operation[list[Waiting]], frozen=True):
     limit: int
 
 
-class Filter(msgspec.Struct, frozen=True):
-    """Which chains or jobs a list contains. Empty tuples and None mean any."""
-
-    statuses: tuple[Status, ...] = ()
-    scheduled: bool | None = None
-    """True: only pending jobs that are due later."""
-    types: tuple[str, ...] = ()
-    chain_id: str | None = None
-    key: str | None = None
-    since: Micros | None = None
-    until: Micros | None = None
-    """Created at or after `since`, before `until`."""
-    kept: bool = False
-    """True, for chains only: without chains whose keep time is over, whether they are pruned or not."""
-    failing: bool | None = None
-    """True: only pending jobs that wait for another attempt after one that failed or was lost. False: only others."""
-
-
-class ListChains(Operation[list[ChainRecord]], frozen=True):
-    """Chains, newest first, older than the row with the `seq` `before`.
-
-    The status is that of the last job. Type, key and creation time are those of the first job. `may_lag`, here and
-    below: the store may read from a replica, which may be slightly behind.
-    """
-
-    verb: ClassVar = "list_chains"
-    writes: ClassVar = False
-    filter: Filter
-    limit: int
-    before: int | None = None
-    may_lag: bool = False
-
-
-class ListJobs(Operation[list[Record]], frozen=True):
-    """Jobs, newest first, older than the row with the `seq` `before`."""
-
-    verb: ClassVar = "list_jobs"
-    writes: ClassVar = False
-    filter: Filter
-    limit: int
-    before: int | None = None
-    may_lag: bool = False
+LOG = "log"
+"""The outcome of a row of the history that contains the log of an attempt: the text is its `error`."""
 
 
 class PastAttempt(NamedTuple):
-    """An attempt that did not complete its job. Only such attempts have their own row."""
+    """An attempt that did not complete its job, or the log of an attempt. Other attempts have no row of their own."""
 
     number: int
     worker: str | None
@@ -111,7 +78,7 @@ class PastAttempt(NamedTuple):
 
 
 class GetHistory(Operation["tuple[Record, list[PastAttempt]] | None"], frozen=True):
-    """A job and its past attempts, oldest first."""
+    """A job and its past attempts, oldest first. The log of an attempt comes before the attempt."""
 
     verb: ClassVar = "get_history"
     writes: ClassVar = False

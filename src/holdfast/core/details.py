@@ -1,0 +1,109 @@
+"""What is stored with a job besides its columns: one JSON text, None for most jobs.
+
+Values that no statement filters or changes belong here: a start without them sends no more than before.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from holdfast.core.lanes import JobLanes
+
+
+class FailureHook(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """The chain that a permanent failure of the job starts: its type and the options declared for that type."""
+
+    type: str
+    parameter: str
+    """The parameter of the hook that receives the `Failure`."""
+    priority: int = 0
+    max_attempts: int | None = None
+    keep: int | None = None
+    then: str | None = None
+    """The hook of the hook's own type, as JSON: the Redis scripts copy it without decoding its numbers."""
+    hook_lanes: str | None = None
+    """The lanes of the hook's jobs, as JSON of `JobLanes`."""
+
+
+class JobDetails(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """The values of the column `details`."""
+
+    trace: str | None = None
+    """The trace context of the caller that started the chain."""
+    carrier: dict[str, str] | None = None
+    """What plugins send along with a start."""
+    on_failure: FailureHook | None = None
+    lanes: JobLanes | None = None
+    """Its limits, rates and orders."""
+    epoch: int = 0
+    """How often the job was retried from a step. The Redis scripts change it in the text: no other field has this name
+    and a number as its value."""
+
+
+NO_DETAILS = JobDetails()
+
+_read = msgspec.json.Decoder(JobDetails).decode
+_read_lanes = msgspec.json.Decoder(JobLanes).decode
+_read_hook = msgspec.json.Decoder(FailureHook).decode
+_write = msgspec.json.Encoder().encode
+
+
+def read_details(stored: str | None) -> JobDetails:
+    """The details in a column. Empty if it contains something else: other roles may start jobs, with any text."""
+    if stored is None:
+        return NO_DETAILS
+    try:
+        return _read(stored)
+    except msgspec.DecodeError:
+        return NO_DETAILS
+
+
+def write_hook(hook: FailureHook) -> str:
+    """A hook as JSON, for the field `then` of another one."""
+    return _write(hook).decode()
+
+
+def hook_details(failed: JobDetails, hook: FailureHook) -> str | None:
+    """The details of the chain of a hook: what the caller of the failed job sent along, and the hook's own hook."""
+    then = None if hook.then is None else _read_hook(hook.then)
+    lanes = hook_lanes(hook)
+    return write_details(JobDetails(trace=failed.trace, carrier=failed.carrier, on_failure=then, lanes=lanes))
+
+
+def hook_lanes(hook: FailureHook) -> JobLanes | None:
+    """The lanes of a hook's jobs."""
+    return None if hook.hook_lanes is None else _read_lanes(hook.hook_lanes)
+
+
+def write_lanes(lanes: JobLanes) -> str:
+    """Lanes as JSON, for the field `hook_lanes` of a hook."""
+    return _write(lanes).decode()
+
+
+def lanes_of(stored: str | None) -> JobLanes | None:
+    """The lanes in a column. Most details have none, and are not read."""
+    return read_details(stored).lanes if stored is not None and '"lanes":' in stored else None
+
+
+def inherited_details(stored: str | None) -> JobDetails:
+    """The details that the continuations and side chains of a job take over: what its caller sent along."""
+    if stored is None:
+        return NO_DETAILS
+    details = read_details(stored)
+    return JobDetails(trace=details.trace, carrier=details.carrier)
+
+
+def epoch_of(stored: str | None) -> int:
+    """How often a job was retried from a step. Most details have no such number, and are not read."""
+    return read_details(stored).epoch if stored is not None and '"epoch":' in stored else 0
+
+
+def next_epoch(stored: str | None) -> str:
+    """The details of a job after one more retry from a step."""
+    details = read_details(stored)
+    return _write(msgspec.structs.replace(details, epoch=details.epoch + 1)).decode()
+
+
+def write_details(details: JobDetails) -> str | None:
+    """The column for these details; None if all are empty."""
+    return None if details is NO_DETAILS or details == NO_DETAILS else _write(details).decode()
