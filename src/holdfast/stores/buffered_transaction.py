@@ -6,9 +6,10 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from holdfast.core.clock import system_clock
+from holdfast.core.clock import Micros, system_clock
 from holdfast.core.lifecycle import NewJob, Settlement, create
-from holdfast.core.record import ChainRecord
+from holdfast.core.record import ChainRecord, Status
+from holdfast.core.replacing import counted_since, may_replace, replaced, replaces
 from holdfast.engine import procedures
 from holdfast.engine.operations import Complete, Operation, Preview, Settle, Start, Started
 from holdfast.engine.store import Store
@@ -42,7 +43,7 @@ class _Buffer:
                 answer = yield self._with_starts(operation)
                 self.clear()
                 return answer
-            case _ if operation.writes and operation.verb not in ("guard", "lock"):
+            case _ if operation.writes and operation.verb not in ("guard", "lock", "store_logs", "save_steps"):
                 raise TypeError(f"{operation.verb} cannot be part of a transaction on this store")
             case _:
                 return (yield operation)
@@ -55,13 +56,25 @@ class _Buffer:
         for job, chain in zip(jobs, found[len(related) :], strict=True):
             self.starts.append(job)
             if chain is not None:
-                answers.append(Started(chain, deduplicated=True))
+                answers.append(Started(self._replaced(chain, job), deduplicated=True))
             else:
                 # The time of this process, if necessary: the time of the store is known only after the write.
-                record = create(job, (self._store.clock or system_clock)())
+                record = create(job, self._now())
                 answers.append(Started(ChainRecord(record, record), deduplicated=False))
             self.expected.append(answers[-1].chain.first.id)
         return answers
+
+    def _replaced(self, chain: ChainRecord, job: NewJob) -> ChainRecord:
+        """The chain as it will be after this start."""
+        if not (replaces(job, chain.first.id) and may_replace(chain.first, job)):
+            return chain
+        now = self._now()
+        blocked = Status.BLOCKED if job.after else Status.PENDING
+        record = replaced(chain.first, job, now, since=counted_since(chain.first, now), status=blocked)
+        return ChainRecord(record, record)
+
+    def _now(self) -> Micros:
+        return (self._store.clock or system_clock)()
 
     def _with_starts(self, settlement: S) -> S:
         return msgspec.structs.replace(settlement, starts=tuple(self.starts), expected=tuple(self.expected))
@@ -84,7 +97,7 @@ class _Buffer:
 class BufferedTransaction:
     """A buffered transaction for async code."""
 
-    native = None
+    native: Any = None
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -103,7 +116,7 @@ class BufferedTransaction:
 class BufferedSyncTransaction:
     """A buffered transaction for blocking code."""
 
-    native = None
+    native: Any = None
 
     def __init__(self, store: Store) -> None:
         self._store = store

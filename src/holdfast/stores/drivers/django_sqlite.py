@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django.db import connections, transaction
 
 from holdfast.stores.sql.plan import Many, Row, Statement
+
+_NUMBERED = re.compile(r"\?(\d+)")
 
 if TYPE_CHECKING:
     from django.db.backends.base.base import BaseDatabaseWrapper
@@ -38,7 +41,7 @@ class DjangoSqliteDriver:
                     cursor.execute(sql, parameters or None)
                     return [] if cursor.description is None else cursor.fetchall()
                 case Many(sql, parameters):
-                    cursor.executemany(sql, list(parameters))
+                    cursor.executemany(*_by_name(sql, list(parameters)))
                     return []
 
     def connection(self) -> Any:
@@ -54,3 +57,11 @@ class DjangoSqliteDriver:
     def is_open(self) -> bool:
         # Outside of `atomic` Django does not know whether a transaction is open.
         return self._wrapper.connection is not None
+
+
+def _by_name(sql: str, rows: list[Any]) -> tuple[str, list[Any]]:
+    """Numbered placeholders (`?1`) as names: Python 3.12.0 to 3.12.3 warns about numbers with a sequence."""
+    if _NUMBERED.search(sql) is None or not rows or isinstance(rows[0], Mapping):
+        return sql, rows
+    named = [{f"p{number}": value for number, value in enumerate(row, start=1)} for row in rows]
+    return _NUMBERED.sub(r":p\1", sql), named

@@ -70,7 +70,7 @@ class SqlAlchemyDriver:
             event.listen(session, "after_commit", _send)
             event.listen(session, "after_soft_rollback", _discard)
             event.listen(session, "after_transaction_end", _clear)
-        _callbacks(session).append((send, _transactions(session)))
+        _callbacks(session).append((send, open_transactions(session)))
         return True
 
     def is_open(self) -> bool:
@@ -110,7 +110,8 @@ def _callbacks(session: Session) -> list[_Callback]:
     return callbacks
 
 
-def _transactions(session: Session) -> tuple[SessionTransaction, ...]:
+def open_transactions(session: Session) -> tuple[SessionTransaction, ...]:
+    """The open savepoints of a session, innermost first, and its outermost transaction."""
     found: list[SessionTransaction] = []
     transaction = session.get_nested_transaction() or session.get_transaction()
     while transaction is not None:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
-from holdfast.core import failure
 from holdfast.core.clock import Clock, Micros, system_clock
+from holdfast.core.counters import Change, Counts, Place
+from holdfast.core.error_groups import ErrorGroup, Occurrences
 from holdfast.core.lost_claims import LostReason, lost_reason
 from holdfast.core.record import ChainRecord, Record, Status
-from holdfast.engine.operations import EventRow, PastAttempt
+from holdfast.core.steps import StepRow
+from holdfast.core.worker_record import WorkerRecord
+from holdfast.engine.operations import AuditRow, EventRow, PastAttempt
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import ChainNotFound, JobNotFound, NotPending
+from holdfast.stores.memory.lanes import Lanes
+
+if TYPE_CHECKING:
+    from holdfast.stores.memory.verbs.schedules import ScheduleRow
+    from holdfast.stores.memory.verbs.steps import Message
 
 EVENTS_KEPT = 10_000
 
@@ -45,6 +53,24 @@ class State:
         self.running: dict[str, None] = {}
         self.expiring: list[tuple[Micros, str]] = []
         self.paused: set[str] = set()
+        self.workers: dict[str, WorkerRecord] = {}
+        self.audit: dict[int, AuditRow] = {}
+        """Oldest first, by number."""
+        self.changes: dict[str, list[Change]] = {}
+        """Under one key: the changes of counters that are not added up yet."""
+        self.counts: dict[Place, Counts] = {}
+        self.groups: dict[str, ErrorGroup] = {}
+        self.occurrences: Occurrences = {}
+        self.fingerprints: dict[str, str] = {}
+        """Of failed jobs, by id."""
+        self.steps: dict[str, dict[tuple[str, str], StepRow]] = {}
+        """Job id to its steps by name and `each`."""
+        self.messages: dict[str, dict[str, Message]] = {}
+        """Chain id to its messages by name, or the waits for them."""
+        self.debounced: dict[str, Micros] = {}
+        """Of chains that were replaced after an attempt: when, by id. `debounce_max` counts from then."""
+        self.lanes = Lanes()
+        self.schedules: dict[str, ScheduleRow] = {}
         self.listeners: dict[str, Micros] = {}
         self.events: list[EventRow] = []
         self.event_seq = 0
@@ -136,7 +162,10 @@ class State:
         due: dict[str, list[tuple[int, Micros, int, str]]] = defaultdict(list)
         scheduled: dict[str, list[tuple[Micros, int, str]]] = defaultdict(list)
         running: dict[str, None] = {}
-        for job in self.jobs.values():
+        self.lanes.clear()
+        for job in sorted(self.jobs.values(), key=lambda job: job.seq):
+            if self.lanes.changed(self, None, job) and job.status is Status.PENDING:
+                continue
             if job.status is Status.RUNNING:
                 running[job.id] = None
             elif job.status is Status.PENDING and job.scheduled_at == job.created_at:
@@ -160,15 +189,19 @@ class State:
 
     def put(self, record: Record, kind: str) -> None:
         """Store a record, update the indexes and hints, and record an event."""
+        before = self.jobs.get(record.id)
         self.set(self.jobs, record.id, record)
         status = record.status
+        has_lanes = (record.details is not None or self.lanes.of) and self.lanes.changed(self, before, record)
         if status is Status.RUNNING:
             self.running[record.id] = None
             self.record(record, kind)
             return
         self.running.pop(record.id, None)
         if status is Status.PENDING:
-            if record.scheduled_at == record.created_at:  # due since its creation
+            if has_lanes:
+                pass  # it waits in its track
+            elif record.scheduled_at == record.created_at:  # due since its creation
                 heapq.heappush(self.due[record.type], (-record.priority, record.scheduled_at, record.seq, record.id))
             else:
                 heapq.heappush(self.scheduled[record.type], (record.scheduled_at, record.seq, record.id))
@@ -203,16 +236,21 @@ class State:
         if due := self.due_heap(type):
             return due[0][1]
         scheduled = self.scheduled[type]
-        while scheduled and not self.pending_at(*scheduled[0]):
+        while scheduled and not self._plain_at(*scheduled[0]):
             heapq.heappop(scheduled)
         return scheduled[0][0] if scheduled else None
 
     def due_heap(self, type: str) -> list[tuple[int, Micros, int, str]]:
         """The due heap of a type, without outdated entries at its head."""
         heap = self.due[type]
-        while heap and not self.pending_at(*heap[0][1:]):
+        while heap and not self._plain_at(*heap[0][1:], rank=heap[0][0]):
             heapq.heappop(heap)
         return heap
+
+    def _plain_at(self, at: Micros, seq: int, job_id: str, rank: int | None = None) -> bool:
+        """The same for a heap of jobs without lanes. A replaced job may have lanes now, or another priority."""
+        current = self.pending_at(at, seq, job_id) and job_id not in self.lanes.of
+        return current and rank in (None, -self.jobs[job_id].priority)
 
     def pending_at(self, at: Micros, seq: int, job_id: str) -> bool:
         """Whether an entry of a heap is current. The seq is compared too: another job may have the id now."""
@@ -228,36 +266,6 @@ class State:
         """Why a claim no longer holds; None while it does."""
         return "not_found" if record is None else lost_reason(record.status, record.token, token)
 
-    def chain_completed(self, chain_id: str, now: Micros) -> list[tuple[str, str]]:
-        """Decrease the open blockers of every dependent. Returns the jobs that became unblocked."""
-        unblocked: list[tuple[str, str]] = []
-        for job_id in self.dependents.get(chain_id, ()):
-            job = self.jobs[job_id]
-            left = job.open_blockers - 1
-            if left == 0 and job.status is Status.BLOCKED:
-                due = max(job.scheduled_at, now)
-                self.change(job, "unblocked", open_blockers=0, status=Status.PENDING, scheduled_at=due)
-                unblocked.append((job.id, job.type))
-            else:
-                self.set(self.jobs, job_id, msgspec.structs.replace(job, open_blockers=left))
-        return unblocked
-
-    def chain_broken(self, chain_id: str, now: Micros) -> None:
-        """A chain failed or was cancelled: fail its dependents with that option, and their dependents."""
-        broken = [chain_id]
-        while broken:
-            chain_id = broken.pop()
-            for job_id in self.dependents.get(chain_id, ()):
-                job = self.jobs[job_id]
-                if job.status is Status.BLOCKED and job.on_blocker_failure == "fail":
-                    self.fail_with(job, chain_id, now)
-                    broken.append(job.chain_id)
-
-    def fail_with(self, job: Record, chain_id: str, now: Micros) -> None:
-        """Fail a blocked job because one of its blockers did not complete."""
-        error = failure.write("BlockerFailed", f"chain {chain_id}, which this job waited for, did not complete")
-        self.change(job, "failed", status=Status.FAILED, error=error, finished_at=now)
-
     def remove_chain(self, chain_id: str) -> None:
         """Delete a chain with its jobs, keys, dependencies and history."""
         ids = self.drop(self.chains, chain_id) or []
@@ -267,13 +275,25 @@ class State:
             self.set(self.keys, name, [other for other in self.keys[name] if other != chain_id])
         for job_id in ids:
             job = self.jobs[job_id]
+            self.lanes.removed(self, job)
             self.drop(self.jobs, job_id)
             if self.running.pop(job_id, False) is None:
                 self.hints.lost.add(job_id)
             for blocker in self.drop(self.blockers, job_id) or ():
                 self.set(self.dependents, blocker, [other for other in self.dependents[blocker] if other != job_id])
             self.drop(self.history, job_id)
+            self.drop(self.fingerprints, job_id)
+            self.drop(self.debounced, job_id)
             self.record(job, "deleted")
+        self.remove_steps(chain_id, ids)
         for job_id in self.drop(self.dependents, chain_id) or ():
             self.set(self.blockers, job_id, tuple(chain for chain in self.blockers[job_id] if chain != chain_id))
         self.hints.finished.add(chain_id)
+
+    def remove_steps(self, chain_id: str, job_ids: list[str]) -> None:
+        """Delete the steps and messages of a chain with these jobs."""
+        for job_id in job_ids:
+            if job_id in self.steps:
+                self.drop(self.steps, job_id)
+        if chain_id in self.messages:
+            self.drop(self.messages, chain_id)

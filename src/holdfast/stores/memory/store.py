@@ -10,6 +10,7 @@ from holdfast.engine.operations import Operation
 from holdfast.engine.store import Store
 from holdfast.engine.wakeups import Hints, LocalWakeups, Wakeups
 from holdfast.stores.buffered_transaction import BufferedSyncTransaction, BufferedTransaction
+from holdfast.stores.memory import counting
 from holdfast.stores.memory.state import State
 from holdfast.stores.memory.verbs import VERBS
 
@@ -39,6 +40,9 @@ class MemoryStore(Store):
                 state.roll_back()
                 raise
             state.undo.clear()
+            if counting.must_add_up(state):
+                counting.add_up(state)
+                state.undo.clear()
         if hints:
             self.wakeups.send(hints)
         return cast(R, answer)

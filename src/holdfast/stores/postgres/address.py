@@ -56,10 +56,7 @@ def parse(url: str) -> PostgresAddress:
     ours = {**_OURS, **{name: value for name, value in query if name in _OURS}}
     rest = [(name, value) for name, value in query if name not in _OURS]
     connection = _read(urlunsplit(parts._replace(query=urlencode(rest, quote_via=quote))), "store")
-    if not _SCHEMA.fullmatch(ours["schema"]):
-        raise ValueError(f"schema={ours['schema']!r}: use small letters, digits and _, at most 31, not a digit first")
-    if ours["schema"] == "information_schema" or ours["schema"].startswith("pg_"):
-        raise ValueError(f"schema={ours['schema']!r} belongs to PostgreSQL itself; use a schema of your own")
+    check_schema(ours["schema"])
     if not ours["pool"].isdigit() or not 1 <= int(ours["pool"]) <= 1000:
         raise ValueError(f"pool={ours['pool']!r}: the number of connections, from 1 to 1000")
     try:
@@ -80,6 +77,14 @@ def parse(url: str) -> PostgresAddress:
         wakeups=ours["wakeups"] or None,
     )
     return replace(address, replica=_replica(address, ours["replica"])) if ours["replica"] else address
+
+
+def check_schema(schema: str) -> None:
+    """ValueError if a schema of Holdfast cannot have this name."""
+    if not _SCHEMA.fullmatch(schema):
+        raise ValueError(f"schema={schema!r}: use small letters, digits and _, at most 31, not a digit first")
+    if schema == "information_schema" or schema.startswith("pg_"):
+        raise ValueError(f"schema={schema!r} belongs to PostgreSQL itself; use a schema of your own")
 
 
 def _replica(primary: PostgresAddress, url: str) -> PostgresAddress:

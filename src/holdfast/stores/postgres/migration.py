@@ -46,15 +46,26 @@ def script(schema: str) -> str:
 
     It runs in the transaction of the caller. Without one, each block is a transaction. Settings are restored.
     """
+    return "\n\n".join([f"-- Holdfast's tables in schema {schema}.", *script_parts(schema), ""])
+
+
+def script_parts(schema: str) -> list[str]:
+    """The statements of the script."""
+    return [block for each in blocks(schema).values() for block in each]
+
+
+def blocks(schema: str) -> dict[str, list[str]]:
+    """The statements of each migration, by its name. A second run of a statement changes nothing."""
     quoted = f'"{schema}"'
     # `create schema if not exists` needs the right to create schemas even if the schema exists.
     create = f"if not exists (select from pg_namespace where nspname = '{schema}') then create schema {quoted}; end if;"
-    parts = [f"-- Holdfast's tables in schema {schema}.", _block(schema, create)]
+    made: dict[str, list[str]] = {}
     for name, text in migrations().items():
         number = int(name[:4])
         applied = in_schema(f"{_NUMBERS} where number = {number}", f"{quoted}.")
         body = in_schema(text, f"{quoted}.")
-        parts.append(
+        made[name] = [
+            *([] if made else [_block(schema, create)]),
             _block(
                 schema,
                 f"if to_regclass('{schema}.migration') is not null then\n"
@@ -64,9 +75,9 @@ def script(schema: str) -> str:
                 f"execute $migration$\n{body}\n$migration$;\n"
                 f"insert into {quoted}.migration (number, name) values ({number}, '{name}');\n"
                 f"end if;",
-            )
-        )
-    return "\n\n".join([*parts, ""])
+            ),
+        ]
+    return made
 
 
 def _block(schema: str, body: str) -> str:
@@ -104,6 +115,13 @@ def migrate(connection: psycopg.Connection, schema: str, *, deadline: float) -> 
                 raise
             time.sleep(0.2)
     raise AssertionError("unreachable")
+
+
+def pending(connection: psycopg.Connection, schema: str) -> list[str]:
+    """The names of the migrations that are not applied yet."""
+    _refuse_foreign(connection, schema)
+    done = _done(connection, schema)
+    return [name for name in migrations() if int(name[:4]) not in done]
 
 
 def _apply(connection: psycopg.Connection, schema: str, deadline: float) -> list[str]:

@@ -255,3 +255,10 @@ class PostgresStore(Store):
                 return migration.migrate(connection, self.schema, deadline=self.address.deadline)
         except Exception as error:
             raise translated(error, self.name, self.schema, "migrate") from error
+
+    def pending_migrations(self) -> list[str]:
+        try:
+            with connect(self.address, self._render, limited=True).native as connection:
+                return migration.pending(connection, self.schema)
+        except Exception as error:
+            raise translated(error, self.name, self.schema, "migrate --check") from error

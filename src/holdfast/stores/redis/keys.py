@@ -2,8 +2,9 @@
 
 {name}                  hash: `layout`; `seq` and `events`, the last numbers of a job and an event; `listening`, the
                         time until which events are recorded; `l:PRIORITY:TYPE` for each set of pending jobs that exists
-                        or existed recently; `p:TYPE` for each paused type
-{name}:j:ID             hash: one job. `s` its state, `i` input, `o` output, `e` error
+                        or existed recently; `p:TYPE` for each paused type; `audited`, the last number of the audit
+{name}:j:ID             hash: one job. `s` its state, `i` input, `o` output, `e` error, `f` the fingerprint of a
+                        failed one
 {name}:all              sorted set: every job id by its number
 {name}:lj:S, {name}:lc:S   sorted sets: blocked, failed and cancelled jobs by their number, and their chains by theirs
 {name}:q:PRIORITY:TYPE  sorted set: pending jobs by the time at which they are due
@@ -14,9 +15,20 @@
 {name}:s:CHAIN          sorted set: jobs that finished while this chain still blocked them, by their number
 {name}:releasing        hash: ended chains whose dependents are not all updated yet, and the position reached
 {name}:h:JOB            list: attempts that did not complete the job ("history")
+{name}:t:JOB            hash: the steps of a job
+{name}:m:CHAIN          hash: the messages of a chain, and the jobs that wait for them
 {name}:k: o: w:         sorted sets: chains of one type and key: all of them, the unfinished, the completed
 {name}:expiring         sorted set: finished chains by the time from which they may be pruned
 {name}:counts           hash: jobs per status and type, for the statuses without a sorted set per type
+{name}:workers, {name}:seen   live workers: a hash of their rows, and a sorted set of their ids by their last report
+{name}:audit            sorted set: what operators changed by its time
+{name}:gj:F, {name}:gc:F   sorted sets: failed jobs of an error group by their number, and their chains by theirs
+{name}:n, {name}:started    changes of the counters that are not added up yet, and started jobs by minute and type
+{name}:n:MINUTE, {name}:ec:MINUTE   hashes: the counters of each type, and the numbers of each error group, in a minute;
+                        kept for a day. n:0 has the totals of each type
+{name}:eg               hash: error groups by fingerprint
+{name}:schedules, {name}:schedule:NAME   sorted set: the names of all schedules; hash: one schedule
+{name}:ticks:TYPE       sorted set: schedules of a job type by their next tick
 {name}:listeners, {name}:events     the subscribers of live events, and the stream of these events
 {name}:answer:REQUEST, {name}:claimed:WORKER, {name}:gone:JOB   for requests that are sent twice, with an expiry time:
                         the reply of a request, the last claim of a worker, and jobs that were removed soon after they

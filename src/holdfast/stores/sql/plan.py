@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from holdfast.core.clock import Micros
-from holdfast.engine.generators import drive, drive_async
+from holdfast.core.counters import Appending, Change
+from holdfast.core.error_groups import StoredFailure
 from holdfast.engine.wakeups import Hints
 
 R = TypeVar("R")
@@ -59,17 +60,18 @@ class Execution:
     listening: bool = False
     """Whether a listener is registered, so that events are recorded."""
     events: list[Row] = field(default_factory=lambda: [])  # noqa: PIE807 - list[Row]() takes five times as long
+    changes: Appending | None = None
+    """Changes of counters, for a store that writes them at the end of the verb."""
+
+    def count(self, change: Change, job_id: str | None = None, failure: StoredFailure | None = None) -> None:
+        """Add a change of a counter; for a failure, with the group of its error and the failed job."""
+        if failure is not None:
+            change = change._replace(fingerprint=failure.fingerprint, summary=failure.summary, example=job_id)
+        if self.changes is None:
+            self.changes = Appending()
+        self.changes.add(change)
 
     def record(self, kind: str, job_id: str, chain_id: str, type: str, attempt: int, worker: str | None = None) -> None:
         """Add an event, if a listener is registered."""
         if self.listening:
             self.events.append((self.now, kind, job_id, chain_id, type, attempt, worker))
-
-
-def gather(into: Hints, hints: Hints) -> None:
-    """Add the hints of one execution to those of its transaction."""
-    into.add(hints)
-
-
-run = drive
-run_async = drive_async

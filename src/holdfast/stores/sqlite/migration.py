@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
+from pathlib import Path
 
 from holdfast.stores.sql import files
 from holdfast.stores.sqlite.errors import ERROR, code, is_busy
@@ -14,8 +15,9 @@ from holdfast.stores.sqlite.writing.process_write_lock import ProcessWriteLock
 
 OLDEST = (3, 31, 0)
 
-_TABLE = """
-create table if not exists holdfast_migration (name text primary key, applied_at integer not null) without rowid
+TABLE = "holdfast_migration"
+CREATE_TABLE = f"""
+create table if not exists {TABLE} (name text primary key, applied_at integer not null) without rowid
 """
 
 
@@ -53,15 +55,23 @@ def migrate(connection: sqlite3.Connection, write_lock: ProcessWriteLock, *, now
     return applied
 
 
+def pending(path: Path) -> list[str]:
+    """The migrations that the file lacks. Opens it to read; a file that does not exist lacks all of them."""
+    if not path.exists():
+        return list(migrations())
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        return _missing(connection)
+
+
 def _apply(connection: sqlite3.Connection, write_lock: ProcessWriteLock, *, now: int, timeout: float) -> list[str]:
     if not _missing(connection):
         return []
     write_lock.begin(connection, timeout)
     try:
-        connection.execute(_TABLE)
+        connection.execute(CREATE_TABLE)
         applied: list[str] = []
         for name in _missing(connection):
-            for statement in _statements(migrations()[name]):
+            for statement in statements(migrations()[name]):
                 connection.execute(statement)
             connection.execute("insert into holdfast_migration values (?, ?)", (name, now))
             applied.append(name)
@@ -128,7 +138,7 @@ def _columns(connection: sqlite3.Connection) -> dict[str, set[str]]:
     return found
 
 
-def _statements(script: str) -> Iterator[str]:
+def statements(script: str) -> Iterator[str]:
     """The statements of a script. `executescript` would commit the open transaction."""
     text = ""
     for line in script.splitlines(keepends=True):

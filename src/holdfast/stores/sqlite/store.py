@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from holdfast.core.clock import Clock, Micros, system_clock
-from holdfast.engine.operations import GetChains, Operation
+from holdfast.engine.operations import GetChains, Operation, RemoveWorker, ReportWorker
 from holdfast.engine.store import Store, SyncTransaction, Transaction
 from holdfast.engine.wakeups import Hints, NoWakeups, Wakeups
 from holdfast.stores.sql.app_transaction import JoinedSyncTransaction, JoinedTransaction
 from holdfast.stores.sql.lent_transaction import TransactionIdentity
 from holdfast.stores.sql.plan import Execution, Plan
 from holdfast.stores.sql.repeated_hints import RepeatedHints
-from holdfast.stores.sqlite import address
+from holdfast.stores.sqlite import address, migration
 from holdfast.stores.sqlite.address import SqliteAddress
 from holdfast.stores.sqlite.connection import app_transactions
 from holdfast.stores.sqlite.connection.database_file import DatabaseFile
@@ -34,6 +34,9 @@ from holdfast.stores.wakeup_address import wakeups_at
 R = TypeVar("R")
 
 _log = logging.getLogger("holdfast.sqlite")
+
+_IN_WORKER_FILE = frozenset({ReportWorker.verb, RemoveWorker.verb})
+"""Verbs that write only the worker file: they neither wait for the write lock nor commit to the file of the store."""
 
 _THREADS = 4
 """Threads for reads of async code. A read never waits for a transaction."""
@@ -121,9 +124,9 @@ class SqliteStore(Store):
         self._open_parts()
 
     async def perform(self, operation: Operation[R], /) -> R:
+        if operation.writes and operation.verb not in _IN_WORKER_FILE:
+            return await self._writing_parts().writer.perform(operation)
         parts = self._open_parts()
-        if operation.writes:
-            return await parts.writer.perform(operation)
         if _is_fresh(operation):
             # The rows were just written and are in memory. A read here takes less time than a request to a thread.
             answer = parts.reader.perform_at_once(operation)
@@ -132,8 +135,9 @@ class SqliteStore(Store):
         return await parts.threads.run(lambda: parts.reader.perform(operation))
 
     def perform_sync(self, operation: Operation[R], /) -> R:
-        parts = self._open_parts()
-        return parts.writer.perform_sync(operation) if operation.writes else parts.reader.perform(operation)
+        if operation.writes and operation.verb not in _IN_WORKER_FILE:
+            return self._writing_parts().writer.perform_sync(operation)
+        return self._open_parts().reader.perform(operation)
 
     async def begin(self) -> Transaction:
         return await self._open_parts().transactions.begin()
@@ -157,6 +161,10 @@ class SqliteStore(Store):
         parts = self._open_parts()
         applied, parts.applied = parts.applied, []
         return applied
+
+    def pending_migrations(self) -> list[str]:
+        with translated(self.name):
+            return migration.pending(self.address.path)
 
     def now(self) -> Micros:
         """The store's time."""
@@ -196,12 +204,17 @@ class SqliteStore(Store):
         return app_transactions.translated(self.name)
 
     def _open_parts(self) -> _Parts:
+        parts = self._writing_parts()
+        parts.file.check_replaced()
+        return parts
+
+    def _writing_parts(self) -> _Parts:
+        """Without a check of the file: a write checks it when it has the lock, and a check costs 4 µs."""
         parts = self._parts
         if parts is None:
             state = "was closed" if self._was_open else "is not open"
             raise RuntimeError(f"{self.name} {state}; use `with` or `async with`, or call open first")
         parts.file.check_process()
-        parts.file.check_replaced()
         return parts
 
     def _detach(self) -> _Parts | None:

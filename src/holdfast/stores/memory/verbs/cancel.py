@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from holdfast.core.record import NOT_HELD, ChainRecord, Status
 from holdfast.engine.operations import Cancel
+from holdfast.stores.memory import counting
 from holdfast.stores.memory.state import State
+from holdfast.stores.memory.verbs.audit import write_audit
+from holdfast.stores.memory.verbs.chain_ends import chain_broken
 
 
 def cancel(state: State, op: Cancel) -> list[ChainRecord]:
@@ -18,6 +21,8 @@ def cancel(state: State, op: Cancel) -> list[ChainRecord]:
             state.hints.lost.add(job.id)
         changes = NOT_HELD | {"status": Status.CANCELLED, "finished_at": now}
         state.change(job, "cancelled", **changes, error=op.reason)
+        counting.count(state, job, "cancelled", now)
+    write_audit(state, op.audit, "cancel", [(job.chain_id, job.chain_id) for job in jobs])
     for job in jobs:  # after all are cancelled: a chain of this batch must not fail because of another one
-        state.chain_broken(job.chain_id, now)
+        chain_broken(state, job.chain_id, now)
     return [state.need_chain(chain_id) for chain_id in op.chain_ids]

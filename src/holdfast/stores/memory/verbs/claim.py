@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Collection, Mapping
 
 from msgspec.structs import replace
 
 from holdfast.core.clock import Micros
+from holdfast.core.lanes import choose
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import ClaimJobs
+from holdfast.engine.operations import ClaimJobs, TypeTerms
 from holdfast.stores.memory.state import State
+from holdfast.stores.memory.tracks import StoredTrack
+
+Entry = tuple[int, Micros, int, str]
 
 
 def claim(state: State, op: ClaimJobs) -> list[Record]:
@@ -20,34 +25,105 @@ def claim(state: State, op: ClaimJobs) -> list[Record]:
     terms = {terms.type: terms for terms in op.types if terms.type not in state.paused}
     for name in terms:
         _promote(state, name, now)
+    if not state.lanes.tracks.by_id:
+        return [_claim(state, op, terms, entry[3]) for entry in _take_plain(state, terms, op.limit)]
     claimed: list[Record] = []
-    heads = [(heap[0], name) for name in terms if (heap := state.due_heap(name))]
+    while len(claimed) < op.limit and (more := _claim_some(state, op, terms, op.limit - len(claimed))) is not None:
+        claimed += more
+    return claimed
+
+
+def _claim_some(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], limit: int) -> list[Record] | None:
+    """Claim plain jobs and jobs of ready tracks. None if there are none. Some of the tracks may have to wait."""
+    lanes, now = state.lanes, state.now()
+    lanes.wake_due(state)
+    stored = _take_tracks(state, terms, limit)
+    plain = _take_plain(state, terms, limit)
+    if not stored and not plain:
+        return None
+    for each in stored:
+        lanes.fill(state, each, -(-limit // len(stored)))
+    tracks = [each.track for each in stored]
+    states = {lane: lanes.lane(lane) for track in tracks for lane in track.lanes}
+    before = {lane: each.tat for lane, each in states.items()}
+    priorities = [-priority for priority, *_ in plain]
+    choice = choose(tracks, states, priorities, limit=limit, now=now, lanes_next=lanes.lanes_next)
+    lanes.lanes_next = choice.lanes_next
+    for entry in plain[choice.plain :]:
+        heapq.heappush(state.due[state.jobs[entry[3]].type], entry)
+    claimed = [_claim(state, op, terms, entry[3]) for entry in plain[: choice.plain]]
+    for track, job in choice.taken:
+        lanes.tracks.served(track)
+        if any(states[lane].kind == "rate" for lane in track.lanes):
+            state.set(lanes.counted, job.id, state.jobs[job.id].attempt + 1)
+        claimed.append(_claim(state, op, terms, job.id))
+    for lane, after in states.items():
+        if after.tat != before[lane]:
+            state.set(lanes.tats, lane, after.tat)
+        if after.wake_at is not None:
+            lanes.wake_at(after.wake_at, lane)
+    for each in stored:
+        if (full := choice.parked.get(each.track.id)) is not None:
+            lanes.tracks.park(each, full)
+        else:
+            lanes.put_back(state, each)
+    # A track that had room at one of its lanes may have had to wait for another: other tracks may use the room.
+    parked_at = set(choice.parked.values())
+    for lane in states:
+        if lane not in parked_at:
+            lanes.wake(state, lane)
+    if not claimed and not choice.parked:
+        return None
+    return claimed
+
+
+def _take_tracks(state: State, types: Collection[str], limit: int) -> list[StoredTrack]:
+    """The best ready tracks. Those without a due job use no slot of the claim."""
+    lanes, found = state.lanes, list[StoredTrack]()
+    while len(found) < limit and (ready := lanes.tracks.take_ready(types, limit - len(found), state.now())):
+        for stored in ready:
+            lanes.fill(state, stored, 1)
+            if stored.track.jobs:
+                found.append(stored)
+            else:
+                lanes.put_back(state, stored)
+    return found
+
+
+def _take_plain(state: State, types: Collection[str], limit: int) -> list[Entry]:
+    """Take the best due jobs without lanes from the heaps. A job that is in a heap twice is taken once."""
+    taken: dict[Entry, None] = {}
+    heads = [(heap[0], name) for name in types if (heap := state.due_heap(name))]
     heapq.heapify(heads)
-    while heads and len(claimed) < op.limit:
-        (_, _, _, job_id), name = heads[0]
+    while heads and len(taken) < limit:
+        entry, name = heads[0]
         heapq.heappop(state.due[name])
-        job = state.jobs[job_id]
-        limit = terms[name].max_attempts if job.max_attempts is None else job.max_attempts
-        job = replace(
-            job,
-            status=Status.RUNNING,
-            attempt=job.attempt + 1,
-            max_attempts=limit,
-            worker=op.worker,
-            token=op.token,
-            leased_until=now + terms[name].lease,
-            renewed_at=now,
-            started_at=now,
-            progress=None,
-            progress_note=None,
-        )
-        state.put(job, "claimed")
-        claimed.append(job)
+        taken[entry] = None
         if heap := state.due_heap(name):
             heapq.heapreplace(heads, (heap[0], name))
         else:
             heapq.heappop(heads)
-    return claimed
+    return list(taken)
+
+
+def _claim(state: State, op: ClaimJobs, terms: Mapping[str, TypeTerms], job_id: str) -> Record:
+    job, now = state.jobs[job_id], state.now()
+    own = terms[job.type]
+    job = replace(
+        job,
+        status=Status.RUNNING,
+        attempt=job.attempt + 1,
+        max_attempts=own.max_attempts if job.max_attempts is None else job.max_attempts,
+        worker=op.worker,
+        token=op.token,
+        leased_until=now + own.lease,
+        renewed_at=now,
+        started_at=now,
+        progress=None,
+        progress_note=None,
+    )
+    state.put(job, "claimed")
+    return job
 
 
 def _claimed_before(state: State, token: str) -> list[Record]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from holdfast.core.record import NOT_HELD, Record, Status
 from holdfast.engine.operations import Complete, LockChain, Settled, Start
 from holdfast.errors import AlreadyCompleted
+from holdfast.stores.memory import counting
 from holdfast.stores.memory.state import State
+from holdfast.stores.memory.verbs.audit import write_audit
+from holdfast.stores.memory.verbs.chain_ends import chain_completed
 from holdfast.stores.memory.verbs.start import add, check_continuation, check_starts, start
 
 
@@ -23,6 +26,7 @@ def complete(state: State, op: Complete) -> Settled:
             refused = check_continuation(state, completion.continuation, op.starts, op.expected)
     if refused is not None:
         raise refused
+    write_audit(state, op.audit, "complete", [(job.id, op.chain_id)])
     start(state, Start(op.starts))
     now = state.now()
     if op.completions and job.status is Status.RUNNING:
@@ -33,7 +37,8 @@ def complete(state: State, op: Complete) -> Settled:
             add(state, completion.continuation)
         changes = NOT_HELD | {"status": Status.COMPLETED, "finished_at": now}
         state.change(job, "completed", **changes, output=completion.output, error=None)
+        counting.count(state, job, "completed", now)
         job = state.need_chain(op.chain_id).last
     if op.completions and op.completions[-1].continuation is None:
-        return Settled(unblocked=tuple(state.chain_completed(op.chain_id, now)))
+        return Settled(unblocked=tuple(chain_completed(state, op.chain_id, now)))
     return Settled()

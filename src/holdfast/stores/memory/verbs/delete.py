@@ -5,6 +5,7 @@ from __future__ import annotations
 from holdfast.engine.operations import Delete
 from holdfast.errors import StillReferenced
 from holdfast.stores.memory.state import State
+from holdfast.stores.memory.verbs.audit import write_audit
 
 
 def delete(state: State, op: Delete) -> list[str]:
@@ -18,4 +19,5 @@ def delete(state: State, op: Delete) -> list[str]:
         raise StillReferenced(referenced)
     for chain_id in deleted:
         state.remove_chain(chain_id)
+    write_audit(state, op.audit, "delete", [(chain_id, chain_id) for chain_id in deleted])
     return deleted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.record import ChainRecord, Record
-from holdfast.engine.operations import GetBlockers, GetChains, GetHistory, GetJobs, PastAttempt
+from holdfast.engine.operations import GetBlockers, GetChains, GetDependents, GetHistory, GetJobs, PastAttempt
 from holdfast.stores.memory.state import State
 
 
@@ -17,6 +17,10 @@ def get_jobs(state: State, op: GetJobs) -> list[Record | None]:
 
 def get_blockers(state: State, op: GetBlockers) -> list[ChainRecord]:
     return [state.need_chain(chain_id) for chain_id in state.blockers.get(op.job_id, ())]
+
+
+def get_dependents(state: State, op: GetDependents) -> list[Record]:
+    return sorted(state.waiting_for(op.chain_id, set()), key=lambda job: job.seq)[: op.limit]
 
 
 def get_history(state: State, op: GetHistory) -> tuple[Record, list[PastAttempt]] | None:

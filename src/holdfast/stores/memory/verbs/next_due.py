@@ -14,6 +14,10 @@ def next_due(state: State, op: NextDue) -> Micros | None:
         moment = state.next_due(name)
         if moment is not None and name not in state.paused:
             moments.append(moment)
+    if state.lanes.of:
+        moment = state.lanes.next_due([name for name in op.types if name not in state.paused], now)
+        if moment is not None:
+            moments.append(moment)
     running = [job for job in map(state.jobs.__getitem__, state.running) if job.type in op.types]
     moments += [job.leased_until for job in running if job.leased_until is not None]
     return max(0, min(moments) - now) if moments else None

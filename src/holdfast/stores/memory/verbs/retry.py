@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from msgspec.structs import replace
+
+from holdfast.core.blocker_rules import open_after_retry, waits_for_end
+from holdfast.core.details import next_epoch
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import RetryJobs
 from holdfast.errors import NotPending
 from holdfast.stores.memory.state import State
+from holdfast.stores.memory.verbs.audit import write_audit
 from holdfast.stores.memory.verbs.dependencies import check_retried
+from holdfast.stores.memory.verbs.steps import remove_steps, removed_steps
 
 _RETRIED = (Status.FAILED, Status.CANCELLED)
 
 
 def retry(state: State, op: RetryJobs) -> list[Record]:
     jobs = state.jobs_with_status(op.job_ids, _RETRIED, "failed or cancelled")
-    for job in jobs:
-        if job.open_blockers > _open_blockers(state, job):
-            raise NotPending.blocker_deleted(job.id, job.status)
+    jobs = [_with_open_blockers(state, job, {each.chain_id for each in jobs}) for job in jobs]
     _check_keys(state, jobs)
     check_retried(state, jobs)
+    removed = {} if op.from_step is None else {job.id: removed_steps(state, job, op.from_step) for job in jobs}
     now = state.now()
     for job in jobs:
         if state.jobs[job.id].status not in _RETRIED:
             continue  # the caller named it twice
         status = Status.BLOCKED if job.open_blockers else Status.PENDING
-        state.change(job, "retried", status=status, attempt=0, scheduled_at=now, finished_at=None, token=None)
+        write_audit(state, op.audit, "retry", [(job.id, job.chain_id)])
+        changes: dict[str, Any] = {
+            "status": status,
+            "open_blockers": job.open_blockers,
+            "attempt": 0,
+            "scheduled_at": now,
+        }
+        if job.id in removed:
+            remove_steps(state, job, removed[job.id])
+            changes["details"] = next_epoch(job.details)
+        state.change(job, "retried", **changes, finished_at=None, token=None)
     return [state.jobs[job.id] for job in jobs]
 
 
@@ -41,6 +58,15 @@ def _check_keys(state: State, jobs: list[Record]) -> None:
             raise NotPending.key_taken(job.id, job.status, holder)
 
 
-def _open_blockers(state: State, job: Record) -> int:
+def _with_open_blockers(state: State, job: Record, retried: set[str]) -> Record:
+    """The job with the number of blockers that it waits for after the retry. `retried`: chains that run again."""
     chains = [state.need_chain(chain_id) for chain_id in state.blockers.get(job.id, ())]
-    return sum(chain.last.status is not Status.COMPLETED for chain in chains)
+    if not waits_for_end(job.on_blocker_failure):
+        if job.open_blockers > sum(chain.last.status is not Status.COMPLETED for chain in chains):
+            raise NotPending.blocker_deleted(job.id, job.status)
+        return job
+    ids = [chain.first.id for chain in chains]
+    found = [
+        (id, Status.PENDING if id in retried else chain.last.status) for id, chain in zip(ids, chains, strict=True)
+    ]
+    return replace(job, open_blockers=open_after_retry(job.id, job.status, job.on_blocker_failure, job.blockers, found))

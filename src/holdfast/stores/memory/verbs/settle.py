@@ -5,11 +5,15 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from holdfast.core.clock import Micros
+from holdfast.core.counters import settled_kind
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import NOT_HELD, Record, Status
 from holdfast.engine.operations import Settle, Settled, Start
+from holdfast.stores.memory import counting
 from holdfast.stores.memory.state import State
+from holdfast.stores.memory.verbs.chain_ends import chain_broken, chain_completed
 from holdfast.stores.memory.verbs.start import add, check_continuation, check_starts, start
+from holdfast.stores.memory.verbs.steps import suspend
 
 _WRITTEN = Settled()
 
@@ -41,10 +45,12 @@ def _settle(state: State, settlement: Settlement, now: Micros) -> Settled:
             if next_job is not None:
                 add(state, next_job)
             return _complete(state, job, settlement, now)
+        case Status.PENDING if settlement.outcome == "suspended":
+            suspend(state, job, settlement, now)
         case Status.PENDING:
             _return_to_pending(state, job, settlement, now)
         case _:
-            _end(state, job, settlement, now)
+            return _end(state, job, settlement, now)
     return _WRITTEN
 
 
@@ -62,8 +68,9 @@ def _complete(state: State, job: Record, settlement: Settlement, now: Micros) ->
         mismatched_at=None,
     )
     state.put(completed, "completed")
+    counting.count_settled(state, job, "completed", now)
     if settlement.continuation is None and job.chain_id in state.dependents:
-        return Settled(unblocked=tuple(state.chain_completed(job.chain_id, now)))
+        return Settled(unblocked=tuple(chain_completed(state, job.chain_id, now)))
     return _WRITTEN
 
 
@@ -73,6 +80,8 @@ def _return_to_pending(state: State, job: Record, settlement: Settlement, now: M
     match settlement.outcome:
         case "released":
             state.end_attempt(job, "released", None, job.scheduled_at)
+            if not settlement.begun:
+                state.lanes.refund(state, job)
             state.change(job, "released", **changes | {"attempt": job.attempt - 1})
             return
         case "mismatched":
@@ -84,14 +93,20 @@ def _return_to_pending(state: State, job: Record, settlement: Settlement, now: M
             event = "rescheduled"
         case _:
             event = "retrying"
+    if kind := settled_kind(Status.PENDING, settlement.outcome):
+        counting.count_settled(state, job, kind, now, settlement.failure)
     state.end_attempt(job, settlement.outcome, settlement.error, due)
     state.change(job, event, **changes, error=settlement.error, scheduled_at=due)
 
 
-def _end(state: State, job: Record, settlement: Settlement, now: Micros) -> None:
+def _end(state: State, job: Record, settlement: Settlement, now: Micros) -> Settled:
     state.end_attempt(job, settlement.outcome, settlement.error)
     changes = NOT_HELD | {"status": settlement.status, "token": settlement.claim.token, "finished_at": now}
     if settlement.outcome == "mismatched":
         changes["attempt"] = job.attempt - 1
     state.change(job, str(settlement.status), **changes, error=settlement.error)
-    state.chain_broken(job.chain_id, now)
+    kind = settled_kind(settlement.status, settlement.outcome)
+    assert kind is not None
+    timed = settlement.outcome != "mismatched"
+    counting.count_settled(state, job, kind, now, settlement.failure, timed=timed)
+    return Settled(unblocked=tuple(chain_broken(state, job.chain_id, now)))

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import msgspec
-
+from holdfast.core.blocker_types import wrong_blocker
 from holdfast.core.lifecycle import DedupScope, NewJob, create, key_taken_until
 from holdfast.core.record import ChainRecord, Status
+from holdfast.core.replacing import replaces
 from holdfast.engine.operations import Preview, Start, Started
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
+from holdfast.stores.memory import counting
 from holdfast.stores.memory.state import State
+from holdfast.stores.memory.verbs.blocking import end_at_once, name_blockers, wait_for
 from holdfast.stores.memory.verbs.dependencies import cycle
+from holdfast.stores.memory.verbs.replace import replace_chain
 
 
 def start(state: State, op: Start) -> list[Started]:
     found = preview(state, Preview(op.jobs))
-    _check_blockers(state, op.jobs, found)
+    if (refused := _refused(state, op.jobs, found)) is not None:
+        raise refused
     for job, chain in zip(op.jobs, found, strict=True):
         if chain is None:
             add(state, job)
+        elif replaces(job, chain.first.id):
+            replace_chain(state, chain.first.id, job)
     return [
         Started(state.need_chain(job.id if chain is None else chain.first.id), deduplicated=chain is not None)
         for job, chain in zip(op.jobs, found, strict=True)
@@ -48,49 +54,42 @@ def check_starts(state: State, jobs: tuple[NewJob, ...], expected: tuple[str, ..
     for job, chain, reported in zip(jobs, found, expected, strict=True):
         if (job.id if chain is None else chain.first.id) != reported:
             return Conflict(f"key {job.key!r} of {job.type!r} was started or finished by another at the same time")
-    try:
-        _check_blockers(state, jobs, found)
-    except ChainNotFound as error:
-        return error
-    return None
+    return _refused(state, jobs, found)
 
 
 def add(state: State, job: NewJob) -> None:
     """Create a job. It is blocked if a blocker is not completed."""
     now = state.now()
     state.seq += 1
-    open_blockers = [chain for chain in job.after if state.need_chain(chain).last.status is not Status.COMPLETED]
-    record = create(job, now, state.seq)
-    if open_blockers:
-        record = msgspec.structs.replace(record, status=Status.BLOCKED, open_blockers=len(open_blockers))
+    waiting = wait_for(state, job)
+    record = create(job, now, state.seq, status=waiting.status, open_blockers=waiting.open_blockers)
     state.append(state.chains, job.chain_id, job.id)
     if job.key is not None and job.index == 0:
         state.append(state.keys, (job.type, job.key), job.id)
-    if job.after:
-        state.set(state.blockers, job.id, job.after)
-    for chain in job.after:
-        state.append(state.dependents, chain, job.id)
+    name_blockers(state, record, job.after)
     state.put(record, "created")
-    broken = [chain for chain in open_blockers if state.need_chain(chain).last.status.finished]
-    if broken and job.on_blocker_failure == "fail":
-        state.fail_with(record, broken[0], now)
-        state.chain_broken(job.chain_id, now)
+    counting.count(state, record, "started", now)
+    end_at_once(state, record, waiting)
 
 
 def check_continuation(
     state: State, job: NewJob, starts: tuple[NewJob, ...], expected: tuple[str, ...]
 ) -> HoldfastError | None:
-    """Why a job cannot continue its chain: an unknown blocker or a cycle; None if it can.
+    """Why a job cannot continue its chain: an unknown or wrong blocker, or a cycle; None if it can.
 
     `starts` are created in the same operation.
     """
     if not job.after:
         return None
-    unknown = (chain for chain in job.after if chain not in state.chains and chain not in expected)
-    if (missing := next(unknown, None)) is not None:
-        return ChainNotFound(missing)
-    new = {start.id: start.after for start, reported in zip(starts, expected, strict=True) if reported == start.id}
-    return cycle(state, job.chain_id, job.after, {id: new[id] for id in new.keys() - state.jobs.keys()})
+    planned = {reported: start.type for start, reported in zip(starts, expected, strict=True)}
+    if (refused := _refused_blocker(state, job, planned)) is not None:
+        return refused
+    beside = {
+        reported: start.after
+        for start, reported in zip(starts, expected, strict=True)
+        if replaces(start, reported) or (reported == start.id and start.id not in state.jobs)
+    }
+    return cycle(state, job.chain_id, job.after, beside)
 
 
 def _by_id(state: State, created: dict[str, NewJob], job: NewJob) -> ChainRecord | None:
@@ -117,6 +116,9 @@ def _by_key(state: State, created: list[NewJob], job: NewJob, key: str) -> Chain
 
 def _counts(state: State, scope: DedupScope, chain: ChainRecord) -> bool:
     """Whether a chain is in a dedup scope."""
+    if scope == "waiting":
+        waits = chain.last.index == 0 and chain.last.status in (Status.PENDING, Status.BLOCKED)
+        return waits and not state.steps.get(chain.first.id)
     if scope == "any" or not chain.last.status.finished:
         return True
     if scope == "incomplete" or chain.last.status is not Status.COMPLETED:
@@ -130,11 +132,28 @@ def _preview(job: NewJob) -> ChainRecord:
     return ChainRecord(record, record)
 
 
-def _check_blockers(state: State, jobs: tuple[NewJob, ...], found: list[ChainRecord | None]) -> None:
-    created: set[str] = set()
-    for job, chain in zip(jobs, found, strict=True):
-        if chain is None:
-            for blocker in job.after:
-                if blocker not in state.chains and blocker not in created:
-                    raise ChainNotFound(blocker)
-            created.add(job.id)
+def _refused(state: State, jobs: tuple[NewJob, ...], found: list[ChainRecord | None]) -> HoldfastError | None:
+    """Why these jobs cannot be written: a blocker that is refused, or a cycle that a changed chain would close."""
+    written = [
+        (job, job.id if chain is None else chain.first.id)
+        for job, chain in zip(jobs, found, strict=True)
+        if chain is None or replaces(job, chain.first.id)
+    ]
+    planned: dict[str, str] = {}
+    for job, chain_id in written:
+        if (refused := _refused_blocker(state, job, planned)) is not None:
+            return refused
+        planned[chain_id] = job.type
+    named: dict[str, tuple[str, ...]] = {}
+    for job, chain_id in written:
+        named[chain_id] = job.after
+        if replaces(job, chain_id) and (closed := cycle(state, chain_id, job.after, named)) is not None:
+            return closed
+    return None
+
+
+def _refused_blocker(state: State, job: NewJob, planned: dict[str, str]) -> HoldfastError | None:
+    """The error for a blocker that does not exist, or has another type. `planned` has the types of new chains."""
+    types = planned | {chain: state.jobs[chain].type for chain in job.after if chain in state.chains}
+    missing = next((chain for chain in job.after if chain not in types), None)
+    return wrong_blocker(job, types) if missing is None else ChainNotFound(missing)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
+from holdfast.engine.generators import translate
 from holdfast.engine.operations import Complete, Guard, LockChain, Operation
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.postgres.address import PostgresAddress
@@ -20,7 +21,15 @@ from holdfast.stores.postgres.connection.rendering import Renderer, Style
 from holdfast.stores.postgres.connection.same_database import SameDatabase
 from holdfast.stores.postgres.errors import ABORTED, NotMigrated, is_aborted, is_denied, is_missing, not_permitted
 from holdfast.stores.postgres.execution import Execution
-from holdfast.stores.postgres.plan import Begin, Commit, NotifyingStatement, Plan, Result, SavepointCommand
+from holdfast.stores.postgres.plan import (
+    Begin,
+    Commit,
+    Instruction,
+    NotifyingStatement,
+    Plan,
+    Result,
+    SavepointCommand,
+)
 from holdfast.stores.postgres.verbs.plans import plan as plan_of
 from holdfast.stores.postgres.verbs.start_only_role import StartRights
 from holdfast.stores.postgres.wakeups.notification import channel, payloads
@@ -61,7 +70,7 @@ class AppTransaction(JoinedTransaction):
         self._same_database = SameDatabase.of(store)
 
     async def _check(self, connection: Any) -> None:
-        _check_open(connection, self._identity)
+        check_open(connection, self._identity)
         await self._same_database.check_async(native_connection(connection), self._driver.execute)
 
 
@@ -74,7 +83,7 @@ class SyncAppTransaction(JoinedSyncTransaction):
         self._same_database = SameDatabase.of(store)
 
     def _check(self, connection: Any) -> None:
-        _check_open(connection, self._identity)
+        check_open(connection, self._identity)
         self._same_database.check(native_connection(connection), self._driver.execute)
 
 
@@ -98,7 +107,10 @@ class _Plans:
         self._verb = operation.verb
         style = Style.NUMBERED if comes_from(connection, "asyncpg") else Style.NAMED
         self._render = Renderer.of(self._store.schema, style)
-        return self._rendered(self._whole(operation, execution, connection, identity), style)
+        return translate(
+            self._whole(operation, execution, connection, identity),
+            lambda instruction: self._rendered(instruction, style),
+        )
 
     def _whole(
         self, operation: Operation[R], execution: Execution, connection: Any, identity: TransactionIdentity
@@ -126,24 +138,15 @@ class _Plans:
                 yield Statement(_NOTIFY, {"channel": channel(self._store.schema), "payload": payload})
         return answer
 
-    def _rendered(self, instructions: Plan[R], style: Style) -> plan.Plan[R]:
-        """A plan as statements for the driver. The transaction is already open, so nothing begins or ends one."""
-        try:
-            instruction = next(instructions)
-            while True:
-                result = Result()
-                match instruction:
-                    case Begin() | Commit():
-                        pass
-                    case NotifyingStatement(statement):
-                        result += yield from self._statements(statement, style)
-                    case _:
-                        result += yield from self._statements(instruction, style)
-                instruction = instructions.send(result)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        finally:
-            instructions.close()
+    def _rendered(self, instruction: Instruction, style: Style) -> plan.Plan[Result]:
+        """An instruction as statements for the driver. The transaction is already open: nothing begins or ends one."""
+        match instruction:
+            case Begin() | Commit():
+                return Result()
+            case NotifyingStatement(statement):
+                return Result((yield from self._statements(statement, style)))
+            case _:
+                return Result((yield from self._statements(instruction, style)))
 
     def _statements(self, instruction: Statement | Many | SavepointCommand, style: Style) -> plan.Plan[list[Row]]:
         rows: list[Row] = []
@@ -195,7 +198,7 @@ def _refuse_autocommit(connection: Any) -> Plan[None]:
         raise ValueError("tx would commit each statement by itself: open a transaction on it first, or leave tx out")
 
 
-def _check_open(connection: Any, identity: TransactionIdentity) -> None:
+def check_open(connection: Any, identity: TransactionIdentity) -> None:
     """ValueError for another kind of database. RuntimeError if the transaction of an earlier operation has ended."""
     if not comes_from(connection, "asyncpg", "django", "psycopg", "psycopg2"):
         raise ValueError(f"tx leads to {class_name(connection)}, which is not a connection to a PostgreSQL database")

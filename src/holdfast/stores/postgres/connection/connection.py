@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 import psycopg
 from psycopg import pq
 
+from holdfast.engine import generators
 from holdfast.stores.postgres.address import PostgresAddress
 from holdfast.stores.postgres.connection.deadlines import deadlines
 from holdfast.stores.postgres.connection.libpq import Conversation, Script, Session, drive, drive_async
@@ -31,7 +32,7 @@ from holdfast.stores.postgres.plan import (
     Savepoint,
 )
 from holdfast.stores.sql.lent_transaction import ended
-from holdfast.stores.sql.plan import Many, Statement, run, run_async, sets_of
+from holdfast.stores.sql.plan import Many, Statement, sets_of
 
 R = TypeVar("R")
 
@@ -118,7 +119,7 @@ class SyncConnection(_State):
     def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
         self.start_clock()
-        answer = run(plan, self.execute)
+        answer = generators.drive(plan, self.execute)
         self.commit()
         return answer
 
@@ -206,7 +207,7 @@ class AsyncConnection(_State):
     async def run(self, plan: Plan[R]) -> R:
         """Run a plan and commit it."""
         self.start_clock()
-        answer = await run_async(plan, self.execute)
+        answer = await generators.drive_async(plan, self.execute)
         await self.commit()
         return answer
 

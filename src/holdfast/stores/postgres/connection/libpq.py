@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import select
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Coroutine, Generator, Iterable, Iterator
 from typing import Any, NamedTuple, TypeGuard, TypeVar, cast
 
 import psycopg
@@ -17,6 +17,7 @@ from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 from psycopg.pq.abc import PGresult
 
+from holdfast.engine import generators
 from holdfast.stores.postgres.connection.arrays import literal
 from holdfast.stores.postgres.connection.rendering import Rendered
 from holdfast.stores.postgres.connection.socket_watch import SocketWatch
@@ -189,24 +190,16 @@ def _is_list(value: Any) -> TypeGuard[list[Any]]:
 
 
 def drive(conversation: Conversation[R], descriptor: int) -> R:
-    """Run a conversation to its end, blocking."""
-    try:
-        writes = next(conversation)
-        poll = select.poll()
-        while True:
-            poll.register(descriptor, _EITHER if writes else select.POLLIN)
-            poll.poll()
-            writes = next(conversation)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+    """Run a conversation to its end. This thread waits for the socket."""
+    poll = select.poll()
+
+    def wait(writes: bool) -> None:
+        poll.register(descriptor, _EITHER if writes else select.POLLIN)
+        poll.poll()
+
+    return generators.drive(conversation, wait)
 
 
-async def drive_async(conversation: Conversation[R], watch: SocketWatch) -> R:
+def drive_async(conversation: Conversation[R], watch: SocketWatch) -> Coroutine[Any, Any, R]:
     """Run a conversation to its end. The event loop waits for the socket."""
-    try:
-        writes = next(conversation)
-        while True:
-            await watch.wait(writes=writes)
-            writes = next(conversation)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+    return generators.drive_async(conversation, watch.wait)

@@ -26,7 +26,7 @@ class SocketWatch:
         self._may_repeat = False
         """True after a wait: the loop may report the same data once more, because it polls before the data is read."""
 
-    async def wait(self, *, writes: bool) -> None:
+    async def wait(self, writes: bool) -> None:
         """Wait until the socket is readable; with `writes`, readable or writable."""
         self._waiting = self._loop.create_future()
         if not self._watched:

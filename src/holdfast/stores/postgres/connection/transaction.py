@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import psycopg
 
+from holdfast.engine.generators import drive, drive_async
 from holdfast.engine.operations import Operation
 from holdfast.engine.wakeups import Hints
 from holdfast.stores.postgres.connection.connection import AsyncConnection, SyncConnection
@@ -28,7 +29,7 @@ from holdfast.stores.postgres.plan import (
     SavepointCommand,
 )
 from holdfast.stores.postgres.verbs.plans import plan
-from holdfast.stores.sql.plan import Many, Statement, gather, run, run_async
+from holdfast.stores.sql.plan import Many, Statement
 
 R = TypeVar("R")
 
@@ -62,12 +63,12 @@ class PostgresTransaction:
         connection.check_intact()
         execution = context.new_execution()
         try:
-            answer = await run_async(plan(execution, operation), _within_async(connection))
+            answer = await drive_async(plan(execution, operation), _within_async(connection))
         except Exception as error:
             if is_outage(error):
                 raise translated(error, context.name, context.schema, operation.verb) from error
             raise
-        gather(context.hints, execution.hints)
+        context.hints.add(execution.hints)
         return answer
 
     async def commit(self) -> None:
@@ -122,12 +123,12 @@ class SyncPostgresTransaction:
         connection.check_intact()
         execution = context.new_execution()
         try:
-            answer = run(plan(execution, operation), _within(connection))
+            answer = drive(plan(execution, operation), _within(connection))
         except Exception as error:
             if is_outage(error):
                 raise translated(error, context.name, context.schema, operation.verb) from error
             raise
-        gather(context.hints, execution.hints)
+        context.hints.add(execution.hints)
         return answer
 
     def commit(self) -> None:

@@ -41,8 +41,21 @@ create table holdfast.job (
     worker text,
     token text collate "C",
     progress_note text,
-    trace text,
+    -- JSON of the values that no statement filters or changes; null if there are none.
+    details text,
     on_blocker_failure text not null default 'wait',
+    -- Of a failed job: the group of its error. An earlier failure may have left a value in jobs with another status.
+    fingerprint text collate "C",
+    -- Jobs of a type and priority that have the same limits, rates and orders are in one track.
+    track text collate "C",
+    -- Of a job with rates: the number of the attempt that they have counted.
+    counted bigint,
+    -- True if an earlier job of the chain holds an order until the chain ends.
+    in_order boolean,
+    -- Of a chain that another start replaced after an attempt: when. `debounce_max` counts from then.
+    debounced_at bigint,
+    -- The id of the last start that replaced the chain.
+    replaced_by text collate "C",
     input bytea not null,
     output bytea,
     error bytea
@@ -58,13 +71,15 @@ create table holdfast.job (
 );
 
 create unique index job_id on holdfast.job (id);
-create index job_due on holdfast.job (type, priority desc, scheduled_at, seq) where status = 'pending';
+-- Jobs with lanes have a track, so that claims of other jobs do not read them.
+create index job_due on holdfast.job (type, track, priority desc, scheduled_at, seq) where status = 'pending';
 create index job_leased on holdfast.job (type) where status = 'running';
 create unique index job_step on holdfast.job (chain_id, chain_index) where chain_index > 0;
 create index job_key on holdfast.job (key, type, seq) where key is not null;
 create index job_expires on holdfast.job (expires_at, chain_id) where expires_at is not null;
 create index job_blocked on holdfast.job (type, seq) where status = 'blocked';
 create index job_failed on holdfast.job (type, seq) where status = 'failed';
+create index job_fingerprint on holdfast.job (fingerprint, seq) where status = 'failed';
 create index job_cancelled on holdfast.job (type, seq) where status = 'cancelled';
 
 create table holdfast.blocker (
@@ -76,6 +91,7 @@ create table holdfast.blocker (
 create index blocker_chain on holdfast.blocker (chain_id);
 
 -- Only attempts that did not complete their job: the row of the job describes the one that did.
+-- A row with the outcome 'log' is the log of an attempt, with the text as its error.
 create table holdfast.attempt (
     seq bigint generated always as identity primary key,
     job_id text collate "C" not null,
@@ -105,7 +121,9 @@ create table holdfast.paused (type text collate "C" primary key);
 create table holdfast.tally (
     seq bigint generated always as identity primary key,
     type text collate "C" not null,
-    jobs bigint not null
+    jobs bigint not null,
+    -- Of a start: its minute, for the counters. Null for deletions and sums.
+    minute integer
 );
 
 create table holdfast.listener (name text collate "C" primary key, until bigint not null);
@@ -139,12 +157,13 @@ create table holdfast.migration (
 create view holdfast.record as
 select seq, id, type, chain_id, chain_index, status, priority, attempt, max_attempts, input, output, error, key,
        worker, token, leased_until, renewed_at, progress, progress_note, created_at, scheduled_at, started_at,
-       finished_at, timeout, keep, trace, blockers, open_blockers, on_blocker_failure,
+       finished_at, timeout, keep, details, blockers, open_blockers, on_blocker_failure,
        mismatches, mismatched_at, dedup_for
   from holdfast.job;
 
 -- Bytes as JSON, or null if they are not JSON.
-create function holdfast.as_json(payload bytea) returns json language plpgsql immutable parallel safe as $$
+-- Not parallel safe: a block with an exception handler starts a subtransaction, which a parallel query must not.
+create function holdfast.as_json(payload bytea) returns json language plpgsql immutable parallel unsafe as $$
 begin
     return convert_from(payload, 'UTF8')::json;
 exception when others then
@@ -158,7 +177,7 @@ create function holdfast.as_time(micros bigint) returns timestamptz language sql
 create view holdfast.readable as
 select seq, id, type, chain_id, chain_index, status, priority, attempt, nullif(max_attempts, 0) as max_attempts, key,
        worker, holdfast.as_json(input) as input, holdfast.as_json(output) as output, holdfast.as_json(error) as error,
-       progress, progress_note, open_blockers, trace,
+       progress, progress_note, open_blockers, details,
        holdfast.as_time(created_at) as created_at, holdfast.as_time(scheduled_at) as scheduled_at,
        holdfast.as_time(started_at) as started_at, holdfast.as_time(finished_at) as finished_at,
        holdfast.as_time(leased_until) as leased_until, holdfast.as_time(expires_at) as expires_at
@@ -232,3 +251,346 @@ begin
          where pg_terminate_backend(again.pid);
     end loop;
 end $$;
+
+-- Live workers, each with the time of its last report. Few rows, updated often: a report changes no indexed column.
+create table holdfast.worker (
+    id text collate "C" primary key,
+    host text not null,
+    pid bigint not null,
+    types text[] not null,
+    concurrency bigint not null,
+    registry text not null,
+    details text not null,
+    started_at bigint not null,
+    seen_at bigint not null,
+    draining boolean not null
+) with (fillfactor = 50);
+
+-- What operators changed, each entry written in the transaction of the change.
+create table holdfast.audit (
+    seq bigint generated always as identity primary key,
+    at bigint not null,
+    "user" text not null,
+    action text not null,
+    target text collate "C" not null,
+    chain_id text collate "C",
+    reason text
+);
+create index audit_at on holdfast.audit (at);
+create index audit_target on holdfast.audit (target);
+create index audit_chain on holdfast.audit (chain_id) where chain_id is not null;
+
+-- Counters: what happened to jobs, per type and minute. A transaction appends changes, so no transaction waits for the
+-- row of another. Pruning adds them up in the tables below.
+create table holdfast.counter_change (
+    seq bigint generated always as identity primary key,
+    wait_total bigint,
+    run_total bigint,
+    at bigint,
+    number bigint not null,
+    minute integer not null,
+    type text collate "C" not null,
+    kind text collate "C" not null,
+    -- One letter per attempt: the bucket of its duration.
+    waits text collate "C",
+    runs text collate "C",
+    -- Of failures: the group of the error, what describes it, and one of the jobs.
+    fingerprint text collate "C",
+    summary text,
+    example text collate "C"
+);
+
+-- The minute 0 has the totals since the tables were created. A histogram is a JSON array, one number per bucket.
+create table holdfast.counter (
+    minute integer not null,
+    type text collate "C" not null,
+    started bigint not null,
+    completed bigint not null,
+    failed bigint not null,
+    retried bigint not null,
+    reaped bigint not null,
+    rescheduled bigint not null,
+    cancelled bigint not null,
+    waits text not null,
+    wait_total bigint not null,
+    runs text not null,
+    run_total bigint not null,
+    primary key (minute, type)
+);
+
+create table holdfast.error_group (
+    fingerprint text collate "C" primary key,
+    type text collate "C" not null,
+    summary text not null,
+    first_at bigint not null,
+    last_at bigint not null,
+    example text collate "C" not null
+);
+
+-- The minute 0 has the totals of the group.
+create table holdfast.error_count (
+    minute integer not null,
+    fingerprint text collate "C" not null,
+    failed bigint not null,
+    retried bigint not null,
+    primary key (minute, fingerprint)
+);
+
+-- One row: the transaction that locks it adds up the counters.
+create table holdfast.counter_lock (present boolean primary key);
+insert into holdfast.counter_lock (present) values (true);
+
+-- The bucket of a duration, as in `holdfast.core.counters`.
+create function holdfast.bucket(micros bigint) returns text language sql immutable parallel safe
+    as $$ select chr(97 + width_bucket(micros - 1, '{5000,10000,25000,50000,100000,250000,500000,1000000,2500000,5000000,10000000,30000000,60000000,300000000,1800000000,7200000000}'::bigint[])) $$;
+
+-- Limits, rates and orders. A lane is one key of one of them: its name, the character 31, and the key.
+create table holdfast.limits (
+    name text collate "C" primary key,
+    kind text not null,
+    declared bigint not null,
+    per bigint not null,
+    burst bigint not null,
+    -- Set by an operator.
+    override bigint
+);
+
+create table holdfast.lane (
+    lane text collate "C" primary key,
+    -- Of a rate: the time at which the attempts so far are paid off.
+    tat bigint not null default 0,
+    override bigint,
+    -- When to read the tracks that are parked here again.
+    wake_at bigint
+) with (fillfactor = 70);
+create index lane_wake on holdfast.lane (wake_at) where wake_at is not null;
+
+-- A claim reads tracks that are not parked and whose time has come. Tracks with a lower turn come first.
+create table holdfast.track (
+    track text collate "C" primary key,
+    type text collate "C" not null,
+    priority bigint not null,
+    fair text collate "C" not null,
+    lanes text not null,
+    turn bigint not null,
+    -- 0 if a claim should read it now, else the due time of its first job.
+    ready_at bigint not null default 0,
+    -- The lane that it waits for.
+    parked text collate "C"
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index track_ready on holdfast.track (type, ready_at, priority desc, turn) where parked is null;
+create index track_parked on holdfast.track (parked, type, priority desc, turn) where parked is not null;
+create index track_fair on holdfast.track (fair);
+
+-- The running jobs that hold a lane. The triggers delete the rows when the job is no longer running.
+create table holdfast.permit (
+    lane text collate "C" not null,
+    job bigint not null,
+    primary key (lane, job)
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index permit_job on holdfast.permit (job);
+
+-- The chains that have a place in an order. The lowest position is next.
+create table holdfast.place (
+    lane text collate "C" not null,
+    position bigint not null,
+    chain_id text collate "C" not null,
+    -- Whether a failed job keeps its place.
+    hold boolean not null,
+    -- Whether the place is kept until the chain ends.
+    chain boolean not null,
+    primary key (lane, position)
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index place_chain on holdfast.place (chain_id);
+
+-- Lanes and tracks that the next claim reads again. Starts and settlements only add rows here, so that they lock no lane.
+create table holdfast.lane_change (
+    seq bigint generated always as identity primary key,
+    lane text collate "C",
+    track text collate "C",
+    type text collate "C",
+    priority bigint,
+    details text,
+    -- How much of a rate was not used.
+    refund bigint
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+create function holdfast.lane_rules(details text)
+    returns table (lane text, kind text, number bigint, per bigint, burst bigint, weight bigint, hold boolean, chain boolean)
+    language sql immutable parallel safe as $$
+    select rule ->> 'lane', rule ->> 'kind', coalesce((rule ->> 'number')::bigint, 1), coalesce((rule ->> 'per')::bigint, 0),
+           coalesce((rule ->> 'burst')::bigint, 1), coalesce((rule ->> 'weight')::bigint, 1),
+           coalesce((rule ->> 'hold')::boolean, true), coalesce((rule ->> 'chain')::boolean, false)
+      from json_array_elements(details::json -> 'lanes' -> 'rules') rule $$;
+
+-- Give the job, and the places that its chain keeps, a row each. `insert` skips places that exist.
+create function holdfast.take_places(job_seq bigint, job_chain text, job_details text, whole_chain boolean)
+    returns void language sql volatile as $$
+    insert into holdfast.place (lane, position, chain_id, hold, chain)
+    select rule.lane, case when rule.chain then first.seq else job_seq end, job_chain, rule.hold, rule.chain
+      from holdfast.lane_rules(job_details) rule, holdfast.job first
+     where rule.kind = 'order' and first.id = job_chain and (rule.chain or not whole_chain)
+        on conflict do nothing $$;
+
+create function holdfast.check_lanes(details text) returns void language plpgsql immutable as $$
+declare
+    rule record;
+begin
+    for rule in select * from holdfast.lane_rules(details) loop
+        if rule.lane is null or rule.lane !~ '^[^\x1f]{1,200}\x1f' or rule.kind not in ('limit', 'rate', 'order')
+           or rule.number < 0 or rule.burst < 1 or rule.weight < 0 or rule.weight > rule.burst
+           or rule.kind = 'rate' and rule.per < 1 then
+            raise exception 'the lanes are out of range' using errcode = '22023';
+        end if;
+    end loop;
+    if details::json -> 'lanes' ->> 'fair' is null then
+        raise exception 'the lanes are incomplete' using errcode = '22023';
+    end if;
+end $$;
+
+create function holdfast.lanes_created() returns trigger language plpgsql as $$
+begin
+    perform holdfast.check_lanes(new.details);
+    perform holdfast.take_places(new.seq, new.chain_id, new.details, false);
+    insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
+    if new.status = 'pending' then
+        insert into holdfast.lane_change (track, type, priority, details)
+        values (new.track, new.type, new.priority, new.details);
+    end if;
+    return null;
+end $$;
+
+create function holdfast.lanes_updated() returns trigger language plpgsql as $$
+begin
+    if old.status = 'running' and new.status <> 'running' then
+        with freed as (
+            delete from holdfast.permit where permit.job = old.seq returning permit.lane
+        )
+        insert into holdfast.lane_change (lane) select freed.lane from freed;
+        -- The job was released before its handler began: its rates do not count the attempt.
+        if old.counted = old.attempt and new.counted is null then
+            insert into holdfast.lane_change (lane, refund)
+            select rule.lane, rule.weight from holdfast.lane_rules(new.details) rule where rule.kind = 'rate';
+        end if;
+    end if;
+    if new.status <> old.status and (old.status in ('failed', 'cancelled')
+       or exists (select 1 from holdfast.place where place.chain_id = new.chain_id)) then
+        insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
+        if new.status in ('completed', 'failed', 'cancelled') then
+            -- A claim may have put off its track until it is due.
+            insert into holdfast.lane_change (track, type, priority, details)
+            select old.track, old.type, old.priority, old.details where old.track is not null and old.status = 'pending';
+            -- It leaves its orders, unless it failed and holds them, or its chain goes on and spans them.
+            update holdfast.job set in_order = true
+             where new.status = 'completed' and job.chain_id = new.chain_id and job.chain_index = new.chain_index + 1
+               and job.chain_index > 0
+               and exists (select 1 from holdfast.place where place.chain_id = new.chain_id and place.chain);
+            delete from holdfast.place
+             where place.chain_id = new.chain_id and (place.chain or place.position = new.seq)
+               and (new.status = 'cancelled' or new.status = 'failed' and not place.hold
+                    or new.status = 'completed'
+                       and not (place.chain and exists (select 1 from holdfast.job next
+                                                         where next.chain_id = new.chain_id and next.chain_index > 0
+                                                           and next.chain_index = new.chain_index + 1)));
+        elsif old.status in ('failed', 'cancelled') then
+            if new.track is not null then
+                perform holdfast.take_places(new.seq, new.chain_id, new.details, false);
+            end if;
+            perform holdfast.take_places(first.seq, new.chain_id, first.details, true)
+               from holdfast.job first where first.id = new.chain_id and first.track is not null;
+            insert into holdfast.lane_change (lane)
+            select place.lane from holdfast.place where place.chain_id = new.chain_id;
+        end if;
+    end if;
+    if new.track is not null and new.status = 'pending' then
+        insert into holdfast.lane_change (track, type, priority, details)
+        values (new.track, new.type, new.priority, new.details);
+        insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
+    end if;
+    return null;
+end $$;
+
+create function holdfast.lanes_deleted() returns trigger language plpgsql as $$
+begin
+    insert into holdfast.lane_change (lane)
+    select permit.lane from holdfast.permit where permit.job = old.seq
+    union
+    select place.lane from holdfast.place where place.chain_id = old.chain_id;
+    insert into holdfast.lane_change (track, type, priority, details)
+    select old.track, old.type, old.priority, old.details where old.track is not null and old.status = 'pending';
+    delete from holdfast.permit where permit.job = old.seq;
+    delete from holdfast.place where place.chain_id = old.chain_id and (place.chain or place.position = old.seq);
+    return null;
+end $$;
+
+-- A chain that has not begun may take the lanes of another start. It keeps its position.
+create function holdfast.lanes_replaced() returns trigger language plpgsql as $$
+begin
+    insert into holdfast.lane_change (track, type, priority, details)
+    select old.track, old.type, old.priority, old.details where old.track is not null and old.status = 'pending';
+    insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
+    delete from holdfast.place where place.chain_id = new.chain_id;
+    if new.track is not null then
+        perform holdfast.check_lanes(new.details);
+        perform holdfast.take_places(new.seq, new.chain_id, new.details, false);
+        insert into holdfast.lane_change (lane) select place.lane from holdfast.place where place.chain_id = new.chain_id;
+        if new.status = 'pending' then
+            insert into holdfast.lane_change (track, type, priority, details)
+            values (new.track, new.type, new.priority, new.details);
+        end if;
+    end if;
+    return null;
+end $$;
+
+create trigger lanes_created after insert on holdfast.job
+    for each row when (new.track is not null) execute function holdfast.lanes_created();
+create trigger lanes_updated after update of status, scheduled_at, track, counted on holdfast.job
+    for each row when (new.track is not null or new.in_order) execute function holdfast.lanes_updated();
+create trigger lanes_replaced after update of debounced_at on holdfast.job
+    for each row when (old.track is not null or new.track is not null) execute function holdfast.lanes_replaced();
+create trigger lanes_deleted after delete on holdfast.job
+    for each row when (old.track is not null or old.in_order) execute function holdfast.lanes_deleted();
+-- A schedule is bytes for the store, except for what its statements need. ticks_at is null if it is not ticked.
+create table holdfast.schedule (
+    name text collate "C" primary key,
+    version text collate "C" not null,
+    type text collate "C" not null,
+    ticks_at bigint,
+    body bytea not null
+) with (fillfactor = 70);
+create index schedule_ticks on holdfast.schedule (type, ticks_at) where ticks_at is not null;
+
+-- The steps of handlers. A row without finished_at is open: a sleep or receive that suspended the job, or a cursor.
+create table holdfast.step (
+    started_at bigint not null,
+    finished_at bigint,
+    -- When a sleep ends; the deadline of a receive.
+    wake_at bigint,
+    attempt bigint not null,
+    number integer not null,
+    epoch integer not null,
+    job_id text collate "C" not null,
+    name text collate "C" not null,
+    each text collate "C" not null,
+    kind text not null,
+    -- JSON. Of a cursor: its position.
+    result bytea,
+    error bytea,
+    primary key (job_id, name, each)
+) with (
+    autovacuum_vacuum_scale_factor = 0.05,
+    autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0
+);
+
+-- Messages to chains. A row without a value is a wait: the job was suspended by the claim with this token. The wait counts
+-- while the job is pending with the same token.
+create table holdfast.message (
+    sent_at bigint,
+    chain_id text collate "C" not null,
+    name text collate "C" not null,
+    job_id text collate "C",
+    token text collate "C",
+    value bytea,
+    primary key (chain_id, name)
+);

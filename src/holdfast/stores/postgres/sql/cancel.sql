@@ -5,10 +5,15 @@ with past as (
       from holdfast.job
      where job.seq = any(:seqs::bigint[]) and job.status = 'running'
      order by job.seq
+), cancelled as (
+    update holdfast.job
+       set status = 'cancelled', error = :reason::bytea, worker = null, token = null, leased_until = null,
+           renewed_at = null, mismatches = null,
+           mismatched_at = null, finished_at = :now::bigint, expires_at = :now::bigint + job.keep
+     where job.seq = any(:seqs::bigint[])
+    returning job.seq, job.id, job.chain_id, job.type, job.attempt
+), counters as (
+    insert into holdfast.counter_change (type, minute, kind, number)
+    select cancelled.type, :now::bigint / 60000000, 'cancelled', count(*) from cancelled group by cancelled.type
 )
-update holdfast.job
-   set status = 'cancelled', error = :reason::bytea, worker = null, token = null, leased_until = null,
-       renewed_at = null, mismatches = null,
-       mismatched_at = null, finished_at = :now::bigint, expires_at = :now::bigint + job.keep
- where job.seq = any(:seqs::bigint[])
-returning job.id, job.chain_id, job.type, job.attempt
+select cancelled.id, cancelled.chain_id, cancelled.type, cancelled.attempt from cancelled order by cancelled.seq

@@ -1,26 +1,36 @@
 -- claim: claim due jobs, best first.
--- The last columns: whether there are several levels, so that more jobs may be due than were claimed; the duration on
+-- The last columns: whether jobs with lanes may be claimed; whether there are several levels, so that more jobs may be due than were claimed; the duration on
 -- the server; and, after a long scan, the number of dead rows. A level is a pair of type and priority.
 -- skip locked: a row that another worker is claiming is skipped, never waited for.
 -- materialized: without it the planner may lock and claim more rows than the limit.
 -- One ordered index scan per level, so that neither the backlog nor jobs scheduled for later are read.
+-- Only jobs without lanes. If jobs with lanes may be claimed too, `alone` returns none: see claim_lanes.
+-- order by track, which is null: with this column, the order is that of the index.
 with recursive clock as materialized (
     select holdfast.clock(:now::bigint) as now, clock_timestamp() as begun
 ), listening as materialized (
     select exists (select 1 from holdfast.listener, clock where listener.until > clock.now) as present
+), lanes as materialized (
+    select exists (select 1 from holdfast.lane_change)
+        or exists (select 1 from holdfast.lane where lane.wake_at <= (select clock.now from clock))
+        or exists (select 1 from holdfast.track
+                    where track.parked is null and track.type = any(:types::text[])
+                      and track.ready_at <= (select clock.now from clock)
+                      and track.type not in (select paused.type from holdfast.paused)) as present
 ), wanted as materialized (
     select terms.type, terms.lease, terms.max_attempts
-      from unnest(:types::text[], :leases::bigint[], :limits::bigint[]) terms (type, lease, max_attempts)
-     where terms.type not in (select paused.type from holdfast.paused)
+      from unnest(:types::text[], :leases::bigint[], :limits::bigint[]) terms (type, lease, max_attempts), lanes
+     where terms.type not in (select paused.type from holdfast.paused) and not (:alone::boolean and lanes.present)
 ), level (type, priority) as (
     select wanted.type, (select job.priority from holdfast.job
-                          where job.status = 'pending' and job.type = wanted.type
-                          order by job.priority desc limit 1)
+                          where job.status = 'pending' and job.type = wanted.type and job.track is null
+                          order by job.track, job.priority desc limit 1)
       from wanted
     union all
     select level.type, (select job.priority from holdfast.job
-                         where job.status = 'pending' and job.type = level.type and job.priority < level.priority
-                         order by job.priority desc limit 1)
+                         where job.status = 'pending' and job.type = level.type and job.track is null
+                           and job.priority < level.priority
+                         order by job.track, job.priority desc limit 1)
       from level
      where level.priority is not null
 ), levels as materialized (
@@ -32,9 +42,9 @@ with recursive clock as materialized (
      cross join lateral (
         select job.scheduled_at, job.seq
           from holdfast.job
-         where job.status = 'pending' and job.type = levels.type and job.priority = levels.priority
+         where job.status = 'pending' and job.type = levels.type and job.track is null and job.priority = levels.priority
            and job.scheduled_at <= (select clock.now from clock)
-         order by job.scheduled_at, job.seq
+         order by job.track, job.scheduled_at, job.seq
          limit :limit::bigint) first
      where levels.number > 1
      order by levels.priority desc, first.scheduled_at, first.seq
@@ -49,9 +59,9 @@ with recursive clock as materialized (
      cross join lateral (
         select job.seq
           from holdfast.job
-         where job.status = 'pending' and job.type = share.type and job.priority = share.priority
+         where job.status = 'pending' and job.type = share.type and job.track is null and job.priority = share.priority
            and job.scheduled_at <= (select clock.now from clock)
-         order by job.scheduled_at, job.seq
+         order by job.track, job.scheduled_at, job.seq
          limit share.jobs
            for update skip locked) first
 ), due as materialized (
@@ -63,9 +73,9 @@ with recursive clock as materialized (
       cross join lateral (
          select job.seq
            from holdfast.job
-          where job.status = 'pending' and job.type = levels.type and job.priority = levels.priority
+          where job.status = 'pending' and job.type = levels.type and job.track is null and job.priority = levels.priority
             and job.scheduled_at <= (select clock.now from clock)
-          order by job.scheduled_at, job.seq
+          order by job.track, job.scheduled_at, job.seq
           limit :limit::bigint
             for update skip locked) next
       where levels.number > 1 and not exists (select 1 from free)
@@ -81,7 +91,7 @@ with recursive clock as materialized (
     returning job.seq, job.id, job.type, job.chain_id, job.chain_index, job.status, job.priority, job.attempt, job.max_attempts,
               job.input, job.output, job.error, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
               job.progress, job.progress_note, job.created_at, job.scheduled_at, job.started_at, job.finished_at,
-              job.timeout, job.keep, job.trace, job.blockers, job.open_blockers, job.on_blocker_failure,
+              job.timeout, job.keep, job.details, job.blockers, job.open_blockers, job.on_blocker_failure,
               job.mismatches, job.mismatched_at, job.dedup_for
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
@@ -90,7 +100,7 @@ with recursive clock as materialized (
      where listening.present
      order by claimed.priority desc, claimed.scheduled_at, claimed.seq
 )
-select claimed.*, listening.present, (select count(*) > 1 from levels), (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
+select claimed.*, listening.present, (select lanes.present from lanes), (select count(*) > 1 from levels), (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
        case when clock_timestamp() - clock.begun > interval '2 milliseconds'
             then pg_stat_get_dead_tuples('holdfast.job'::regclass) else 0 end
   from clock cross join listening left join claimed on true
@@ -118,10 +128,10 @@ with clock as materialized (
      cross join lateral (
         select job.scheduled_at, job.seq
           from holdfast.job
-         where job.status = 'pending' and job.type = marked.type and job.priority = marked.priority
+         where job.status = 'pending' and job.type = marked.type and job.track is null and job.priority = marked.priority
            and (job.scheduled_at, job.seq) >= (marked.scheduled_at, marked.seq)
            and job.scheduled_at <= (select clock.now from clock)
-         order by job.scheduled_at, job.seq
+         order by job.track, job.scheduled_at, job.seq
          limit :limit::bigint) first
      order by marked.priority desc, first.scheduled_at, first.seq
      limit :limit::bigint
@@ -134,10 +144,10 @@ with clock as materialized (
      cross join lateral (
         select job.seq
           from holdfast.job
-         where job.status = 'pending' and job.type = share.type and job.priority = share.priority
+         where job.status = 'pending' and job.type = share.type and job.track is null and job.priority = share.priority
            and (job.scheduled_at, job.seq) >= (marked.scheduled_at, marked.seq)
            and job.scheduled_at <= (select clock.now from clock)
-         order by job.scheduled_at, job.seq
+         order by job.track, job.scheduled_at, job.seq
          limit share.jobs
            for update skip locked) first
 ), claimed as (
@@ -151,7 +161,7 @@ with clock as materialized (
     returning job.seq, job.id, job.type, job.chain_id, job.chain_index, job.status, job.priority, job.attempt, job.max_attempts,
               job.input, job.output, job.error, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
               job.progress, job.progress_note, job.created_at, job.scheduled_at, job.started_at, job.finished_at,
-              job.timeout, job.keep, job.trace, job.blockers, job.open_blockers, job.on_blocker_failure,
+              job.timeout, job.keep, job.details, job.blockers, job.open_blockers, job.on_blocker_failure,
               job.mismatches, job.mismatched_at, job.dedup_for
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
@@ -160,7 +170,7 @@ with clock as materialized (
      where listening.present
      order by claimed.priority desc, claimed.scheduled_at, claimed.seq
 )
-select claimed.*, listening.present, false, (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
+select claimed.*, listening.present, false, false, (extract(epoch from clock_timestamp() - clock.begun) * 1000000)::bigint,
        case when clock_timestamp() - clock.begun > interval '2 milliseconds'
             then pg_stat_get_dead_tuples('holdfast.job'::regclass) else 0 end
   from clock cross join listening left join claimed on true

@@ -4,11 +4,16 @@ with past as (
     select job.id, job.attempt, job.worker, job.started_at, :now::bigint, 'lost'
       from holdfast.job
      where job.seq = :seq::bigint and job.status = 'running'
+), completed as (
+    update holdfast.job
+       set status = 'completed', output = :output::bytea, error = null, worker = null, token = null, leased_until = null,
+           renewed_at = null, mismatches = null,
+           mismatched_at = null, finished_at = :now::bigint,
+           expires_at = case when :ends::boolean then :now::bigint + job.keep end
+     where job.seq = :seq::bigint
+    returning job.id, job.type, job.attempt
+), counters as (
+    insert into holdfast.counter_change (type, minute, kind, number)
+    select completed.type, :now::bigint / 60000000, 'completed', 1 from completed
 )
-update holdfast.job
-   set status = 'completed', output = :output::bytea, error = null, worker = null, token = null, leased_until = null,
-       renewed_at = null, mismatches = null,
-       mismatched_at = null, finished_at = :now::bigint,
-       expires_at = case when :ends::boolean then :now::bigint + job.keep end
- where job.seq = :seq::bigint
-returning job.id, job.type, job.attempt
+select completed.id, completed.type, completed.attempt from completed

@@ -19,12 +19,20 @@ select wanted.place, found.id
        and (wanted.exclude is null or first.id <> all (string_to_array(wanted.exclude, chr(31))))
        and (wanted.scope = 'any'
             or coalesce(last.status, first.status) in ('blocked', 'pending', 'running')
+               and (wanted.scope <> 'waiting' or first.status in ('blocked', 'pending')
+                    and not exists (select 1 from holdfast.step where step.job_id = first.id))
             or wanted.scope = 'successful' and coalesce(last.status, first.status) = 'completed'
                and coalesce(case when first.dedup_for is not null
                                  then coalesce(last.finished_at, first.finished_at) + first.dedup_for
                                  when last.status is null then first.expires_at else last.expires_at end > :now::bigint, true))
      order by first.seq desc
      limit 1) found
+
+-- find_replaced: for each of these starts, the chain that it replaced, if its answer was lost.
+select wanted.place, first.id
+  from unnest(:ids::text[], :types::text[], :keys::text[]) with ordinality wanted (id, type, key, place)
+  join holdfast.job first on first.key = wanted.key and first.type = wanted.type and first.chain_index = 0
+ where first.replaced_by = wanted.id
 
 -- lock_keys: lock these keys until the transaction ends, so that one caller at a time searches and creates.
 -- The rows are updated, not only locked: a transaction with an older snapshot fails instead of missing a new chain.

@@ -9,6 +9,10 @@ with deleted as (
      where blocker.chain_id = any(:chain_ids::text[]) and blocker.job_id <> all (array(select deleted.id from deleted))
 ), past as (
     delete from holdfast.attempt where attempt.job_id = any(array(select deleted.id from deleted))
+), steps as (
+    delete from holdfast.step where step.job_id = any(array(select deleted.id from deleted))
+), messages as (
+    delete from holdfast.message where message.chain_id = any(:chain_ids::text[])
 ), counted as (
     insert into holdfast.tally (type, jobs) select deleted.type, -count(*) from deleted group by deleted.type
 )

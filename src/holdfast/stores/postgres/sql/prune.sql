@@ -9,6 +9,7 @@ select job.chain_id
         where blocker.chain_id = job.chain_id
           and dependent.status in ('blocked', 'pending', 'running')
           and dependent.chain_id <> job.chain_id)
+   and not exists (select 1 from holdfast.place where place.chain_id = job.chain_id)
  order by job.expires_at, job.chain_id
  limit :limit::bigint
    for update of job skip locked
@@ -28,20 +29,6 @@ with idle as materialized (
       from idle where idle.needed and key.type = idle.type and key.key = idle.key
 )
 delete from holdfast.key using idle where not idle.needed and key.type = idle.type and key.key = idle.key
-
--- prune_tally: add up old rows of the tally, if there are many.
-with old as materialized (
-    select tally.seq
-      from holdfast.tally
-     where (select count(*) from (select 1 from holdfast.tally limit 1000) changes) = 1000
-     order by tally.seq
-     limit 50000
-       for update skip locked
-), deleted as (
-    delete from holdfast.tally where tally.seq = any(array(select old.seq from old)) returning tally.type, tally.jobs
-)
-insert into holdfast.tally (type, jobs)
-select deleted.type, sum(deleted.jobs) from deleted group by deleted.type having sum(deleted.jobs) <> 0
 
 -- prune_marks: delete marks of processes that ended before they looked for them.
 with old as materialized (
@@ -70,5 +57,9 @@ with taken as materialized (
     returning job.seq, job.id, job.chain_id
 ), past as (
     delete from holdfast.attempt where attempt.job_id = any(array(select cleared.id from cleared))
+), steps as (
+    delete from holdfast.step where step.job_id = any(array(select cleared.id from cleared))
+), messages as (
+    delete from holdfast.message where message.chain_id = any(array(select cleared.chain_id from cleared))
 )
 select cleared.seq, cleared.chain_id from cleared

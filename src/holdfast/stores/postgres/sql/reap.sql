@@ -23,16 +23,31 @@ select free.*, array(select expired.seq from expired
 
 -- reap: end the attempts of locked jobs with an expired lease. The jobs become pending, or fail after the last attempt.
 with lost as materialized (
-    select * from unnest(:seqs::bigint[], :statuses::text[], :errors::bytea[]) lost (seq, status, error)
+    select * from unnest(:seqs::bigint[], :statuses::text[], :errors::bytea[]) with ordinality lost (seq, status, error, place)
 ), past as (
     insert into holdfast.attempt (job_id, number, worker, started_at, ended_at, outcome, error, next_at)
     select job.id, job.attempt, job.worker, job.started_at, :now::bigint, 'lost', lost.error,
            case when lost.status = 'pending' then :now::bigint end
       from lost join holdfast.job on job.seq = lost.seq
      order by job.seq
+), counters as (
+    insert into holdfast.counter_change (type, minute, kind, number, fingerprint, summary, example, at)
+    select counted.type, :now::bigint / 60000000, counted.kind, count(*), counted.fingerprint,
+           case when counted.fingerprint is not null then '["LeaseLost","lease lost",""]' end,
+           (array_agg(counted.id order by counted.place desc))[1],
+           case when counted.fingerprint is not null then :now::bigint end
+      from (select job.type, job.id, lost.place, 'reaped' as kind,
+                   case when lost.status = 'pending' then 'LeaseLost:' || job.type end as fingerprint
+              from lost join holdfast.job on job.seq = lost.seq
+            union all
+            select job.type, job.id, lost.place, 'failed', 'LeaseLost:' || job.type
+              from lost join holdfast.job on job.seq = lost.seq
+             where lost.status = 'failed') counted
+     group by counted.type, counted.kind, counted.fingerprint
 )
 update holdfast.job
-   set status = lost.status, error = lost.error, worker = null, token = null, leased_until = null, renewed_at = null, mismatches = null,
+   set fingerprint = case when lost.status = 'failed' then 'LeaseLost:' || job.type end,
+       status = lost.status, error = lost.error, worker = null, token = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
        scheduled_at = case when lost.status = 'pending' then :now::bigint else job.scheduled_at end,
        finished_at = case when lost.status = 'failed' then :now::bigint end,

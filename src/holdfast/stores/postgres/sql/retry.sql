@@ -1,7 +1,8 @@
 -- retry: make locked jobs pending, or blocked, with no attempts.
 update holdfast.job
    set status = case when job.open_blockers > 0 then 'blocked' else 'pending' end, attempt = 0,
-       scheduled_at = :now::bigint, finished_at = null, expires_at = null, token = null
+       scheduled_at = :now::bigint, finished_at = null, expires_at = null, token = null,
+       counted = null
  where job.seq = any(:seqs::bigint[])
 
 -- retry_keys: the chains of these jobs that were started with a key.

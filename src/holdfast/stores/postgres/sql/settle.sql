@@ -10,13 +10,13 @@ with clock as materialized (
 ), asked as materialized (
     select * from unnest(:ids::text[], :tokens::text[], :outputs::bytea[], :keeps::bigint[]) asked (id, token, output, keep)
 ), held as materialized (
-    select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type
+    select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.scheduled_at, job.started_at
       from holdfast.job
      where job.id = any(:ids::text[])
      order by job.seq
        for update skip locked
 ), good as materialized (
-    select held.seq
+    select held.seq, held.type, held.scheduled_at, held.started_at
       from held join asked on asked.id = held.id and asked.token = held.token
      where held.status = 'running' and (:all::boolean or not held.awaited)
 ), completed as (
@@ -28,6 +28,14 @@ with clock as materialized (
       from asked, clock
      where job.seq = any(array(select good.seq from good)) and asked.id = job.id
     returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker
+), counters as (
+    insert into holdfast.counter_change (type, minute, kind, number, waits, runs, wait_total, run_total)
+    select good.type, clock.now / 60000000, 'completed', count(*),
+           string_agg(holdfast.bucket(good.started_at - good.scheduled_at), ''),
+           string_agg(holdfast.bucket(clock.now - good.started_at), ''),
+           sum(greatest(0, good.started_at - good.scheduled_at)), sum(greatest(0, clock.now - good.started_at))
+      from good, clock
+     group by good.type, clock.now
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
     select clock.now, 'completed', completed.id, completed.chain_id, completed.type, completed.attempt, completed.worker
@@ -49,31 +57,32 @@ with clock as materialized (
       from unnest(:ids::text[], :tokens::text[], :keeps::bigint[], :next_ids::text[], :next_types::text[],
                   :next_inputs::bytea[], :next_indexes::int[], :next_priorities::bigint[], :next_delays::bigint[],
                   :next_ats::bigint[], :next_max_attempts::bigint[], :next_timeouts::bigint[], :next_keeps::bigint[],
-                  :next_keys::text[], :next_traces::text[], :next_on_blocker_failures::text[])
+                  :next_keys::text[], :next_details::text[], :next_on_blocker_failures::text[])
            asked (id, token, keep, next_id, next_type, next_input, next_index, next_priority, next_delay, next_at,
-                  next_max_attempts, next_timeout, next_keep, next_key, next_trace, next_on_blocker_failure)
+                  next_max_attempts, next_timeout, next_keep, next_key, next_details, next_on_blocker_failure)
 ), held as materialized (
-    select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type
+    select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.scheduled_at, job.started_at
       from holdfast.job
      where job.id = any(:ids::text[])
      order by job.seq
        for update skip locked
 ), good as materialized (
-    select held.seq, held.awaited, held.chain_id, asked.*
+    select held.seq, held.awaited, held.chain_id, held.type, held.scheduled_at, held.started_at, asked.*
       from held join asked on asked.id = held.id and asked.token = held.token
      where held.status = 'running'
 ), continued as (
     insert into holdfast.job (id, type, chain_id, chain_index, status, priority, max_attempts, key, created_at,
-                              scheduled_at, timeout, keep, trace, awaited, on_blocker_failure, input)
+                              scheduled_at, timeout, keep, details, awaited, on_blocker_failure, input)
     select good.next_id, good.next_type, good.chain_id, good.next_index, 'pending', good.next_priority,
            good.next_max_attempts, good.next_key, clock.now,
            greatest(clock.now, coalesce(good.next_at, clock.now + good.next_delay)), good.next_timeout, good.next_keep,
-           good.next_trace, good.awaited, good.next_on_blocker_failure, good.next_input
+           good.next_details, good.awaited, good.next_on_blocker_failure, good.next_input
       from good, clock
      order by good.seq
     returning seq, id, chain_id, type
 ), counted as (
-    insert into holdfast.tally (type, jobs) select continued.type, count(*) from continued group by continued.type
+    insert into holdfast.tally (type, jobs, minute)
+    select continued.type, count(*), clock.now / 60000000 from continued, clock group by continued.type, clock.now
 ), completed as (
     update holdfast.job
        set status = 'completed', output = null, error = null, leased_until = null, renewed_at = null,
@@ -82,6 +91,14 @@ with clock as materialized (
       from asked, clock
      where job.seq = any(array(select good.seq from good)) and asked.id = job.id
     returning job.seq, job.id, job.chain_id, job.type, job.attempt, job.worker
+), counters as (
+    insert into holdfast.counter_change (type, minute, kind, number, waits, runs, wait_total, run_total)
+    select good.type, clock.now / 60000000, 'completed', count(*),
+           string_agg(holdfast.bucket(good.started_at - good.scheduled_at), ''),
+           string_agg(holdfast.bucket(clock.now - good.started_at), ''),
+           sum(greatest(0, good.started_at - good.scheduled_at)), sum(greatest(0, clock.now - good.started_at))
+      from good, clock
+     group by good.type, clock.now
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt, worker)
     select clock.now, happened.kind, happened.id, happened.chain_id, happened.type, happened.attempt, happened.worker
@@ -103,8 +120,8 @@ with clock as materialized (
 ), asked as materialized (
     select *, asked.outcome = 'released' as released, asked.outcome = 'mismatched' as mismatched
       from unnest(:ids::text[], :tokens::text[], :statuses::text[], :outcomes::text[], :errors::bytea[],
-                  :delays::bigint[], :ats::bigint[], :keeps::bigint[])
-           asked (id, token, status, outcome, error, delay, at, keep)
+                  :delays::bigint[], :ats::bigint[], :begun::boolean[], :keeps::bigint[], :fingerprints::text[], :summaries::text[])
+           with ordinality asked (id, token, status, outcome, error, delay, at, begun, keep, fingerprint, summary, place)
 ), held as materialized (
     select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type, job.attempt, job.worker, job.started_at,
            job.scheduled_at
@@ -113,8 +130,11 @@ with clock as materialized (
      order by job.seq
        for update skip locked
 ), good as materialized (
-    select held.seq, held.id, held.attempt, held.worker, held.started_at, asked.outcome, asked.status, asked.released,
-           asked.mismatched, asked.keep, case when asked.released then null else asked.error end as error,
+    select held.seq, held.id, held.type, held.attempt, held.worker, held.scheduled_at, held.started_at, asked.outcome,
+           asked.status, asked.released, asked.mismatched, asked.begun, asked.keep, asked.fingerprint, asked.summary, asked.place,
+           case when asked.status <> 'pending' then asked.status
+                when asked.outcome = 'failed' then 'retried'
+                when asked.outcome = 'rescheduled' then 'rescheduled' end as counted, case when asked.released then null else asked.error end as error,
            case when asked.released then held.scheduled_at
                 when asked.status = 'pending' then greatest(clock.now, coalesce(asked.at, clock.now + asked.delay))
            end as next_at
@@ -130,6 +150,8 @@ with clock as materialized (
        set status = good.status,
            attempt = case when good.released or good.mismatched then job.attempt - 1 else job.attempt end,
            error = case when good.released then job.error else good.error end,
+           fingerprint = case when good.status = 'failed' then good.fingerprint end,
+           counted = case when good.released and not good.begun then null else job.counted end,
            keep = coalesce(good.keep, job.keep),
            scheduled_at = coalesce(good.next_at, job.scheduled_at),
            finished_at = case when good.status <> 'pending' then clock.now end,
@@ -144,6 +166,19 @@ with clock as materialized (
               case when good.status <> 'pending' then good.status
                    when good.outcome in ('released', 'rescheduled', 'mismatched') then good.outcome
                    else 'retrying' end as kind
+), counters as (
+    insert into holdfast.counter_change (type, minute, kind, number, waits, runs, wait_total, run_total, fingerprint,
+                                         summary, example, at)
+    select good.type, clock.now / 60000000, good.counted, count(*),
+           string_agg(holdfast.bucket(good.started_at - good.scheduled_at), '') filter (where not good.mismatched),
+           string_agg(holdfast.bucket(clock.now - good.started_at), '') filter (where not good.mismatched),
+           sum(greatest(0, good.started_at - good.scheduled_at)) filter (where not good.mismatched),
+           sum(greatest(0, clock.now - good.started_at)) filter (where not good.mismatched),
+           good.fingerprint, max(good.summary), (array_agg(good.id order by good.place desc))[1],
+           case when good.fingerprint is not null then clock.now end
+      from good, clock
+     where good.counted is not null
+     group by good.type, clock.now, good.counted, good.fingerprint
 ), recorded as (
     insert into holdfast.event (at, kind, job_id, chain_id, type, attempt)
     select clock.now, ended.kind, ended.id, ended.chain_id, ended.type, ended.attempt
@@ -153,25 +188,30 @@ with clock as materialized (
 )
 select held.id, held.status, held.token, held.awaited, held.chain_id, held.type, listening.present from held, listening
 
--- settle_affected: claimed jobs, and the jobs that the end of their chains affects.
--- completing: all jobs that name the chains. failing: the jobs that fail with them, and those that fail with these.
-with recursive ended (chain_id, job_id) as (
-    select claimed.chain_id, claimed.id from holdfast.job claimed where claimed.id = any(:ids::text[])
+-- settle_affected: claimed jobs, and the jobs that the end of their chains affects, as in `reach`.
+with recursive ended (chain_id, completed) as (
+    select claimed.chain_id, how.completed
+      from holdfast.job claimed
+      join (values (true, :completing::boolean), (false, :failing::boolean)) how (completed, possible) on how.possible
+     where claimed.id = any(:ids::text[])
     union
-    select dependent.chain_id, dependent.id
+    select dependent.chain_id, false
       from ended
       join holdfast.blocker on blocker.chain_id = ended.chain_id
       join holdfast.job dependent on dependent.id = blocker.job_id
-     where :failing::boolean and dependent.status = 'blocked' and dependent.on_blocker_failure = 'fail'
+     where dependent.status = 'blocked'
+       and dependent.on_blocker_failure = case when ended.completed then 'when_failed' else 'fail' end
 )
 select job.seq, job.id, job.status, job.token, job.awaited, job.chain_id, job.type
   from holdfast.job
  where job.id = any(array(
-    select ended.job_id from ended
+    select unnest(:ids::text[])
     union
     select blocker.job_id
-      from holdfast.job claimed join holdfast.blocker on blocker.chain_id = claimed.chain_id
-     where :completing::boolean and claimed.id = any(:ids::text[])))
+      from ended
+      join holdfast.blocker on blocker.chain_id = ended.chain_id
+      join holdfast.job dependent on dependent.id = blocker.job_id
+     where ended.completed or dependent.status = 'blocked' and dependent.on_blocker_failure <> 'wait'))
 
 -- settle_wait: wait for the lock of this job. No row if the job does not exist.
 select job.seq from holdfast.job where job.id = :id::text for update

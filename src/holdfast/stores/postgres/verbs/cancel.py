@@ -7,7 +7,8 @@ from holdfast.engine.operations import Cancel
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.postgres.verbs import chains
+from holdfast.stores.postgres.verbs import chain_ends, chains
+from holdfast.stores.postgres.verbs.audit import write_audit
 from holdfast.stores.sql.plan import Statement
 
 _CANCEL = SQL["cancel"]
@@ -24,6 +25,7 @@ def cancel(execution: Execution, op: Cancel) -> Plan[list[ChainRecord]]:
             execution.record("cancelled", *row)
         execution.hints.lost.update(tail.id for tail in ended if tail.status == "running")
         execution.hints.finished.update(tail.chain_id for tail in ended)
-        yield from chains.fail_dependents(execution, [tail.chain_id for tail in ended if tail.awaited])
+        yield from chain_ends.fail_dependents(execution, [tail.chain_id for tail in ended if tail.awaited])
         yield from execution.write_events()
+        yield from write_audit(execution, op.audit, "cancel", [(tail.chain_id, tail.chain_id) for tail in ended])
     return (yield from chains.read_existing(op.chain_ids))

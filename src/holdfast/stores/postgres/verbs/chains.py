@@ -1,11 +1,10 @@
-"""Chains: reading them, locking them by their last job, and unblocking or failing the jobs that wait for them."""
+"""Chains: reading them, and locking them by their last job."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from holdfast.core import failure
 from holdfast.core.record import ChainRecord
 from holdfast.errors import ChainNotFound
 from holdfast.stores.postgres.execution import Execution
@@ -17,13 +16,10 @@ from holdfast.stores.sql.plan import Statement
 _CHAINS = SQL["chains"]
 _TAILS = SQL["tails"]
 _REACH = SQL["reach"]
-_UNBLOCK = SQL["unblock"]
-_BROKEN = SQL["broken_dependents"]
-_FAIL = SQL["fail_blocked"]
 
 
 Ending = Literal["completed", "failing"]
-"""How chains end. A completed chain unblocks its dependents; a failing one may make some of them fail."""
+"""How chains end. A completed one changes all its dependents, a failing one those that do not wait for completions."""
 
 
 class Tail(NamedTuple):
@@ -39,7 +35,7 @@ class Tail(NamedTuple):
 def read(ids: Iterable[str]) -> Plan[dict[str, ChainRecord]]:
     """The chains with these ids that exist, by id."""
     rows = yield Statement(_CHAINS, {"ids": list(ids)})
-    return {row[1]: chain(row) for row in rows}
+    return {each.first.id: each for each in map(chain, rows)}
 
 
 def read_existing(ids: Sequence[str]) -> Plan[list[ChainRecord]]:
@@ -106,56 +102,6 @@ def affected_jobs(chain_ids: Sequence[str], ending: Ending) -> Plan[set[int]]:
         return set()
     rows = yield Statement(_REACH, {"chain_ids": list(chain_ids), "failing": ending == "failing"})
     return {seq for (seq,) in rows}
-
-
-class Unblocked(NamedTuple):
-    """A job that is no longer blocked, and the chains that ended for it."""
-
-    id: str
-    type: str
-    after: Sequence[str]
-
-
-def unblock_dependents(execution: Execution, chain_ids: Sequence[str]) -> Plan[list[Unblocked]]:
-    """Decrement the open blockers of all jobs that wait for these completed chains. Returns the unblocked jobs.
-
-    The last jobs of the chains are locked, and so are their dependents.
-    """
-    unblocked: list[Unblocked] = []
-    for row in sorted((yield Statement(_UNBLOCK, {"chain_ids": list(chain_ids), "now": execution.now}))):
-        _, id, chain_id, type, attempt, worker, freed, after = row
-        if freed:
-            unblocked.append(Unblocked(id, type, after))
-            execution.hints.due.add(type)
-            execution.record("unblocked", id, chain_id, type, attempt, worker)
-    return unblocked
-
-
-def fail_dependents(execution: Execution, chain_ids: Iterable[str]) -> Plan[None]:
-    """After chains failed or were cancelled: fail dependents with `on_blocker_failure="fail"`, and theirs in turn.
-
-    All these jobs are locked.
-    """
-    for root in chain_ids:
-        chains = [root]
-        while chains:
-            chain_id = chains.pop()
-            seqs = [seq for (seq,) in (yield Statement(_BROKEN, {"chain_id": chain_id}))]
-            if seqs:
-                chains += yield from fail(execution, seqs, chain_id)
-
-
-def fail(execution: Execution, seqs: Sequence[int], blocker: str) -> Plan[list[str]]:
-    """Fail locked jobs because of a blocker. Returns those of their chains that other jobs wait for."""
-    error = failure.write("BlockerFailed", f"chain {blocker}, which this job waited for, did not complete")
-    awaited_chains: list[str] = []
-    for row in sorted((yield Statement(_FAIL, {"seqs": list(seqs), "error": error, "now": execution.now}))):
-        _, id, chain_id, type, attempt, worker, awaited = row
-        execution.hints.finished.add(chain_id)
-        execution.record("failed", id, chain_id, type, attempt, worker)
-        if awaited:
-            awaited_chains.append(chain_id)
-    return awaited_chains
 
 
 def _check(ids: Iterable[str], found: Collection[str]) -> None:

@@ -9,12 +9,14 @@ from holdfast.core.record import Record
 from holdfast.engine.operations import ClaimJobs
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
-from holdfast.stores.postgres.rows import SQL, record
+from holdfast.stores.postgres.rows import SQL, has_record, record
+from holdfast.stores.postgres.verbs.claim_lanes import claim_with_lanes
 from holdfast.stores.sql.plan import Row, Statement
 
 _CLAIM = SQL["claim"]
 _CLAIM_MARKED = SQL["claim_marked"]
 _CLAIMED_BEFORE = SQL["claimed_before"]
+_LANES_PRESENT = SQL["lanes_present"]
 
 
 def claim(execution: Execution, op: ClaimJobs) -> Plan[list[Record]]:
@@ -33,17 +35,32 @@ def claim(execution: Execution, op: ClaimJobs) -> Plan[list[Record]]:
         "limit": op.limit,
         "worker": op.worker,
         "token": op.token,
+        "alone": True,
     }
     claimed: list[Record] = []
     if marks := execution.marks.of(terms):
+        ((with_lanes,),) = yield Statement(_LANES_PRESENT, {"types": list(terms), "now": execution.clock})
+        if with_lanes:
+            return (yield from claim_with_lanes(execution, op, parameters))
         types, priorities, scheduled, seqs = (list(column) for column in zip(*marks, strict=True))
         starts = {"marked": types, "priorities": priorities, "scheduled": scheduled, "seqs": seqs}
-        claimed, *_ = _claimed(execution, (yield Statement(_CLAIM_MARKED, parameters | starts)))
+        claimed, *_ = _claimed(
+            execution,
+            (
+                yield Statement(
+                    _CLAIM_MARKED, {name: value for name, value in parameters.items() if name != "alone"} | starts
+                )
+            ),
+        )
         execution.marks.advance(claimed)
         return claimed
     while len(claimed) < op.limit:
         limit = op.limit - len(claimed)
-        more, several, spent, dead = _claimed(execution, (yield Statement(_CLAIM, parameters | {"limit": limit})))
+        rows = yield Statement(_CLAIM, parameters | {"limit": limit})
+        if rows[0][-4]:
+            rest = replace(op, limit=limit)
+            return claimed + (yield from claim_with_lanes(execution, rest, parameters))
+        more, several, spent, dead = _claimed(execution, rows)
         execution.marks.scanned(terms, more, spent, dead)
         claimed += more
         if not more or not several:
@@ -62,8 +79,8 @@ def _claimed(execution: Execution, rows: list[Row]) -> tuple[list[Record], bool,
 
     A level is a pair of type and priority. The statement returns one row even if no job is due.
     """
-    *_, has_listeners, several, spent, dead = rows[0]
-    claimed = [record(row) for row in rows if row[0] is not None]
+    *_, has_listeners, _, several, spent, dead = rows[0]
+    claimed = [record(row) for row in rows if has_record(row)]
     execution.hints.recorded |= has_listeners and bool(claimed)
     if len(claimed) > 1:
         claimed.sort(key=_rank)

@@ -40,6 +40,8 @@ class ClaimMarks:
         self._marks: dict[tuple[str, int], Mark] = {}
         self._full_scan_at = 0.0
         self._known: frozenset[str] = frozenset()
+        self.lanes_next = False
+        """Whether a job with lanes is next, at equal priority."""
 
     def of(self, types: Iterable[str]) -> list[Mark]:
         """Where to start for each type and priority; empty if a full scan is due."""

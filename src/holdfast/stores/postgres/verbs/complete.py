@@ -8,7 +8,8 @@ from holdfast.errors import AlreadyCompleted
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Begin, Plan
 from holdfast.stores.postgres.rows import SQL, record
-from holdfast.stores.postgres.verbs import blockers, chains, dedup, dependencies, start
+from holdfast.stores.postgres.verbs import blockers, chain_ends, chains, dedup, dependencies, start
+from holdfast.stores.postgres.verbs.audit import write_audit
 from holdfast.stores.sql.plan import Statement
 
 _RECORDS = SQL["records"]
@@ -25,7 +26,7 @@ def lock(execution: Execution, op: LockChain) -> Plan[Record]:
 def complete(execution: Execution, op: Complete) -> Plan[Settled]:
     yield from execution.begin()
     following = [completion.continuation for completion in op.completions if completion.continuation is not None]
-    chain = dependencies.Continuations(following, op.starts)
+    chain = dependencies.Continuations(following, op.starts, op.expected)
     endings = blockers.possible_endings(following)
     if len(following) < len(op.completions):
         endings.append("completed")
@@ -41,12 +42,14 @@ def complete(execution: Execution, op: Complete) -> Plan[Settled]:
     if tail.id != op.job_id or tail.status in FINISHED:
         raise AlreadyCompleted(op.chain_id)
     found, refused = yield from start.check_starts(execution, op.starts, op.expected)
+    started = {id: job.type for id, job in zip(op.expected, op.starts, strict=True)}
     for completion in op.completions:
         if refused is None and completion.continuation is not None:
-            refused = yield from blockers.missing(completion.continuation, op.expected)
+            refused = yield from blockers.refused(completion.continuation, started)
             refused = refused or chain.cycles.get(completion.continuation.id)
     if refused is not None:
         raise refused
+    yield from write_audit(execution, op.audit, "complete", [(tail.id, op.chain_id)])
     if op.starts:
         yield from start.create_new(execution, op.starts, found)
     if op.completions and tail.status == "running":
@@ -67,7 +70,7 @@ def complete(execution: Execution, op: Complete) -> Plan[Settled]:
     if op.completions and op.completions[-1].continuation is None:
         execution.hints.finished.add(op.chain_id)
         if tail.awaited:
-            freed = yield from chains.unblock_dependents(execution, [op.chain_id])
+            freed = yield from chain_ends.unblock_dependents(execution, [op.chain_id])
             unblocked = [(job.id, job.type) for job in freed]
     yield from execution.write_events()
     return Settled(unblocked=tuple(unblocked))

@@ -14,6 +14,7 @@ from holdfast.stores.sql.plan import Statement
 _LOCK_KEYS = SQL["lock_keys"]
 _FIND_IDS = SQL["find_ids"]
 _FIND_KEYS = SQL["find_keys"]
+_FIND_REPLACED = SQL["find_replaced"]
 
 _SEPARATOR = "\x1f"
 
@@ -87,7 +88,12 @@ def _find_keys(execution: Execution, keyed: dict[int, NewJob]) -> Plan[dict[int,
             "excludes": [_SEPARATOR.join(job.exclude) or None for job in jobs],
         },
     )
-    return {indexes[number - 1]: chain_id for number, chain_id in rows}
+    found: dict[int, str] = {indexes[number - 1]: chain_id for number, chain_id in rows}
+    if execution.unsure:
+        parameters = {"ids": [job.id for job in jobs], "types": [job.type for job in jobs]}
+        rows = yield Statement(_FIND_REPLACED, {**parameters, "keys": [job.key for job in jobs]})
+        found |= {indexes[number - 1]: chain_id for number, chain_id in rows}
+    return found
 
 
 def _made_before(job: NewJob, made: Sequence[str]) -> str | None:

@@ -11,6 +11,7 @@ from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
 from holdfast.stores.postgres.verbs import chains, locks
+from holdfast.stores.postgres.verbs.audit import write_audit
 from holdfast.stores.sql.plan import Statement
 
 _CASCADE = SQL["cascade"]
@@ -44,6 +45,7 @@ def delete(execution: Execution, op: Delete) -> Plan[list[str]]:
         raise StillReferenced(deletable.still_waiting)
     if deletable.chain_ids:
         yield from remove(execution, deletable.chain_ids, deletable.seqs)
+        yield from write_audit(execution, op.audit, "delete", [(each, each) for each in deletable.chain_ids])
     return deletable.chain_ids
 
 

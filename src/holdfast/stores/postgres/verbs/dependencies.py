@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from holdfast.core.lifecycle import NewJob
+from holdfast.core.replacing import replaces
 from holdfast.core.waiting_cycles import MOST_CHAINS, walk
 from holdfast.engine.operations import GetWaiting, Waiting
 from holdfast.errors import DependencyCycle
@@ -31,11 +32,13 @@ def get_waiting(execution: Execution, op: GetWaiting) -> Plan[list[Waiting]]:
 class Continuations:
     """The continuations of one chain, and the chains that are started in the same operation."""
 
-    def __init__(self, jobs: Iterable[NewJob], starts: Sequence[NewJob]) -> None:
+    def __init__(self, jobs: Iterable[NewJob], starts: Sequence[NewJob], expected: Sequence[str]) -> None:
         self.cycles: dict[str, DependencyCycle] = {}
         """The cycle that each job would close, by job id, from the last call of `find_cycles`."""
         self._jobs = [job for job in jobs if job.after]
         self._starts = starts
+        pairs = zip(starts, expected, strict=True)
+        self._replaced: dict[str, Sequence[str]] = {id: start.after for start, id in pairs if replaces(start, id)}
 
     def find_cycles(self, *, awaited: bool) -> Plan[set[int]]:
         """Find the cycles. Returns the jobs that must be locked for the result to stay valid.
@@ -59,7 +62,17 @@ class Continuations:
     def _new_starts(self) -> Plan[dict[str, Sequence[str]]]:
         waiting = [start for start in self._starts if start.after]
         stored = (yield from dedup.roots(start.id for start in waiting)) if waiting else {}
-        return {start.id: start.after for start in waiting if start.id not in stored}
+        return {**{start.id: start.after for start in waiting if start.id not in stored}, **self._replaced}
+
+
+def replaced(
+    starts: Sequence[tuple[str, str, Sequence[str]]], beside: Mapping[str, Sequence[str]]
+) -> Plan[tuple[dict[str, DependencyCycle], set[int]]]:
+    """The cycles that starts would close, by their ids, and the jobs to lock. A start is its id, chain and blockers.
+
+    `beside` has the blockers of these chains, and of others that are written with them.
+    """
+    return (yield from _walk(starts, beside))
 
 
 def retried(chain_ids: Mapping[str, str]) -> Plan[tuple[dict[str, DependencyCycle], set[int]]]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from holdfast.core.clock import SECOND
 from holdfast.engine.operations import Examine, Finding
-from holdfast.stores import late_jobs
+from holdfast.stores import held_orders, late_jobs
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
@@ -17,6 +17,7 @@ _SERVER = SQL["examine_server"]
 _HORIZON = SQL["examine_horizon"]
 _EXPIRED = SQL["examine_expired"]
 _OLDEST = SQL["examine_oldest"]
+_HELD = SQL["held_orders"]
 _HOLDERS = SQL["examine_holders"]
 
 OLDEST_SERVER = 130000
@@ -45,6 +46,7 @@ def examine(execution: Execution, op: Examine) -> Plan[list[Finding]]:
     findings += _held(holders)
     oldest = yield Statement(_OLDEST, {"now": execution.clock})
     findings.append(late_jobs.oldest(*oldest[0]) if oldest else late_jobs.oldest(None, None))
+    findings += held_orders.findings((yield Statement(_HELD, {"limit": held_orders.SHOWN})))
     return findings
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from holdfast.core.record import ChainRecord, Record
-from holdfast.engine.operations import GetBlockers, GetChains, GetHistory, GetJobs, PastAttempt
+from holdfast.engine.operations import GetBlockers, GetChains, GetDependents, GetHistory, GetJobs, PastAttempt
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
-from holdfast.stores.postgres.rows import SQL, chain, record
+from holdfast.stores.postgres.rows import SQL, by_id, chain, record
 from holdfast.stores.postgres.verbs import chains
 from holdfast.stores.sql.plan import Statement
 
 _GET_JOBS = SQL["get_jobs"]
 _GET_BLOCKERS = SQL["get_blockers"]
+_GET_DEPENDENTS = SQL["get_dependents"]
 _GET_HISTORY = SQL["get_history"]
 
 
@@ -21,12 +22,17 @@ def get_chains(execution: Execution, op: GetChains) -> Plan[list[ChainRecord | N
 
 
 def get_jobs(execution: Execution, op: GetJobs) -> Plan[list[Record | None]]:
-    found = {row[1]: record(row) for row in (yield Statement(_GET_JOBS, {"ids": list(op.ids)}))}
+    found = by_id((yield Statement(_GET_JOBS, {"ids": list(op.ids)})))
     return [found.get(job_id) for job_id in op.ids]
 
 
 def get_blockers(execution: Execution, op: GetBlockers) -> Plan[list[ChainRecord]]:
     return [chain(row) for row in (yield Statement(_GET_BLOCKERS, {"job_id": op.job_id}))]
+
+
+def get_dependents(execution: Execution, op: GetDependents) -> Plan[list[Record]]:
+    rows = yield Statement(_GET_DEPENDENTS, {"chain_id": op.chain_id, "limit": op.limit})
+    return [record(row) for row in rows]
 
 
 def get_history(execution: Execution, op: GetHistory) -> Plan[tuple[Record, list[PastAttempt]] | None]:

@@ -47,7 +47,7 @@ def insert_plain(execution: Execution, jobs: Sequence[NewJob], *, notify: Statem
     The NOTIFY statement is pipelined behind the commit, unless the jobs need several statements.
     """
     unused = execution.first and not any(job.chosen for job in jobs)
-    if len(jobs) == 1:
+    if len(jobs) == 1 and jobs[0].track is None:
         sql = _INSERT_ALONE_NEW if unused else _INSERT_ALONE
         return (yield _notifying(Statement(sql, _alone(execution, jobs[0])), notify))
     sql = _INSERT_NEW if unused else _INSERT
@@ -74,7 +74,7 @@ def _alone(execution: Execution, job: NewJob) -> Parameters:
         "max_attempts": job.max_attempts,
         "timeout": job.timeout,
         "keep": job.keep,
-        "trace": job.trace,
+        "details": job.details,
         "on_blocker_failure": job.on_blocker_failure,
     }
 
@@ -104,7 +104,7 @@ def _columns(
         "keeps": _unless_all(None, column["keep"]),
         "dedup_fors": _unless_all(None, column["dedup_for"]),
         "keys": _unless_all(None, column["key"]),
-        "traces": _unless_all(None, column["trace"]),
+        "details": _unless_all(None, column["details"]),
         "blockers": [len(after) for after in column["after"]] if any(column["after"]) else [],
         "open_blockers": list(open_blockers) if any(open_blockers) else [],
         "blocked_ids": [job_id for job_id, _, _ in named],
@@ -112,6 +112,7 @@ def _columns(
         "blocker_ids": [chain_id for _, _, chain_id in named],
         "awaited": [job.id in awaited or job.chain_id in awaited for job in jobs] if awaited else [],
         "on_blocker_failures": _unless_all("wait", column["on_blocker_failure"]),
+        "tracks": _unless_all(None, column["track"]),
     }
 
 

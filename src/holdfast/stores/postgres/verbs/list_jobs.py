@@ -1,105 +1,158 @@
-"""List jobs and chains that match a filter, newest first.
-
-Conditions are inserted into the text of a statement. Values are always parameters.
-"""
+"""List jobs and chains that match a filter, newest first."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from holdfast.core.record import ChainRecord, Record, Status
-from holdfast.engine.operations import Filter, ListChains, ListJobs
+from holdfast.engine.operations import Filter, ListChains, Listing, ListJobs
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL, record
 from holdfast.stores.postgres.verbs import chains
-from holdfast.stores.sql.failing import failing, narrowed_statuses
+from holdfast.stores.sql.listing import (
+    RECENT,
+    all_conditions,
+    by_status,
+    found_by_index,
+    may_be_recent,
+    narrowed,
+    needs_scan,
+    statuses,
+)
 from holdfast.stores.sql.plan import Statement
 
 _JOBS = SQL["list_jobs"]
 _CHAINS = SQL["list_chains"]
+_CHAINS_WITH_LAST = SQL["list_chains_with_last"]
 _CHAINS_BY_LAST = SQL["list_chains_by_last"]
+_FLOOR = SQL["list_floor"]
+_FLOOR_BY_LAST = SQL["list_floor_by_last"]
 
 _OF_CHAIN = (
-    "(job.id = :chain_id::text and job.chain_index = 0 or job.chain_id = :chain_id::text and job.chain_index > 0)"
+    " and (job.id = :chain_id::text and job.chain_index = 0 or job.chain_id = :chain_id::text and job.chain_index > 0)"
 )
-_LAST_STATUS = """coalesce((select last.status from holdfast.job last
-    where last.chain_id = job.id and last.chain_index > 0 order by last.chain_index desc limit 1), job.status)"""
-
-_KEPT = """(job.expires_at is null or job.finished_at + job.keep > holdfast.clock(:now::bigint)) and not exists (
+_KEPT = """ and (job.expires_at is null or job.finished_at + job.keep > holdfast.clock(:now::bigint)) and not exists (
     select 1 from holdfast.job done where done.chain_id = job.id and done.chain_index > 0
        and done.expires_at is not null
        and done.finished_at + done.keep <= holdfast.clock(:now::bigint))"""
 
+_RECENT = f" and job.seq > (select max(newest.seq) - {RECENT} from holdfast.job newest)"  # noqa: S608 - a number
+_RECENT_BEFORE = f" and job.seq > :before::bigint - {RECENT}"
 
-def list_jobs(execution: Execution, op: ListJobs) -> Plan[list[Record]]:
+
+class _Dialect:
+    """The conditions of PostgreSQL."""
+
+    now = "holdfast.clock(:now::bigint)"
+
+    def integer(self, name: str) -> str:
+        return f":{name}::bigint"
+
+    def text(self, name: str) -> str:
+        return f":{name}::text"
+
+    def one_of(self, column: str, name: str) -> str:
+        return f"{column} = any(:{name}::text[])"
+
+    def names(self, values: Sequence[str]) -> list[str]:
+        return list(values)
+
+    def error_text(self, row: str) -> str:
+        error = f"holdfast.as_json({row}.error)"
+        # In the collation "C", `lower` changes ASCII letters only. The other databases cannot change more.
+        return f"""lower(({error} ->> 0 || coalesce(': ' || nullif({error} ->> 1, ''), '')) collate "C")"""
+
+    def contains(self, text: str, part: str) -> str:
+        return f"strpos({text}, {part}) > 0"
+
+
+_DIALECT = _Dialect()
+
+
+def list_jobs(execution: Execution, op: ListJobs) -> Plan[Listing[Record]]:
+    floor = yield from _floor(op)
     jobs: list[Record] = []
-    for status in _statuses(op.filter):
-        where, parameters = _narrowed(execution, op.filter, op.before, scheduled="job")
-        if status is not None:
-            where += f" and job.status = '{status.value}'"
-        where += failing(op.filter, status, "job")
+    for status in statuses(op.filter):
+        conditions, parameters = all_conditions(_DIALECT, op.filter, status, first="job", last="job")
         if op.filter.chain_id is not None:
-            where += f" and {_OF_CHAIN}"
-        jobs += map(record, (yield Statement(_with(_JOBS, where), parameters | {"limit": op.limit})))
-    return sorted(jobs, key=lambda job: -job.seq)[: op.limit]
+            conditions += _OF_CHAIN
+        jobs += map(record, (yield _page(execution, op, _JOBS, conditions, parameters, floor)))
+    jobs.sort(key=lambda job: -job.seq)
+    return Listing.cut(jobs, [job.seq for job in jobs], op.limit, floor)
 
 
-def list_chains(execution: Execution, op: ListChains) -> Plan[list[ChainRecord]]:
+def list_chains(execution: Execution, op: ListChains) -> Plan[Listing[ChainRecord]]:
+    floor = yield from _floor(op)
     found: dict[int, str] = {}
-    for status in _statuses(op.filter):
-        statement = _CHAINS
-        where, parameters = _narrowed(execution, op.filter, op.before, scheduled="last")
+    for status in statuses(op.filter):
+        conditions, parameters = all_conditions(_DIALECT, op.filter, status, first="job", last="last")
         if op.filter.chain_id is not None:
-            where += " and job.id = :chain_id::text"
-        where += failing(op.filter, status, "last")
+            conditions += " and job.id = :chain_id::text"
         if op.filter.kept:
-            where += f" and {_KEPT}"
-            parameters["now"] = execution.clock
-        if status is Status.COMPLETED:
-            where += f" and {_LAST_STATUS} = 'completed'"
-        elif status is not None:
-            statement = _CHAINS_BY_LAST
-            where += f" and last.status = '{status.value}'"
-        found |= dict((yield Statement(_with(statement, where), parameters | {"limit": op.limit})))
-    ids = [found[seq] for seq in sorted(found, reverse=True)[: op.limit]]
-    if not ids:
-        return []
+            conditions += _KEPT
+        if may_be_recent(op.filter, status, floor):
+            recent = conditions + (_RECENT if op.before is None else _RECENT_BEFORE)
+            rows = yield _page(execution, op, _CHAINS_WITH_LAST, recent, parameters, floor)
+            if len(rows) > op.limit:
+                found |= dict(rows)
+                continue
+        statement = _CHAINS_BY_LAST if by_status(op.filter, status) else _CHAINS
+        if statement is _CHAINS and _needs_last(op.filter, status):
+            statement = _CHAINS_WITH_LAST
+        found |= dict((yield _page(execution, op, statement, conditions, parameters, floor)))
+    seqs = sorted(found, reverse=True)
+    listing = Listing.cut([found[seq] for seq in seqs], seqs, op.limit, floor)
     # A chain may have been deleted since it was found.
-    stored = yield from chains.read(ids)
-    return [stored[chain_id] for chain_id in ids if chain_id in stored]
+    stored = (yield from chains.read(listing)) if listing else {}
+    answer = Listing(stored[chain_id] for chain_id in listing if chain_id in stored)
+    answer.next_before = listing.next_before
+    return answer
 
 
-def _statuses(wanted: Filter) -> list[Status | None]:
-    """The statuses to query, one query for each: with a constant status the planner can use a partial index."""
-    statuses: list[Status | None] = list(dict.fromkeys(wanted.statuses)) or [None]
-    if wanted.scheduled:
-        return [Status.PENDING] if statuses == [None] or Status.PENDING in statuses else []
-    return narrowed_statuses(wanted, statuses)
+def _needs_last(wanted: Filter, status: Status | None) -> bool:
+    """Whether conditions refer to the last job of a chain."""
+    return bool(status or wanted.types or wanted.error or wanted.worker) or wanted.finished_since is not None
 
 
-def _narrowed(
-    execution: Execution, wanted: Filter, before: int | None, *, scheduled: str
-) -> tuple[str, dict[str, Any]]:
-    """The conditions on a job (for chains: on the first job), and their parameters."""
-    conditions: list[tuple[str, Any, str]] = [
-        ("before", before, "job.seq < :before::bigint"),
-        ("types", list(wanted.types) or None, "job.type = any(:types::text[])"),
-        ("chain_id", wanted.chain_id, "true"),
-        ("key", wanted.key, "job.key = :key::text"),
-        ("since", wanted.since, "job.created_at >= :since::bigint"),
-        ("until", wanted.until, "job.created_at < :until::bigint"),
+def _page(
+    execution: Execution,
+    op: ListJobs | ListChains,
+    statement: str,
+    conditions: str,
+    parameters: dict[str, Any],
+    floor: int | None,
+) -> Statement:
+    """The rows of one status, one more than the limit."""
+    places = [
+        ("before", op.before, " and job.seq < :before::bigint"),
+        ("floor", floor, " and job.seq >= :floor::bigint"),
+        ("chain_id", op.filter.chain_id, ""),
     ]
-    given = [condition for condition in conditions if condition[1] is not None]
-    where = "".join(f" and {text}" for _, _, text in given)
-    parameters = {name: value for name, value, _ in given}
-    if wanted.scheduled:
-        where += f" and {scheduled}.scheduled_at > holdfast.clock(:now::bigint)"
+    given = [place for place in places if place[1] is not None]
+    conditions += "".join(text for _, _, text in given)
+    parameters = parameters | {name: value for name, value, _ in given} | {"limit": op.limit + 1}
+    if ":now" in conditions:
         parameters["now"] = execution.clock
-    return where, parameters
+    return Statement(narrowed(statement, conditions), parameters)
 
 
-def _with(statement: str, where: str) -> str:
-    before, marker, after = statement.partition("/* narrowed */")
-    assert marker, "the statement has no place for conditions"
-    return before + where + after
+def _floor(op: ListJobs | ListChains) -> Plan[int | None]:
+    """The seq of the oldest row to read; None if the list reads to the end."""
+    is_chains = isinstance(op, ListChains)
+    floors: list[int] = []
+    for status in statuses(op.filter):
+        if not needs_scan(op.filter, status):
+            continue
+        by_last = is_chains and by_status(op.filter, status)
+        last = "last" if by_last else "job"
+        conditions, parameters = found_by_index(_DIALECT, op.filter, status, first="job", last=last)
+        if is_chains and not by_last:
+            conditions += " and job.chain_index = 0"
+        if op.before is not None:
+            conditions += " and job.seq < :before::bigint"
+            parameters["before"] = op.before
+        statement = narrowed(_FLOOR_BY_LAST if by_last else _FLOOR, conditions)
+        floors += [seq for (seq,) in (yield Statement(statement, parameters | {"offset": op.scan - 1}))]
+    return max(floors, default=None)

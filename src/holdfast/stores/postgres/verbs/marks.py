@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.engine.operations import FindMarks, Mark
+from holdfast.engine.operations import FindMarks, FoundMarks, Mark
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
@@ -19,6 +19,7 @@ def mark(execution: Execution, op: Mark) -> Plan[None]:
     execution.hints.recorded = True
 
 
-def find_marks(execution: Execution, op: FindMarks) -> Plan[list[str]]:
+def find_marks(execution: Execution, op: FindMarks) -> Plan[FoundMarks]:
     rows = yield Statement(_FIND, {"ids": list(op.ids), "forget": list(op.forget)})
-    return [mark_id for (mark_id,) in rows]
+    # Drivers report the end of a transaction when the server has answered its COMMIT.
+    return FoundMarks([mark_id for (mark_id,) in rows], final=True)

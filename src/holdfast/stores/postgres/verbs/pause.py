@@ -6,6 +6,7 @@ from holdfast.engine.operations import Pause, Resume
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.postgres.verbs.audit import write_audit
 from holdfast.stores.sql.plan import Statement
 
 _PAUSE = SQL["pause"]
@@ -13,10 +14,16 @@ _RESUME = SQL["resume"]
 
 
 def pause(execution: Execution, op: Pause) -> Plan[None]:
-    yield Statement(_PAUSE, {"types": list(op.types)})
+    yield from execution.begin()
+    changed = {type for (type,) in (yield Statement(_PAUSE, {"types": list(op.types)}))}
+    named = [type for type in dict.fromkeys(op.types) if type in changed]
+    yield from write_audit(execution, op.audit, "pause", [(type, None) for type in named])
 
 
 def resume(execution: Execution, op: Resume) -> Plan[None]:
-    yield Statement(_RESUME, {"types": list(op.types)})
+    yield from execution.begin()
+    changed = {type for (type,) in (yield Statement(_RESUME, {"types": list(op.types)}))}
+    named = [type for type in dict.fromkeys(op.types) if type in changed]
+    yield from write_audit(execution, op.audit, "resume", [(type, None) for type in named])
     execution.marks.forget()
     execution.hints.due.update(op.types)

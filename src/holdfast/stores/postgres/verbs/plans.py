@@ -8,18 +8,24 @@ from typing import Any, Final, TypeVar
 from holdfast.engine.operations import Operation
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.verbs.audit import get_audit
 from holdfast.stores.postgres.verbs.cancel import cancel
 from holdfast.stores.postgres.verbs.claim import claim
 from holdfast.stores.postgres.verbs.complete import complete, lock
+from holdfast.stores.postgres.verbs.counters import get_counters, get_errors
 from holdfast.stores.postgres.verbs.delete import delete
 from holdfast.stores.postgres.verbs.dependencies import get_waiting
 from holdfast.stores.postgres.verbs.events import listen, read_events, unlisten
 from holdfast.stores.postgres.verbs.examine import examine
-from holdfast.stores.postgres.verbs.get import get_blockers, get_chains, get_history, get_jobs
+from holdfast.stores.postgres.verbs.explain import explain
+from holdfast.stores.postgres.verbs.get import get_blockers, get_chains, get_dependents, get_history, get_jobs
 from holdfast.stores.postgres.verbs.guard import guard
 from holdfast.stores.postgres.verbs.keep import keep
+from holdfast.stores.postgres.verbs.limits import declare_limits, get_lanes, get_limits, set_limit, skip
 from holdfast.stores.postgres.verbs.list_jobs import list_chains, list_jobs
+from holdfast.stores.postgres.verbs.logs import store_logs
 from holdfast.stores.postgres.verbs.marks import find_marks, mark
+from holdfast.stores.postgres.verbs.messages import get_messages, send
 from holdfast.stores.postgres.verbs.next_due import next_due
 from holdfast.stores.postgres.verbs.pause import pause, resume
 from holdfast.stores.postgres.verbs.progress import progress
@@ -28,9 +34,12 @@ from holdfast.stores.postgres.verbs.reap import reap
 from holdfast.stores.postgres.verbs.renew import renew
 from holdfast.stores.postgres.verbs.retry import retry
 from holdfast.stores.postgres.verbs.run_now import run_now
+from holdfast.stores.postgres.verbs.schedules import change_schedule, due_schedules, get_schedules
 from holdfast.stores.postgres.verbs.settle import settle
 from holdfast.stores.postgres.verbs.start import preview, start
 from holdfast.stores.postgres.verbs.stats import get_stats
+from holdfast.stores.postgres.verbs.steps import get_steps, save_steps
+from holdfast.stores.postgres.verbs.workers import drain_worker, get_workers, remove_worker, report_worker
 
 R = TypeVar("R")
 
@@ -43,6 +52,7 @@ VERBS: Final[dict[str, Verb]] = {
     "renew": renew,
     "guard": guard,
     "progress": progress,
+    "store_logs": store_logs,
     "settle": settle,
     "reap": reap,
     "lock": lock,
@@ -58,9 +68,18 @@ VERBS: Final[dict[str, Verb]] = {
     "get_chains": get_chains,
     "get_jobs": get_jobs,
     "get_blockers": get_blockers,
+    "get_dependents": get_dependents,
     "get_history": get_history,
     "get_stats": get_stats,
     "get_waiting": get_waiting,
+    "get_audit": get_audit,
+    "get_counters": get_counters,
+    "get_errors": get_errors,
+    "declare_limits": declare_limits,
+    "set_limit": set_limit,
+    "get_limits": get_limits,
+    "get_lanes": get_lanes,
+    "skip": skip,
     "next_due": next_due,
     "list_chains": list_chains,
     "list_jobs": list_jobs,
@@ -70,6 +89,18 @@ VERBS: Final[dict[str, Verb]] = {
     "examine": examine,
     "mark": mark,
     "find_marks": find_marks,
+    "report_worker": report_worker,
+    "remove_worker": remove_worker,
+    "drain_worker": drain_worker,
+    "get_workers": get_workers,
+    "explain": explain,
+    "save_steps": save_steps,
+    "get_steps": get_steps,
+    "get_messages": get_messages,
+    "send": send,
+    "get_schedules": get_schedules,
+    "due_schedules": due_schedules,
+    "change_schedule": change_schedule,
 }
 
 

@@ -9,14 +9,14 @@ from holdfast.engine.operations import Prune
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.postgres.verbs import locks
+from holdfast.stores.postgres.verbs import counters, locks
+from holdfast.stores.postgres.verbs.audit import prune_audit
 from holdfast.stores.postgres.verbs.delete import chain_jobs, dependents, remove
 from holdfast.stores.sql.plan import Statement
 
 _EXPIRED = SQL["prune_expired"]
 _CLEAR = SQL["prune_clear"]
 _PRUNE_KEYS = SQL["prune_keys"]
-_PRUNE_TALLY = SQL["prune_tally"]
 _PRUNE_MARKS = SQL["prune_marks"]
 
 
@@ -32,8 +32,9 @@ def prune(execution: Execution, op: Prune) -> Plan[list[str]]:
             seqs = [seq for seq in seqs if seq not in cleared]
         yield from remove(execution, expired, seqs)
     yield Statement(_PRUNE_KEYS, {"now": execution.now})
-    yield Statement(_PRUNE_TALLY)
+    yield from counters.add_up(execution)
     yield Statement(_PRUNE_MARKS)
+    yield from prune_audit(execution)
     return expired
 
 

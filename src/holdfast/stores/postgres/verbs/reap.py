@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 
 from holdfast.core import lost_claims
-from holdfast.core.lifecycle import has_attempts_left
 from holdfast.core.record import Record, Status
+from holdfast.core.settle import has_attempts_left
 from holdfast.engine.operations import Reap, Reaped
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Commit, Plan
-from holdfast.stores.postgres.rows import SQL, WIDTH, record
-from holdfast.stores.postgres.verbs import chains, locks
+from holdfast.stores.postgres.rows import SQL, has_record, split_record
+from holdfast.stores.postgres.verbs import chain_ends, chains, locks
+from holdfast.stores.postgres.verbs.hooks import start_hooks
 from holdfast.stores.sql.plan import Row, Statement
 
 log = logging.getLogger("holdfast")
@@ -34,7 +35,7 @@ def reap(execution: Execution, op: Reap) -> Plan[list[Reaped]]:
         },
     )
     skipped: list[int] = rows[0][-1]
-    reaped = yield from _reap(execution, [row for row in rows if row[0] is not None])
+    reaped = yield from _reap(execution, [row for row in rows if has_record(row)])
     if skipped:
         yield Commit()
         yield from _end_lost_attempts(execution, skipped)
@@ -42,10 +43,10 @@ def reap(execution: Execution, op: Reap) -> Plan[list[Reaped]]:
 
 
 def _reap(execution: Execution, expired: list[Row]) -> Plan[list[Reaped]]:
-    rows = yield from _with_free_dependents(expired)
-    if not rows:
+    jobs = yield from _with_free_dependents(expired)
+    if not jobs:
         return []
-    reaped = [_decide(execution, record(row)) for row in rows]
+    reaped = [_decide(execution, job) for job, _ in jobs]
     yield Statement(
         _REAP,
         {
@@ -56,8 +57,9 @@ def _reap(execution: Execution, expired: list[Row]) -> Plan[list[Reaped]]:
         },
     )
     failed = [each.record for each in reaped if each.record.status is Status.FAILED]
-    awaited = {row[1] for row in rows if row[WIDTH]}
-    yield from chains.fail_dependents(execution, [job.chain_id for job in failed if job.id in awaited])
+    yield from start_hooks(execution, failed)
+    awaited = {job.id for job, is_awaited in jobs if is_awaited}
+    yield from chain_ends.fail_dependents(execution, [job.chain_id for job in failed if job.id in awaited])
     yield from execution.write_events()
     return reaped
 
@@ -71,20 +73,21 @@ def _end_lost_attempts(execution: Execution, seqs: list[int]) -> Plan[None]:
         log.warning("terminated session %s: its worker is lost, and its transaction locked job %s", pid, job_id)
 
 
-def _with_free_dependents(rows: list[Row]) -> Plan[list[Row]]:
-    """Leave out jobs that would fail dependents which another transaction locks. The next reap tries them again.
+def _with_free_dependents(rows: list[Row]) -> Plan[list[tuple[Record, bool]]]:
+    """The expired jobs, and whether other jobs wait for their chains.
 
-    The rows were locked in no particular order, so waiting for a lock could cause a deadlock.
+    Leaves out jobs that would fail dependents which another transaction locks. The next reap tries them again. The rows
+    were locked in no particular order, so waiting for a lock could cause a deadlock.
     """
-    left: list[Row] = []
+    left: list[tuple[Record, bool]] = []
     for row in rows:
-        job, awaited = record(row), row[WIDTH]
+        job, (awaited, _) = split_record(row)
         if awaited and not has_attempts_left(job):
             locked = yield from locks.lock_free((yield from chains.affected_jobs([job.chain_id], "failing")))
             # Read again: a job may have become a dependent before the locks were taken.
             if (yield from chains.affected_jobs([job.chain_id], "failing")) - locked:
                 continue
-        left.append(row)
+        left.append((job, awaited))
     return left
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from holdfast.core.blocker_rules import waits_for_end
 from holdfast.core.record import Record
 from holdfast.engine.operations import RetryJobs
 from holdfast.errors import NotPending
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.postgres.verbs.audit import write_audit
 from holdfast.stores.postgres.verbs.job_locks import LockedJob, lock_jobs, updated_records
+from holdfast.stores.postgres.verbs.steps import remove_steps, removed_steps
 from holdfast.stores.sql.plan import Statement
 
 _RETRY = SQL["retry"]
+_SET_OPEN = SQL["set_open_blockers"]
 _OPEN_BLOCKERS = SQL["retry_open_blockers"]
 _KEYS = SQL["retry_keys"]
 _LOCK_KEYS = SQL["lock_keys"]
@@ -27,19 +31,25 @@ def retry(execution: Execution, op: RetryJobs) -> Plan[list[Record]]:
     jobs, cycles = yield from lock_jobs(
         execution, op.job_ids, ("failed", "cancelled"), wanted="failed or cancelled", blockers=True, keys=keys
     )
-    dependencies = [job.id for job in jobs.values() if job.open_blockers]
+    dependencies = [job.id for job in jobs.values() if job.open_blockers and not waits_for_end(job.rule)]
     counted: dict[str, int] = dict((yield Statement(_OPEN_BLOCKERS, {"ids": dependencies}))) if dependencies else {}
     for job in jobs.values():
-        if job.open_blockers > counted.get(job.id, 0):
+        if waits_for_end(job.rule):
+            yield Statement(_SET_OPEN, {"seq": job.seq, "open_blockers": job.open_blockers})
+        elif job.open_blockers > counted.get(job.id, 0):
             raise NotPending.blocker_deleted(job.id, job.status)
     yield from _check_keys(execution, op.job_ids, jobs, keyed)
     for cycle in (cycles[job_id] for job_id in op.job_ids if job_id in cycles):
         raise cycle
+    if op.from_step is not None:
+        removed = yield from removed_steps(dict.fromkeys(op.job_ids), op.from_step)
+        yield from remove_steps({job.id: job.chain_id for job in jobs.values()}, removed)
     yield Statement(_RETRY, {"seqs": [job.seq for job in jobs.values()], "now": execution.now})
     for job in jobs.values():
         execution.record("retried", job.id, job.chain_id, job.type, 0, job.worker)
         if not job.open_blockers:
             execution.hints.due.add(job.type)
+    yield from write_audit(execution, op.audit, "retry", [(id, jobs[id].chain_id) for id in dict.fromkeys(op.job_ids)])
     return (yield from updated_records(execution, op.job_ids, jobs))
 
 

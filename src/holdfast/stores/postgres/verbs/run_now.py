@@ -8,7 +8,10 @@ from holdfast.engine.operations import RunNow
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.postgres.verbs.audit import write_audit
 from holdfast.stores.postgres.verbs.job_locks import lock_jobs, updated_records
+from holdfast.stores.postgres.verbs.messages import awaited_messages
+from holdfast.stores.postgres.verbs.steps import end_sleeps
 from holdfast.stores.sql.plan import Statement
 
 _RUN_NOW = SQL["run_now"]
@@ -18,8 +21,13 @@ def run_now(execution: Execution, op: RunNow, *, since: Micros | None = None) ->
     """`since` is the time of a try whose answer was lost: a job that started after it was made due by that try."""
     yield from execution.begin()
     jobs, _ = yield from lock_jobs(execution, op.job_ids, ("pending",), wanted="pending", blockers=False, since=since)
-    pending = [job for job in jobs.values() if job.status == "pending"]
-    yield Statement(_RUN_NOW, {"seqs": [job.seq for job in pending], "now": execution.now})
+    ids = [job.id for job in jobs.values() if job.status == "pending"]
+    awaiting = (yield from awaited_messages(ids)).keys() - (yield from end_sleeps(execution, ids))
+    pending = [job for job in jobs.values() if job.status == "pending" and job.id not in awaiting]
+    update = Statement(_RUN_NOW, {"seqs": [job.seq for job in pending], "now": execution.now})
+    changed: dict[str, str] = dict((yield update))
+    named = [(id, changed[id]) for id in dict.fromkeys(op.job_ids) if id in changed]
+    yield from write_audit(execution, op.audit, "run_now", named)
     for job in pending:
         execution.hints.due.add(job.type)
         execution.record("hurried", job.id, job.chain_id, job.type, job.attempt, job.worker)

@@ -15,8 +15,9 @@ from holdfast.engine.operations import Settle, Settled
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Begin, Commit, Plan, Result
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.postgres.verbs import blockers, chains, dedup, dependencies, locks, start
+from holdfast.stores.postgres.verbs import blockers, chain_ends, chains, dedup, dependencies, locks, start
 from holdfast.stores.postgres.verbs.settle_statements import JobState, Write, completed, continued, ended
+from holdfast.stores.postgres.verbs.suspend import suspended
 from holdfast.stores.sql.plan import Statement
 
 _AFFECTED = SQL["settle_affected"]
@@ -44,8 +45,10 @@ def _settle(execution: Execution, settlements: dict[int, Settlement], answers: l
     awaited: dict[int, Settlement] = {}
     for index, settlement in settlements.items():
         following = settlement.continuation
-        if settlement.starts or (following is not None and following.after):
+        if settlement.starts or (following is not None and (following.after or following.track is not None)):
             in_transaction[index] = settlement
+        elif settlement.outcome == "suspended":
+            kinds.setdefault(suspended, {})[index] = settlement
         elif settlement.status is not Status.COMPLETED:
             kinds.setdefault(ended, {})[index] = settlement
         else:
@@ -125,7 +128,7 @@ def _complete_awaited(execution: Execution, settlements: dict[int, Settlement], 
         rows = yield completed(execution, [settlements[index] for index in indexes.values()], all=True)
         execution.hints.recorded |= rows[0][-1]
         unblocked: dict[int, list[tuple[str, str]]] = {index: [] for index in indexes.values()}
-        for job in (yield from chains.unblock_dependents(execution, list(indexes))):
+        for job in (yield from chain_ends.unblock_dependents(execution, list(indexes))):
             # The last settlement is the one that unblocked the job.
             unblocked[max(indexes[chain_id] for chain_id in job.after)].append((job.id, job.type))
         for index, jobs in unblocked.items():
@@ -145,7 +148,7 @@ def _settle_in_transaction(execution: Execution, settlement: Settlement) -> Plan
         endings = ["completed" if settlement.status is Status.COMPLETED else "failing"]
     else:
         endings = []
-    chain = dependencies.Continuations([] if following is None else [following], settlement.starts)
+    chain = dependencies.Continuations([] if following is None else [following], settlement.starts, settlement.expected)
     states = yield from _lock(
         execution,
         [settlement.claim.job_id],
@@ -161,7 +164,8 @@ def _settle_in_transaction(execution: Execution, settlement: Settlement) -> Plan
     assert found is not None
     starts, refused = yield from start.check_starts(execution, settlement.starts, settlement.expected)
     if refused is None and following is not None:
-        refused = (yield from blockers.missing(following, settlement.expected)) or chain.cycles.get(following.id)
+        started = {id: job.type for id, job in zip(settlement.expected, settlement.starts, strict=True)}
+        refused = (yield from blockers.refused(following, started)) or chain.cycles.get(following.id)
     if refused is not None:
         yield Commit()
         return Settled(refused=refused)
@@ -177,10 +181,10 @@ def _settle_in_transaction(execution: Execution, settlement: Settlement) -> Plan
     execution.hints.recorded |= rows[0][-1]
     if awaited and _ends(settlement):
         if settlement.status is Status.COMPLETED:
-            freed = yield from chains.unblock_dependents(execution, [found.chain_id])
-            unblocked = [(job.id, job.type) for job in freed]
+            freed = yield from chain_ends.unblock_dependents(execution, [found.chain_id])
         else:
-            yield from chains.fail_dependents(execution, [found.chain_id])
+            freed = yield from chain_ends.fail_dependents(execution, [found.chain_id])
+        unblocked = [(job.id, job.type) for job in freed]
     _add_hints(execution, settlement, found)
     yield from execution.write_events()
     yield Commit()

@@ -69,7 +69,7 @@ def continued(execution: Execution, settlements: Sequence[Settlement]) -> Statem
             "next_timeouts": _optional(jobs, lambda job: job.timeout),
             "next_keeps": _optional(jobs, lambda job: job.keep),
             "next_keys": _optional(jobs, lambda job: job.key),
-            "next_traces": _optional(jobs, lambda job: job.trace),
+            "next_details": _optional(jobs, lambda job: job.details),
             "next_on_blocker_failures": [job.on_blocker_failure for job in jobs],
         },
     )
@@ -88,6 +88,9 @@ def ended(
             "errors": [each.error for each in settlements],
             "delays": [each.delay for each in settlements],
             "ats": [each.at for each in settlements],
+            "fingerprints": [None if each.failure is None else each.failure.fingerprint for each in settlements],
+            "summaries": [None if each.failure is None else each.failure.summary for each in settlements],
+            "begun": [each.begun for each in settlements],
             "all": all,
         },
     )

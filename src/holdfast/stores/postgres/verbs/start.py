@@ -6,13 +6,14 @@ from collections.abc import Collection, Sequence
 
 from holdfast.core.lifecycle import NewJob, create
 from holdfast.core.record import ChainRecord
+from holdfast.core.replacing import replaces
 from holdfast.engine.operations import Preview, Start, Started
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import ChainNotFound, Conflict, HoldfastError
 from holdfast.stores.postgres.execution import Execution
 from holdfast.stores.postgres.plan import Plan
 from holdfast.stores.postgres.rows import SQL
-from holdfast.stores.postgres.verbs import blockers, chains, dedup
+from holdfast.stores.postgres.verbs import blockers, chain_ends, chains, dedup, replace
 from holdfast.stores.postgres.verbs.insert import Inserted, insert, insert_plain
 from holdfast.stores.sql.plan import Statement
 
@@ -24,7 +25,7 @@ def start(execution: Execution, op: Start) -> Plan[list[Started]]:
         return []
     if any(job.key is not None or job.after for job in op.jobs):
         yield from execution.begin()
-        found = yield from dedup.find_and_lock(execution, op.jobs)
+        found = yield from replace.find_and_lock(execution, op.jobs)
         answers = yield from create_found(execution, op.jobs, found)
         yield from execution.write_events()
         return answers
@@ -56,13 +57,13 @@ def check_starts(
         if (chain_id or job.id) != expected_id:
             problem = f"key {job.key!r} of {job.type!r} was started or finished by another at the same time"
             return found, Conflict(problem)
-    new = [job for job, chain_id in zip(jobs, found, strict=True) if chain_id is None]
-    made: set[str] = set()
-    for job in new:
-        if missing := (yield from blockers.missing(job, made)):
-            return found, missing
-        made.add(job.id)
-    return found, None
+    made: dict[str, str] = {}
+    for job, chain_id in zip(jobs, found, strict=True):
+        if chain_id is None or replaces(job, chain_id):
+            if refused := (yield from blockers.refused(job, made)):
+                return found, refused
+            made[chain_id or job.id] = job.type
+    return found, (yield from replace.lock_free(execution, jobs, found))
 
 
 def add(execution: Execution, jobs: Sequence[NewJob], *, awaited: Collection[str] = ()) -> Plan[Inserted]:
@@ -77,33 +78,40 @@ def add(execution: Execution, jobs: Sequence[NewJob], *, awaited: Collection[str
         yield Statement(_AWAIT, {"seqs": [tail.seq for tail in tails.values()]})
     open_blockers: list[int] = []
     failed: list[tuple[int, str]] = []
+    cancelled: list[int] = []
     for index, job in enumerate(jobs):
         for chain_id in job.after:
             if chain_id not in statuses:
                 raise ChainNotFound(chain_id)
-        left = [chain_id for chain_id in job.after if statuses[chain_id] != "completed"]
-        ended = [chain_id for chain_id in left if statuses[chain_id] in ("failed", "cancelled")]
-        open_blockers.append(len(left))
-        fails = bool(ended) and job.on_blocker_failure == "fail"
-        if fails:
-            failed.append((index, ended[0]))
+        waiting = blockers.wait_for(job, statuses)
+        if waiting.cancelled:
+            cancelled.append(index)
+        if waiting.broken is not None:
+            failed.append((index, waiting.broken))
+        open_blockers.append(waiting.open_blockers)
         if job.index == 0:
-            statuses[job.id] = "failed" if fails else "blocked" if left else "pending"
+            statuses[job.id] = waiting.status
+    if wrong := (yield from blockers.wrong(jobs, {job.id: job.type for job in jobs})):
+        raise wrong
     inserted = Inserted(*(yield insert(execution, jobs, open_blockers=open_blockers, awaited={*named, *awaited}))[0])
     if len(inserted.seqs) < len(jobs):
         raise Conflict("a job with the same id was started by another at the same time; start it again")
     execution.hints.due.update(job.type for job, left in zip(jobs, open_blockers, strict=True) if not left)
     for index, blocker in failed:
         yield from execution.write_events()
-        broken = yield from chains.fail(execution, [inserted.seqs[index]], blocker)
-        yield from chains.fail_dependents(execution, [chain_id for chain_id in broken if chain_id not in statuses])
+        broken = yield from chain_ends.fail(execution, [inserted.seqs[index]], blocker)
+        yield from chain_ends.fail_dependents(execution, [chain_id for chain_id in broken if chain_id not in statuses])
+    if cancelled:
+        yield from execution.write_events()
+        broken = yield from chain_ends.cancel_waiting(execution, [inserted.seqs[index] for index in cancelled])
+        yield from chain_ends.fail_dependents(execution, [chain_id for chain_id in broken if chain_id not in statuses])
     execution.hints.recorded |= inserted.recorded
     return inserted
 
 
 def _start_plain(execution: Execution, jobs: Sequence[NewJob]) -> Plan[list[Started]]:
     """Start jobs without keys and blockers, by one statement and without a search."""
-    distinct = jobs if len(jobs) == 1 else list({job.id: job for job in reversed(jobs)}.values())[::-1]
+    distinct = jobs if len(jobs) == 1 else list(_first_by_id(jobs).values())
     due = {job.type for job in distinct}
     notify = None if execution.notify is None else execution.notify.hints(Hints(due))
     result = yield from insert_plain(execution, distinct, notify=notify)
@@ -117,6 +125,14 @@ def _start_plain(execution: Execution, jobs: Sequence[NewJob]) -> Plan[list[Star
         records = [create(job, now, seq) for job, (seq, now) in zip(jobs, seqs, strict=True)]
         return [Started(ChainRecord(record, record), False) for record in records]
     return (yield from _read_again(execution, jobs, {seq for seq, _ in seqs}))
+
+
+def _first_by_id(jobs: Sequence[NewJob]) -> dict[str, NewJob]:
+    """The first job with each id, in the order of the batch."""
+    found: dict[str, NewJob] = {}
+    for job in jobs:
+        found.setdefault(job.id, job)
+    return found
 
 
 def _read_again(execution: Execution, jobs: Sequence[NewJob], new: set[int]) -> Plan[list[Started]]:
@@ -152,7 +168,10 @@ def create_found(execution: Execution, jobs: Sequence[NewJob], found: Sequence[s
 def create_new(
     execution: Execution, jobs: Sequence[NewJob], found: Sequence[str | None]
 ) -> Plan[dict[str, ChainRecord]]:
-    """Create the jobs without an existing chain, in an open transaction. Returns those without blockers, by id."""
+    """Create the jobs without an existing chain, and write the others that replace one, in an open transaction.
+
+    Returns the new chains without blockers, by id.
+    """
     new = [job for job, chain_id in zip(jobs, found, strict=True) if chain_id is None]
     made: dict[str, ChainRecord] = {}
     if new:
@@ -161,6 +180,10 @@ def create_new(
             if not job.after:
                 record = create(job, inserted.now, seq)
                 made[job.id] = ChainRecord(record, record)
+    for job, chain_id in zip(jobs, found, strict=True):
+        if chain_id is not None and replaces(job, chain_id):
+            yield from replace.write(execution, job, chain_id)
+            made.pop(chain_id, None)
     return made
 
 

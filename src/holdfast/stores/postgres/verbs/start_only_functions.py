@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from holdfast.core.blocker_rules import WHEN_ENDED, WHEN_FAILED
 from holdfast.registry.options import MAX_TEXT
 from holdfast.stores.postgres.rows import SQL
 
@@ -27,6 +28,7 @@ _DURATION: Final = f"value between 0 and {_CENTURY}"
 _MOMENT: Final = f"value between {-(10**18)} and {10**18}"
 _NAME: Final = f"char_length(value) between 1 and {MAX_TEXT}"
 _INTEGER: Final = "value between -2147483648 and 2147483647"
+_RULE: Final = f"value in ('wait', 'fail', '{WHEN_FAILED}', '{WHEN_ENDED}')"
 _COUNT: Final = "value between 0 and 2147483647"
 
 BOUNDS: Final[Mapping[str, str]] = {
@@ -47,10 +49,12 @@ BOUNDS: Final[Mapping[str, str]] = {
     "keep": _DURATION,
     "keeps": _DURATION,
     "dedup_fors": _DURATION,
+    "dedup_for": _DURATION,
+    "due_within": _DURATION,
     "blockers": _COUNT,
     "open_blockers": _COUNT,
-    "on_blocker_failure": "value in ('wait', 'fail')",
-    "on_blocker_failures": "value in ('wait', 'fail')",
+    "on_blocker_failure": _RULE,
+    "on_blocker_failures": _RULE,
 }
 """The limits that the client checks before a start. With a larger value, a statement of a worker could fail."""
 
@@ -61,9 +65,14 @@ _DEPENDS_ON_FAILURE: Final = (
     "job.on_blocker_failure = 'fail' and exists (select 1 from holdfast.blocker join holdfast.job ended"
     " on ended.chain_id = blocker.chain_id where blocker.job_id = job.id and ended.status in ('failed', 'cancelled'))"
 )
-_FAILED_THEN: Final = (
-    "where happened.kind = 'failed' and exists (select 1 from holdfast.job where job.id = happened.job_id"
-    " and job.chain_id = happened.chain_id and job.type = happened.type and job.status = 'failed'"
+_NONE_FAILED: Final = (
+    "job.on_blocker_failure = 'when_failed' and not exists (select 1 from holdfast.blocker join holdfast.job other"
+    " on other.chain_id = blocker.chain_id where blocker.job_id = job.id and other.status <> 'completed')"
+)
+_ENDED_THEN: Final = (
+    "where happened.kind in ('failed', 'cancelled')"
+    " and exists (select 1 from holdfast.job where job.id = happened.job_id"
+    " and job.chain_id = happened.chain_id and job.type = happened.type and job.status = happened.kind"
     " and job.finished_at = happened.at)"
 )
 _SHOWN: Final = "jsonb_populate_record(row({0}.*)::holdfast.record, '{{\"token\": null}}')"
@@ -125,7 +134,7 @@ class StartFunction:
 
     def _checks(self) -> list[str]:
         """Statements that reject values which no client sends."""
-        if not self.name.startswith("insert"):
+        if not self.name.startswith(("insert", "replace")):
             return []
         checks: list[str] = []
         for index, (name, kind) in enumerate(self.parameters.items(), 1):
@@ -147,16 +156,24 @@ FUNCTIONS: Final = (
     StartFunction("insert_jobs", _INSERTED, {**_NOW, "chain_ids": "'{}'::text[]", "chain_indexes": "'{}'::int[]"}),
     StartFunction("find_ids", ("text", "text")),
     StartFunction("find_keys", ("bigint", "text")),
+    StartFunction("find_replaced", ("bigint", "text")),
+    StartFunction("forget_blockers"),
+    StartFunction("replace_chain", ("bigint", "bigint", "boolean"), _NOW),
     StartFunction("lock_keys", ("integer",), _NOW),
     StartFunction("lock_jobs", ("bigint", "boolean"), _NOW),
     StartFunction("tails", ("text", "bigint", "text", "text", "boolean")),
     StartFunction("await"),
     StartFunction(
         "fail_blocked",
-        ("bigint", "text", "text", "text", "bigint", "text", "boolean"),
+        ("bigint", "text", "text", "text", "bigint", "text", "boolean", "boolean"),
         instead={"returning": f"and {_DEPENDS_ON_FAILURE} returning"},
     ),
-    StartFunction("record_events", instead={"order by": f"{_FAILED_THEN} order by"}),
+    StartFunction(
+        "cancel_waiting",
+        ("bigint", "text", "text", "text", "boolean"),
+        instead={"returning": f"and {_NONE_FAILED} returning"},
+    ),
+    StartFunction("record_events", instead={"order by": f"{_ENDED_THEN} order by"}),
     StartFunction(
         "chains",
         ("holdfast.record", "holdfast.record"),

@@ -1,4 +1,4 @@
-"""Encodes hints as payloads of notifications, which are limited in size."""
+"""NOTIFY statements, and hints as payloads of notifications, which are limited in size."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ class Message(msgspec.Struct, omit_defaults=True, array_like=False):
     l: list[str] = []  # noqa: E741  (a key in the payload)
     r: bool = False
     a: bool = False
+    w: list[str] = []
     s: str = ""
     """Sender id, so that a process ignores its own notifications."""
     test: str | None = None
 
     @property
     def hints(self) -> Hints:
-        return Hints(set(self.d), set(self.f), set(self.l), self.r, self.a)
+        return Hints(set(self.d), set(self.f), set(self.l), self.r, self.a, set(self.w))
 
 
 def channel(schema: str) -> str:
@@ -48,12 +49,13 @@ def channel(schema: str) -> str:
 def payloads(hints: Hints, sender: str = "") -> list[str]:
     """Encode hints as payloads, each below the size limit."""
     whole = Message(
-        sorted(hints.due), sorted(hints.finished), sorted(hints.lost), hints.recorded, hints.anything, sender
-    )
+        sorted(hints.due), sorted(hints.finished), sorted(hints.lost), hints.recorded, hints.anything,
+        sorted(hints.workers), sender,
+    )  # fmt: skip
     if len(text := msgspec.json.encode(whole)) <= MAX_PAYLOAD:
         return [text.decode()]
     messages, size = [Message(r=hints.recorded, a=hints.anything, s=sender)], 0
-    for field, names in (("d", whole.d), ("f", whole.f), ("l", whole.l)):
+    for field, names in (("d", whole.d), ("f", whole.f), ("l", whole.l), ("w", whole.w)):
         for name in names:
             length = len(msgspec.json.encode(name)) + 1
             if size + length > MAX_PAYLOAD - RESERVED:

@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.stores.redis.connection.async_connection import AsyncConnection, connect
 from holdfast.stores.redis.connection.conversation import CONNECTION_ERRORS, Conversation
 from holdfast.stores.redis.connection.node_locator import NodeLocator
-from holdfast.stores.redis.connection.retry_deadline import RetryDeadline
+from holdfast.stores.redis.connection.retrying import RetryDeadline
 from holdfast.stores.redis.connection.sync_connection import SyncConnection
 
 MAX_IDLE = 16

@@ -4,7 +4,8 @@
 -- include: release_ended
 -- include: chain
 -- include: saved_reply
--- op: { chains, reason, whether to spare running jobs, how }. 'ask' only checks that they exist. 'later' leaves the
+-- include: audit
+-- op: { chains, reason, whether to spare running jobs, how, { user, reason } or nil }. 'ask' only checks that they exist. 'later' leaves the
 -- dependents to `release`, because the next call may cancel them too.
 local reason, spare_running = payload(op[2]), op[3]
 local before = saved_reply()
@@ -46,7 +47,9 @@ for _, chain in ipairs(op[1]) do
       redis.call('HDEL', job_key(job.id), 'e')
     end
     enter_status(job, 'cancelled', 'e', reason)
+    counters.job('cancelled', job)
     cancelled[#cancelled + 1] = chain
+    write_audit(op[5], 'cancel', chain, chain)
   end
 end
 -- After all are cancelled, so that none of these chains fails because of another.

@@ -2,6 +2,7 @@
 -- flags: allow-oom
 -- include: hints
 -- include: pending_sets
+-- lazy: lane_claims
 -- op: { terms, limit, worker, token, had, fresh }, each of the terms { type, lease, max_attempts }. `had` is the number of
 -- jobs that the caller received under this token. Without `fresh`, only jobs of an earlier claim are returned.
 -- Claims must work at maxmemory, or the jobs could never be finished. The first write removes from a sorted set, which
@@ -27,7 +28,7 @@ if not fresh then
 end
 
 -- The types that have jobs, per priority.
-local priorities_of, paused = read_pending_sets()
+local priorities_of, paused, has_lane_field = read_pending_sets()
 local by_priority, priorities = {}, {}
 for _, term in ipairs(terms) do
   if not paused[term[1]] then
@@ -86,26 +87,99 @@ local function close_set(set)
   end
 end
 
-local taken = {}
-for _, priority in ipairs(priorities) do
-  local sets = {}
-  local size = math.max(5, math.ceil((limit - #taken) / #by_priority[priority]))
-  for _, term in ipairs(by_priority[priority]) do
-    sets[#sets + 1] = open_set(term, priority, size)
+-- may_have_lanes: whether tracks of these types are ready, or become ready now.
+local function may_have_lanes(types)
+  if redis.call('ZCOUNT', prefix .. 'wakes', '-inf', int(now)) > 0 then
+    return true
   end
+  for _, type in ipairs(types) do
+    if redis.call('EXISTS', prefix .. 'ready:' .. type) == 1
+      or redis.call('ZCOUNT', prefix .. 'timed:' .. type, '-inf', int(now)) > 0 then
+      return true
+    end
+  end
+  return false
+end
+
+local taken, unpaused, term_of = {}, {}, {}
+for _, term in ipairs(terms) do
+  if not paused[term[1]] then
+    unpaused[#unpaused + 1], term_of[term[1]] = term[1], term
+  end
+end
+
+-- claim_level: take jobs of one priority. Plain jobs and tracks alternate; each track gives one job in turn.
+local lanes_next = false
+
+local function claim_level(sets, queue, served, parked)
   while #taken < limit do
-    local set = take_best(sets)
-    if not set then
+    local set = not (lanes_next and queue[1]) and take_best(sets)
+    if set then
+      taken[#taken + 1] = { member = set.member, term = set.term }
+      lanes_next = true
+    elseif queue[1] then
+      local track = table.remove(queue, 1)
+      local member = lanes.take_from(track, parked)
+      if member then
+        taken[#taken + 1] = { member = member, term = term_of[track.type] }
+        served[#served + 1] = track.fair
+        queue[#queue + 1] = track
+        lanes_next = false
+      end
+    else
       break
     end
-    taken[#taken + 1] = { member = set.member, term = set.term }
   end
-  for _, set in ipairs(sets) do
-    close_set(set)
+end
+
+-- claim_pass: take jobs of all priorities, those of these tracks included.
+local function claim_pass(tracks)
+  local queues, levels, served, parked = {}, {}, {}, {}
+  for _, priority in ipairs(priorities) do
+    levels[#levels + 1] = priority
   end
-  if #taken >= limit then
-    break
+  for _, track in ipairs(tracks) do
+    if not queues[track.priority] then
+      queues[track.priority] = {}
+      if not by_priority[track.priority] then
+        levels[#levels + 1] = track.priority
+      end
+    end
+    table.insert(queues[track.priority], track)
   end
+  table.sort(levels, function(a, b)
+    return tonumber(a) > tonumber(b)
+  end)
+  for _, priority in ipairs(levels) do
+    local sets, those = {}, by_priority[priority] or {}
+    local size = math.max(5, math.ceil((limit - #taken) / math.max(1, #those)))
+    for _, term in ipairs(those) do
+      sets[#sets + 1] = open_set(term, priority, size)
+    end
+    claim_level(sets, queues[priority] or {}, served, parked)
+    for _, set in ipairs(sets) do
+      close_set(set)
+    end
+    if #taken >= limit then
+      break
+    end
+  end
+  return served, parked
+end
+
+if has_lane_field and may_have_lanes(unpaused) then
+  need_lane_claims()
+  lanes_next = redis.call('HGET', prefix .. 'lanes', 'next') == '1'
+  local before, passes = nil, 0
+  repeat
+    before, passes = #taken, passes + 1
+    local tracks = lanes.ready_tracks(unpaused, limit - #taken)
+    local served, parked = claim_pass(tracks)
+    local more = lanes.end_pass(tracks, served, parked)
+  until #taken >= limit or not (more or #taken > before) or passes >= 100
+  redis.call('HSET', prefix .. 'lanes', 'next', lanes_next and '1' or '0')
+else
+  claim_pass({})
 end
 
 for _, each in ipairs(taken) do

@@ -5,7 +5,8 @@
 -- include: continuation
 -- include: chain
 -- include: saved_reply
--- op: { chain, job id, completions as { output, continuation }, starts, expected }
+-- include: audit
+-- op: { chain, job id, completions as { output, continuation }, starts, expected, { user, reason } or nil }
 local chain = op[1]
 local before = saved_reply()
 if before then
@@ -28,6 +29,7 @@ if refused then
 end
 
 redis.call('DEL', KEYS[2])
+write_audit(op[6], 'complete', job.id, chain)
 if #starts > 0 then
   start_all(starts, (preview(starts)))
 end
@@ -46,6 +48,7 @@ for n, step in ipairs(op[3]) do
   job.status, job.finished_at = COMPLETED, now
   redis.call('HDEL', job_key(job.id), 'e')
   enter_status(job, 'completed', 'o', output, continuation ~= nil)
+  counters.job('completed', job)
   job = last_of(chain)
   if n == #op[3] and not continuation then
     chain_ended(chain, COMPLETED_CHAIN, answer)

@@ -2,7 +2,8 @@
 -- flags: allow-oom
 -- include: remove
 -- include: saved_reply
--- op: { chains, cascade, most }. With more jobs or dependents than `most`, or with dependents that are still to be
+-- include: audit
+-- op: { chains, cascade, most, { user, reason } or nil }. With more jobs or dependents than `most`, or with dependents that are still to be
 -- released, the answer is `many` and nothing is deleted. The caller then deletes in several calls.
 local before = saved_reply()
 if before then
@@ -58,6 +59,7 @@ end
 redis.call('DEL', KEYS[2])
 for _, chain in ipairs(to_delete) do
   remove_chain(chain)
+  write_audit(op[4], 'delete', chain, chain)
 end
 finish()
 table.insert(to_delete, 1, 'ok')

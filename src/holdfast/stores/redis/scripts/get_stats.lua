@@ -36,6 +36,14 @@ for _, type in ipairs(types) do
       oldest = tonumber(first[2])
     end
   end
+  -- Jobs with lanes.
+  local due_here = redis.call('ZCOUNT', prefix .. 'laned:' .. type, '-inf', int(now))
+  due = due + due_here
+  scheduled = scheduled + redis.call('ZCARD', prefix .. 'laned:' .. type) - due_here
+  local first_laned = due_here > 0 and redis.call('ZRANGE', prefix .. 'laned:' .. type, 0, 0, 'WITHSCORES')
+  if first_laned and (not oldest or tonumber(first_laned[2]) < oldest) then
+    oldest = tonumber(first_laned[2])
+  end
   local counts = seen[type].counts
   for status, number in pairs({ [PENDING] = due + scheduled, [RUNNING] = redis.call('ZCARD', running_key(type)) }) do
     if number > 0 then

@@ -19,4 +19,16 @@ for _, type in ipairs(op) do
   end
   consider(running_key(type))
 end
+-- The tracks of jobs with lanes, and the rates that allow more attempts at some time.
+if redis.call('HEXISTS', root, 'lanes') == 1 then
+  for _, type in ipairs(op) do
+    if not paused[type] then
+      if redis.call('EXISTS', prefix .. 'ready:' .. type) == 1 then
+        soonest = now
+      end
+      consider(prefix .. 'timed:' .. type)
+    end
+  end
+  consider(prefix .. 'wakes')
+end
 return soonest and int(math.max(0, soonest - now)) or false

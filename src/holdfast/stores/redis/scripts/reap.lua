@@ -1,6 +1,7 @@
 -- reap: return running jobs whose lease ended to pending, or fail them; oldest first, except the held claims.
 -- flags: allow-oom
 -- include: change
+-- lazy: hooks
 -- include: release_ended
 -- include: error_text
 -- include: saved_reply
@@ -42,8 +43,11 @@ table.sort(expired, function(a, b)
   return a.until_ < b.until_ or (a.until_ == b.until_ and a.member < b.member)
 end)
 
+local LEASE_LOST = '["LeaseLost","lease lost",""]'
+
 local function reap_job(job)
-  local error = error_text('LeaseLost', 'lease lost: worker ' .. (job.worker or 'None') .. ' stopped renewing it')
+  local message = 'lease lost: worker ' .. (job.worker or 'None') .. ' stopped renewing it'
+  local error = error_text('LeaseLost', message)
   lost_claims[job.id] = true
   leave_status(job)
   local retried = not job.max_attempts or job.max_attempts == 0 or job.attempt < job.max_attempts
@@ -52,9 +56,17 @@ local function reap_job(job)
   if retried then
     job.status, job.scheduled_at = PENDING, now
     enter_status(job, 'reaped', 'e', error)
+    counters.job('reaped', job, 'LeaseLost:' .. job.type, LEASE_LOST)
   else
     job.status, job.finished_at = FAILED, now
     enter_status(job, 'failed', 'e', error)
+    join_group(job, 'LeaseLost:' .. job.type)
+    counters.job('reaped', job)
+    counters.job('failed', job, 'LeaseLost:' .. job.type, LEASE_LOST)
+    if job.details then
+      need_hooks()
+      start_hook(job, 'LeaseLost: ' .. message)
+    end
     chain_ended(chain_of(job), BROKEN_CHAIN)
   end
 end

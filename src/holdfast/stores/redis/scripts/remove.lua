@@ -2,19 +2,21 @@
 -- flags: allow-oom
 -- include: remove
 -- include: saved_reply
--- op: chains
+-- include: audit
+-- op: { chains, { user, reason } or nil }
+local chains = op[1]
 local before = saved_reply()
 if before then
   return before
 end
 -- Per chain, the chains of its dependents. With more dependents than named chains, one of them is outside.
 local waiting, removable = {}, {}
-for _, chain in ipairs(op) do
+for _, chain in ipairs(chains) do
   removable[chain], waiting[chain] = is_chain(chain) and not releasing(chain), {}
-  for n, member in ipairs(redis.call('ZRANGE', dependents_key(chain), 0, #op)) do
+  for n, member in ipairs(redis.call('ZRANGE', dependents_key(chain), 0, #chains)) do
     waiting[chain][n] = chain_of(read_member(member))
   end
-  if #waiting[chain] > #op then
+  if #waiting[chain] > #chains then
     removable[chain] = false
   end
 end
@@ -23,10 +25,10 @@ end
 local changed
 repeat
   changed = false
-  for n = #op, 1, -1 do
-    for _, dependent in ipairs(removable[op[n]] and waiting[op[n]] or {}) do
+  for n = #chains, 1, -1 do
+    for _, dependent in ipairs(removable[chains[n]] and waiting[chains[n]] or {}) do
       if not removable[dependent] then
-        removable[op[n]], changed = false, true
+        removable[chains[n]], changed = false, true
       end
     end
   end
@@ -34,9 +36,10 @@ until not changed
 
 redis.call('DEL', KEYS[2])
 local removed = {}
-for _, chain in ipairs(op) do
+for _, chain in ipairs(chains) do
   if removable[chain] then
     remove_chain(chain)
+    write_audit(op[2], 'delete', chain, chain)
     removed[#removed + 1] = chain
   end
 end

@@ -3,12 +3,15 @@
 -- include: hints
 -- include: pending_sets
 -- include: saved_reply
--- op: types
+-- include: audit
+-- op: { types, { user, reason } or nil }
 if saved_reply() then
   return 'ok'
 end
-for _, type in ipairs(op) do
-  redis.call('HDEL', root, PAUSED .. type)
+for _, type in ipairs(op[1]) do
+  if redis.call('HDEL', root, PAUSED .. type) == 1 then
+    write_audit(op[2], 'resume', type)
+  end
   due[type] = true
 end
 save_reply({ 'ok' })

@@ -2,7 +2,9 @@
 -- flags: allow-oom
 -- include: operator_checks
 -- include: saved_reply
--- op: { job ids, whether to check only }
+-- include: steps
+-- include: audit
+-- op: { job ids, whether to check only, { user, reason } or nil }
 local ids = op[1]
 if saved_reply() then
   return show_jobs(ids)
@@ -15,13 +17,19 @@ if op[2] then
   return { 'ok' }
 end
 redis.call('DEL', KEYS[2])
+local done = {}
 for _, id in ipairs(ids) do
   local job = load(id)
-  leave_status(job)
-  if tonumber(job.scheduled_at) > now then
-    job.scheduled_at = now
+  -- A message ends the wait of a job that has no open sleep.
+  if not done[id] and (steps.end_sleeps(job) or #steps.awaited(job) == 0) then
+    done[id] = true
+    leave_status(job)
+    if tonumber(job.scheduled_at) > now then
+      job.scheduled_at = now
+      write_audit(op[3], 'run_now', id, chain_of(job))
+    end
+    enter_status(job, 'hurried')
   end
-  enter_status(job, 'hurried')
 end
 save_reply(ids)
 finish()

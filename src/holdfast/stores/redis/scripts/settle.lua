@@ -5,7 +5,9 @@
 -- lazy: create
 -- lazy: continuation
 -- lazy: removed_jobs
--- op: a list of { job id, token, status, outcome, output, error, delay, at, keep, continuation, starts, expected },
+-- lazy: suspension
+-- op: a list of { job id, token, status, outcome, output, error, delay, at, keep, continuation, starts, expected,
+-- fingerprint, summary, begun, waits },
 -- without trailing nils. The answer: 'more' if dependents are left to release, then one result per settlement.
 redis.call('DEL', KEYS[2])
 
@@ -34,6 +36,7 @@ end
 local function complete(job, token, output, continuation, unblocked)
   local worker = job.worker
   leave_status(job)
+  counters.settled('completed', job)
   if continuation then
     add(continuation)
   end
@@ -46,15 +49,33 @@ local function complete(job, token, output, continuation, unblocked)
   end
 end
 
-local function settle(job, token, status, outcome, error, due)
+local COUNTED = { [FAILED] = 'failed', [CANCELLED] = 'cancelled' }
+
+-- count_ended: count an attempt that did not complete its job. Released and mismatched attempts are not counted, but the
+-- failure of a job whose input no worker could read is.
+local function count_ended(job, status, outcome, fingerprint, summary)
+  local kind = COUNTED[status] or outcome == 'failed' and 'retried' or outcome == 'rescheduled' and outcome
+  if kind and outcome == 'mismatched' then
+    counters.job(kind, job, fingerprint, summary)
+  elseif kind then
+    counters.settled(kind, job, fingerprint, summary)
+  end
+end
+
+local function settle(job, token, status, outcome, error, due, fingerprint, summary, begun, unblocked)
   if outcome == 'released' and status == PENDING then
     end_attempt(job, 'released', nil, job.scheduled_at, token)
+    if not begun and has_lanes(job) then
+      need_lanes()
+      lanes.refund(job)
+    end
     leave_status(job)
     clear_claim(job, token)
     job.status, job.attempt = PENDING, job.attempt - 1
     enter_status(job, 'released')
     return
   end
+  count_ended(job, status, outcome, fingerprint, summary)
   end_attempt(job, outcome, error, status == PENDING and due or nil, token)
   leave_status(job)
   local mismatches, mismatched_at = (job.mismatches or 0) + 1, job.mismatched_at or now
@@ -75,7 +96,8 @@ local function settle(job, token, status, outcome, error, due)
   else
     job.finished_at = now
     enter_status(job, status == FAILED and 'failed' or 'cancelled', 'e', error)
-    chain_ended(chain_of(job), BROKEN_CHAIN)
+    join_group(job, status == FAILED and fingerprint)
+    chain_ended(chain_of(job), BROKEN_CHAIN, unblocked)
   end
 end
 
@@ -136,14 +158,22 @@ local function settle_one(settlement)
   if #starts > 0 then
     start_all(starts, (preview(starts)))
   end
-  job.keep = settlement[9] or job.keep
-  if status == COMPLETED then
-    local unblocked = { 'ok' }
-    complete(job, token, payload(settlement[5]), continuation, unblocked)
-    return unblocked
+  if settlement[16] then
+    need_suspension()
+    suspend(job, token, settlement[16])
+    clear_error(job)
+    return { 'ok' }
   end
-  settle(job, token, status, settlement[4], payload(settlement[6]), due_at(settlement[8], settlement[7] or 0))
-  return 'ok'
+  job.keep = settlement[9] or job.keep
+  local unblocked = { 'ok' }
+  if status == COMPLETED then
+    complete(job, token, payload(settlement[5]), continuation, unblocked)
+  else
+    local due = due_at(settlement[8], settlement[7] or 0)
+    local error, failure, summary, begun = payload(settlement[6]), settlement[13], settlement[14], settlement[15]
+    settle(job, token, status, settlement[4], error, due, failure, summary, begun, unblocked)
+  end
+  return unblocked
 end
 
 local answer = { '' }

@@ -1,56 +1,33 @@
 -- start: create chains, in order, all or none; a job whose id or key finds a chain answers that chain instead.
 -- include: single_start
 -- include: create
--- lazy: chain
+-- include: start_answer
 -- lazy: resent_start
 local jobs = read_all_new(op)
 local found, results
-if resent then
+-- A start that replaces a chain creates no job that shows that it was written, so its reply is saved.
+if resent or replacing(jobs) then
   need_resent_start()
   found, results = already_created(jobs)
 end
 found = found or preview(jobs)
-local missing = absent_blocker(jobs, found)
-if missing then
-  return { 'ChainNotFound', missing }
+local refused = refused_new(jobs, found)
+if refused then
+  return refused
 end
 
 local first_seq = last_seq + 1
-start_all(jobs, found)
-local created = last_seq - first_seq + 1
+local replaced = start_all(jobs, found)
+-- A job that fails at once may start a hook, so the last number is not enough to count.
+local created = 0
+for n in ipairs(jobs) do
+  created = created + (found[n] and 0 or 1)
+end
 local more = release_dependents()
 finish()
 if created < #jobs and not results then
   need_resent_start()
-  save_found(jobs, found, created)
+  save_found(jobs, found, created + replaced)
 end
 
--- The caller has the jobs that it sent, so the answer for new jobs is only the time and the number of the first. Other
--- results need one value or more per job.
-local answer = { 'ok', more, int(now), int(first_seq) }
-local plain = created == #jobs
-for n, job in ipairs(jobs) do
-  plain = plain and job.open_blockers == 0
-end
-if plain then
-  return answer
-end
-need_chain()
-for n, job in ipairs(jobs) do
-  if found[n] then
-    local result = results and results[n] or { 'found' }
-    for _, value in ipairs(result) do
-      answer[#answer + 1] = value
-    end
-    if result[1] ~= 'removed' then
-      show_chain(answer, found[n])
-    end
-  elseif job.failed then
-    answer[#answer + 1] = 'failed'
-    show_chain(answer, job.id)
-  else
-    answer[#answer + 1] = 'made'
-    answer[#answer + 1] = int(job.open_blockers)
-  end
-end
-return answer
+return start_answer(jobs, found, results, first_seq, more)

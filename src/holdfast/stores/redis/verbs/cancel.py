@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from holdfast.core.record import ChainRecord
 from holdfast.engine import operations as ops
 from holdfast.stores.redis.verbs.all_or_none import all_or_none
+from holdfast.stores.redis.verbs.audit import author
 from holdfast.stores.redis.verbs.decode import ReplyReader
 from holdfast.stores.redis.verbs.encode import Payloads
 from holdfast.stores.redis.verbs.release_dependents import release
@@ -19,7 +20,9 @@ def cancel(op: ops.Cancel) -> ScriptPlan[list[ChainRecord]]:
     def call(ids: Sequence[str], check_only: bool) -> ScriptCall:
         payloads = Payloads()
         how = "ask" if check_only else "now" if together else "later"
-        return ScriptCall("cancel", (ids, payloads.add(op.reason), op.spare_running, how), ids, payloads)
+        return ScriptCall(
+            "cancel", (ids, payloads.add(op.reason), op.spare_running, how, author(op.audit)), ids, payloads
+        )
 
     chains: list[ChainRecord] = []
     more = False

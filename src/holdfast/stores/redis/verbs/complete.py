@@ -6,6 +6,7 @@ from holdfast.core.record import Record
 from holdfast.engine import operations as ops
 from holdfast.engine.operations import Settled
 from holdfast.stores.redis.verbs import encode
+from holdfast.stores.redis.verbs.audit import author
 from holdfast.stores.redis.verbs.encode import Payloads
 from holdfast.stores.redis.verbs.release_dependents import release
 from holdfast.stores.redis.verbs.script_call import ScriptCall, ScriptPlan
@@ -25,7 +26,7 @@ def complete(op: ops.Complete) -> ScriptPlan[Settled]:
         for completion in op.completions
     ]
     starts = [encode.new_job(job, payloads) for job in op.starts]
-    body = (op.chain_id, op.job_id, done, starts, op.expected)
+    body = (op.chain_id, op.job_id, done, starts, op.expected, author(op.audit))
     (reply,) = yield [ScriptCall("complete", body, [op.chain_id, op.job_id], payloads)]
     reader = accepted(reply)
     more = reader.next() == b"more"

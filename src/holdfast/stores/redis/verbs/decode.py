@@ -48,7 +48,7 @@ class State(msgspec.Struct, array_like=True, frozen=True):
     finished_at: int | None
     timeout: Number | None
     keep: Number | None
-    trace: str | None
+    details: str | None
     blockers: int
     on_blocker_failure: str | None
     by: str | None
@@ -65,6 +65,7 @@ class HintMessage(msgspec.Struct):
     lost: list[str] = []
     recorded: bool = False
     anything: bool = False
+    workers: list[str] = []
     source: str = ""
     """Id of the publisher; empty if a script published it."""
 
@@ -134,7 +135,7 @@ def record(job_id: str, state: bytes, input: bytes, output: bytes | None = None,
         row.finished_at,
         _int(row.timeout),
         _int(row.keep),
-        row.trace,
+        row.details,
         row.blockers,
         row.open_blockers,
         row.on_blocker_failure or "wait",

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.engine import operations as ops
 from holdfast.errors import StillReferenced
+from holdfast.stores.redis.verbs.audit import author
 from holdfast.stores.redis.verbs.release_dependents import release
 from holdfast.stores.redis.verbs.script_call import BATCH_SIZE, ScriptCall, ScriptPlan, batches
 from holdfast.stores.redis.verbs.script_errors import accepted
@@ -19,14 +20,14 @@ from holdfast.stores.redis.verbs.script_errors import accepted
 
 def delete(op: ops.Delete) -> ScriptPlan[list[str]]:
     if len(op.chain_ids) <= BATCH_SIZE:
-        (reply,) = yield [ScriptCall("delete", (op.chain_ids, op.cascade, BATCH_SIZE), op.chain_ids)]
+        (reply,) = yield [ScriptCall("delete", (op.chain_ids, op.cascade, BATCH_SIZE, author(op.audit)), op.chain_ids)]
         if reply[0] != b"many":
             return [chain.decode() for chain in accepted(reply)]
     yield from release()
     deletable = yield from _to_delete(op)
     if references := (yield from _outside_dependents(list(deletable))):
         raise StillReferenced(references)
-    yield from _remove(deletable)
+    yield from _remove(deletable, op.audit)
     return list(deletable)
 
 
@@ -66,7 +67,7 @@ def _outside_dependents(deletable: Sequence[str]) -> ScriptPlan[list[tuple[str, 
     return references
 
 
-def _remove(deletable: dict[str, int]) -> ScriptPlan[None]:
+def _remove(deletable: dict[str, int], audit: ops.Audit | None) -> ScriptPlan[None]:
     """Remove the chains in rounds: a chain can only be removed with or after its dependents.
 
     Each round reverses the order.
@@ -79,7 +80,7 @@ def _remove(deletable: dict[str, int]) -> ScriptPlan[None]:
     while left:
         removed: set[str] = set()
         for batch in [list(left)] if stuck == left.keys() else _batches_by_jobs(left):
-            (reply,) = yield [ScriptCall("remove", batch, batch)]
+            (reply,) = yield [ScriptCall("remove", (batch, author(audit)), batch)]
             removed.update(chain.decode() for chain in reply)
         rest = {chain: left[chain] for chain in reversed(left) if chain not in removed}
         stuck = set() if removed else set(rest)

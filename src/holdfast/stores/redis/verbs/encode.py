@@ -7,7 +7,10 @@ from typing import Any
 
 import msgspec
 
+from holdfast.core.error_search import ErrorSearch
 from holdfast.core.lifecycle import NewJob, Settlement
+from holdfast.core.record import Status
+from holdfast.core.steps import Wait
 from holdfast.engine.operations import Filter
 from holdfast.stores.redis.verbs.decode import STATUS_LETTERS, Number
 
@@ -43,9 +46,10 @@ def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[
         rest += _NEVER_MISMATCHED + pack(number(job.dedup_for))
     payloads.append(rest)
     payloads.append(job.input)
-    if job.index == 0 and job.key is None and not (job.after or job.priority or job.delay) and job.at is None:
+    plain = job.index == 0 and job.key is None and job.at is None and job.track is None
+    if plain and not (job.after or job.priority or job.delay):
         return job.id, job.type, first
-    return (
+    values = (
         job.id,
         job.type,
         first,
@@ -59,7 +63,10 @@ def new_job(job: NewJob, payloads: Payloads, *, by: str | None = None) -> tuple[
         job.exclude or None,
         job.after or None,
         _unless_waiting(job.on_blocker_failure),
+        True if job.track is not None else None,
+        job.blocker_types or None,
     )
+    return values if job.due_within is None else (*values, number(job.due_within))
 
 
 def _rest(job: NewJob) -> bytes:
@@ -73,7 +80,7 @@ def _rest(job: NewJob) -> bytes:
         job.key,
         job.timeout,
         job.keep,
-        job.trace,
+        job.details,
         len(job.after),
         job.on_blocker_failure,
     )
@@ -90,12 +97,12 @@ def _packed_rest(
     key: str | None,
     timeout: int | None,
     keep: int | None,
-    trace: str | None,
+    details: str | None,
     blockers: int,
     on_blocker_failure: str,
 ) -> bytes:
     held = (0, number(max_attempts), key, *_UNCLAIMED)
-    kept = (number(timeout), number(keep), trace, blockers)
+    kept = (number(timeout), number(keep), details, blockers)
     # The last value is `by`; `new_job` replaces it for an id that the application chose.
     values = (type, chain, index, number(priority), *held, *kept, _unless_waiting(on_blocker_failure), None)
     return pack(values)[_HEADER_BYTES:]
@@ -119,7 +126,8 @@ def settlement(each: Settlement, payloads: Payloads) -> tuple[Any, ...]:
     """A settlement, in the order of `scripts/settle.lua`."""
     output, error = payloads.add(each.output), payloads.add(each.error)
     begun = (*each.claim, STATUS_LETTERS[each.status], each.outcome, output, error)
-    plain = not (each.delay or each.starts) and each.at is None and each.keep is None and each.continuation is None
+    plain = not (each.delay or each.starts or each.failure or each.begun) and each.at is None and each.keep is None
+    plain = plain and each.continuation is None and not each.waits
     if plain:
         return begun
     return (
@@ -130,19 +138,40 @@ def settlement(each: Settlement, payloads: Payloads) -> tuple[Any, ...]:
         None if each.continuation is None else new_job(each.continuation, payloads),
         [new_job(job, payloads) for job in each.starts] or None,
         each.expected or None,
+        *(each.failure or (None, None)),
+        each.begun or None,
+        [_wait(wait) for wait in each.waits] or None,
     )
+
+
+def _wait(each: Wait) -> tuple[Any, ...]:
+    """What a suspended job waits for, in the order of `scripts/shared/suspension.lua`."""
+    ends = number(each.delay), number(each.at)
+    return each.name, each.each, each.kind, each.number, each.attempt, each.epoch, *ends
 
 
 def filter_(wanted: Filter) -> tuple[Any, ...]:
     """A filter, in the order of `scripts/shared/listing.lua`."""
+    search = None if wanted.error is None else ErrorSearch.of(wanted.error)
     return (
-        [STATUS_LETTERS[status] for status in wanted.statuses],
+        [STATUS_LETTERS[status] for status in _statuses(wanted)],
         bool(wanted.scheduled),
         wanted.types,
         wanted.chain_id,
         wanted.key,
-        number(wanted.since),
-        number(wanted.until),
+        number(wanted.created_since),
+        number(wanted.created_until),
         wanted.kept,
         wanted.failing,
+        wanted.chain_types,
+        number(wanted.failed_since),
+        number(wanted.finished_since),
+        wanted.worker,
+        search,
+        wanted.fingerprint,
     )
+
+
+def _statuses(wanted: Filter) -> tuple[Status, ...]:
+    """With the only status of jobs that match `failed_since`: an index finds them."""
+    return (Status.FAILED,) if wanted.failed_since is not None and not wanted.statuses else wanted.statuses

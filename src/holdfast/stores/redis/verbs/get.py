@@ -40,6 +40,11 @@ def get_blockers(op: ops.GetBlockers) -> ScriptPlan[list[ChainRecord]]:
     return chains
 
 
+def get_dependents(op: ops.GetDependents) -> ScriptPlan[list[Record]]:
+    (reply,) = yield [ScriptCall("get_dependents", (op.chain_id, op.limit), [op.chain_id])]
+    return [job for job in ReplyReader(reply).jobs() if job is not None]
+
+
 def get_history(op: ops.GetHistory) -> ScriptPlan[tuple[Record, list[ops.PastAttempt]] | None]:
     past: list[ops.PastAttempt] = []
     while True:

@@ -16,25 +16,26 @@ from holdfast.stores.redis.verbs.script_errors import existing, pairs
 T = TypeVar("T")
 
 
-def list_jobs(op: ops.ListJobs) -> ScriptPlan[list[Record]]:
+def list_jobs(op: ops.ListJobs) -> ScriptPlan[ops.Listing[Record]]:
     rows: list[Record] = []
-    yield from _list("list_jobs", op, rows, existing)
-    return rows
+    before = yield from _list("list_jobs", op, rows, existing)
+    return ops.Listing.cut(rows, [job.seq for job in rows], op.limit, before)
 
 
-def list_chains(op: ops.ListChains) -> ScriptPlan[list[ChainRecord]]:
+def list_chains(op: ops.ListChains) -> ScriptPlan[ops.Listing[ChainRecord]]:
     rows: list[ChainRecord] = []
-    yield from _list("list_chains", op, rows, lambda reader: (reader.chain() for _ in reader))
-    return rows
+    before = yield from _list("list_chains", op, rows, lambda reader: (reader.chain() for _ in reader))
+    return ops.Listing.cut(rows, [chain.first.seq for chain in rows], op.limit, before)
 
 
 def _list(
     verb: str, op: ops.ListJobs | ops.ListChains, rows: list[T], read: Callable[[ReplyReader], Iterator[T]]
-) -> ScriptPlan[None]:
+) -> ScriptPlan[int | None]:
+    """Add up to one row more than the limit. Returns the number below which rows were not read; None at the end."""
     if op.filter.statuses == (Status.RUNNING,) and op.filter.chain_id is None:
         yield from _list_running(verb, op, rows, read)
-    else:
-        yield from _list_windows(verb, op, rows, read)
+        return None
+    return (yield from _list_windows(verb, op, rows, read))
 
 
 def _list_running(
@@ -43,9 +44,9 @@ def _list_running(
     """Running jobs are few, however many others exist: read all of their ids, by type, and filter them in order."""
     wanted = encode.filter_(op.filter)
     for ids in batches((yield from _running(chains=verb == "list_chains", before=op.before))):
-        if len(rows) >= op.limit:
+        if len(rows) > op.limit:
             return
-        (reply,) = yield [ScriptCall(verb, (wanted, op.limit - len(rows), None, BATCH_SIZE, ids), ids)]
+        (reply,) = yield [ScriptCall(verb, (wanted, op.limit + 1 - len(rows), None, BATCH_SIZE, ids), ids)]
         reader = ReplyReader(reply)
         reader.next()
         rows += read(reader)
@@ -70,16 +71,18 @@ def _running(*, chains: bool, before: int | None) -> ScriptPlan[list[str]]:
 
 def _list_windows(
     verb: str, op: ops.ListJobs | ops.ListChains, rows: list[T], read: Callable[[ReplyReader], Iterator[T]]
-) -> ScriptPlan[None]:
-    """Read one window of rows after another, until there are enough rows or no more."""
+) -> ScriptPlan[int | None]:
+    """Read one window of rows after another, until there are enough rows, no more, or enough were read."""
     before = op.before
+    left = op.scan
     wanted = encode.filter_(op.filter)
-    while len(rows) < op.limit:
-        size = min(BATCH_SIZE, op.limit - len(rows))
-        (reply,) = yield [ScriptCall(verb, (wanted, size, before, BATCH_SIZE))]
+    while len(rows) <= op.limit and left > 0:
+        window = min(BATCH_SIZE, left)
+        (reply,) = yield [ScriptCall(verb, (wanted, min(window, op.limit + 1 - len(rows)), before, window))]
         reader = ReplyReader(reply)
         next_before = reader.next()
         rows += read(reader)
         if not next_before:
-            return
-        before = int(next_before)
+            return None
+        before, left = int(next_before), left - window
+    return before

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from holdfast.core.record import Record
 from holdfast.engine import operations as ops
 from holdfast.stores.redis.verbs.all_or_none import all_or_none
+from holdfast.stores.redis.verbs.audit import author
 from holdfast.stores.redis.verbs.script_call import ScriptCall, ScriptPlan
 from holdfast.stores.redis.verbs.script_errors import existing
 
 
 def retry(op: ops.RetryJobs) -> ScriptPlan[list[Record]]:
     def call(ids: Sequence[str], check_only: bool) -> ScriptCall:
-        return ScriptCall("retry", (ids, check_only), ids)
+        return ScriptCall("retry", (ids, check_only, author(op.audit), op.from_step), ids)
 
     done = yield from all_or_none(op.job_ids, call, wanted="failed or cancelled")
     return [job for _, reader in done for job in existing(reader)]

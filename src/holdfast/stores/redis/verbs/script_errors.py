@@ -14,7 +14,9 @@ from holdfast.errors import (
     HoldfastError,
     JobNotFound,
     NotPending,
+    StepNotFound,
     StillReferenced,
+    WrongBlockers,
 )
 from holdfast.stores.redis.verbs import decode
 from holdfast.stores.redis.verbs.decode import ReplyReader
@@ -43,10 +45,16 @@ def refusal(reply: list[Any], *, wanted: str = "") -> HoldfastError:
             return NotPending(values[0], decode.STATUSES[values[1]], wanted)
         case "BlockerDeleted":
             return NotPending.blocker_deleted(values[0], decode.STATUSES[values[1]])
+        case "NoneFailed":
+            return NotPending.none_failed(values[0], decode.STATUSES[values[1]])
         case "KeyTaken":
             return NotPending.key_taken(values[0], decode.STATUSES[values[1]], values[2])
         case "DependencyCycle":
             return DependencyCycle(values)
+        case "WrongBlockers":
+            return WrongBlockers.of_another_type(*values)
+        case "StepNotFound":
+            return StepNotFound(values[0], values[1])
         case "StillReferenced":
             return StillReferenced(list(zip(values[::2], values[1::2], strict=True)))
         case _:

@@ -30,7 +30,7 @@ def start(op: ops.Start) -> ScriptPlan[list[Started]]:
     if not op.jobs:
         return []
     (reply,) = yield (_create_call("start", op.jobs),)
-    started, more = _started(op.jobs, reply)
+    started, more = started_chains(op.jobs, reply)
     if more:
         yield from release()
     return started
@@ -45,7 +45,7 @@ def _start_in_batches(jobs: Sequence[NewJob]) -> ScriptPlan[list[Started]]:
             for batch, reply in zip(
                 pipeline, (yield (_create_call("start", batch) for batch in pipeline)), strict=True
             ):
-                chains, more = _started(batch, reply)
+                chains, more = started_chains(batch, reply)
                 any_more = more or any_more
                 started += chains
         except HoldfastError as error:
@@ -90,7 +90,7 @@ def _create_call(script: str, jobs: Sequence[NewJob]) -> ScriptCall:
     return ScriptCall(script, body, [job.id for job in jobs], payloads, request)
 
 
-def _started(jobs: Sequence[NewJob], reply: list[Any]) -> tuple[list[Started], bool]:
+def started_chains(jobs: Sequence[NewJob], reply: list[Any]) -> tuple[list[Started], bool]:
     """The started chains, and whether more dependents have to be released."""
     if reply[0] != b"ok":
         raise refusal(reply)
@@ -102,11 +102,10 @@ def _started(jobs: Sequence[NewJob], reply: list[Any]) -> tuple[list[Started], b
     for job in jobs:
         match reader.next():
             case b"made":
-                started.append(_created(job, now, seq, int(reader.next())))
-                seq += 1
-            case b"failed":
+                open_blockers, number = int(reader.next()), int(reader.next())
+                started.append(_created(job, now, number, open_blockers))
+            case b"ended":
                 started.append(Started(reader.chain(), deduplicated=False))
-                seq += 1
             case b"removed":
                 made_at, number = int(reader.next()), int(reader.next())
                 started.append(_created(job, made_at, number))

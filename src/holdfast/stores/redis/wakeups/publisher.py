@@ -67,7 +67,8 @@ class Publisher(threading.Thread):
     def _publish(self, hints: Hints) -> bool:
         message = {"due": list(hints.due), "finished": list(hints.finished), "lost": list(hints.lost)}
         flags = {"recorded": hints.recorded, "anything": hints.anything, "source": self._source}
-        command = (self._features.publish, self._channel, pack(message | flags))
+        workers = {"workers": list(hints.workers)} if hints.workers else {}
+        command = (self._features.publish, self._channel, pack(message | flags | workers))
         try:
             (reply,) = self._pool.run(CommandConversation(command))
         except Exception as error:  # any error: keep the hints and retry

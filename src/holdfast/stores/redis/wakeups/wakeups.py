@@ -140,6 +140,7 @@ class RedisWakeups:
         if reported.source != self._source:
             self._local.send(
                 Hints(
-                    set(reported.due), set(reported.finished), set(reported.lost), reported.recorded, reported.anything
+                    set(reported.due), set(reported.finished), set(reported.lost), reported.recorded, reported.anything,
+                    set(reported.workers),
                 )
-            )
+            )  # fmt: skip

@@ -75,13 +75,14 @@ def async_driver(tx: Any) -> AsyncDriver:
 
 
 def joined(
-    operation: Operation[R], execution: Execution, connection: Any, *, path: Path, identity: TransactionIdentity
+    operation: Operation[R], execution: Execution, connection: Any, *, path: Path | None, identity: TransactionIdentity
 ) -> Plan[R]:
-    """The plan of an operation inside the application's transaction."""
+    """The plan of an operation inside the application's transaction. Without a path, the database is not checked."""
     _refuse_foreign(connection)
     identity.check(is_open=connection.in_transaction)
     # Before the check for a transaction: SQLAlchemy begins one with the first statement.
-    yield from _check_file(path)
+    if path is not None:
+        yield from _check_file(path)
     _refuse_autocommit(connection)
     if not SAFE_WAL:
         # Its commit must not checkpoint. The connections of the store do it.

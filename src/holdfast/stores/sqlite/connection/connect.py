@@ -21,6 +21,9 @@ _WAL_KEPT = 64 * 1024 * 1024
 _OPENING = 30.0
 """Seconds that SQLite waits for a lock while a connection is being opened."""
 
+READ_TIMEOUT = 5.0
+"""Seconds. A reader waits only while the write-ahead log is being recovered or removed, which takes moments."""
+
 
 def connect(path: Path, factory: type[C], *, synchronous: Synchronous, busy_timeout: float) -> C:
     """Open a connection to an existing file, usable from any thread.

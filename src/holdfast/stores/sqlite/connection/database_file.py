@@ -12,15 +12,12 @@ from holdfast.errors import NotPermitted, StoreReplaced, StoreUnavailable
 from holdfast.stores.sqlite import migration
 from holdfast.stores.sqlite.address import SqliteAddress, Synchronous
 from holdfast.stores.sqlite.connection import file_checks
-from holdfast.stores.sqlite.connection.connect import connect
+from holdfast.stores.sqlite.connection.connect import READ_TIMEOUT, connect
 from holdfast.stores.sqlite.errors import NEEDED
 from holdfast.stores.sqlite.writing.process_write_lock import ProcessWriteLock
 from holdfast.stores.sqlite.writing.write_queue import WriteQueue, write_queue
 
 C = TypeVar("C", bound=sqlite3.Connection)
-
-_READ_TIMEOUT = 5.0
-"""Seconds. A reader waits only while the write-ahead log is being recovered or removed, which takes moments."""
 
 
 class DatabaseFile:
@@ -41,7 +38,8 @@ class DatabaseFile:
             raise StoreUnavailable(address.name, str(error)) from error
         self.name = address.name
         self.timeout = address.timeout
-        self._identity = _identity(self.path)
+        self._path_text = str(self.path)
+        self._identity = _identity(self._path_text)
         self._synchronous: Synchronous = address.synchronous
         self.synced = address.synchronous == "full"
         """Whether every commit waits for the disk."""
@@ -68,7 +66,7 @@ class DatabaseFile:
 
     def check_replaced(self) -> None:
         """StoreReplaced if the path no longer leads to the opened file: everything written to it would be lost."""
-        if _identity(self.path) != self._identity:
+        if _identity(self._path_text) != self._identity:
             raise StoreReplaced(self.name, str(self.path))
 
     def connect(self) -> sqlite3.Connection:
@@ -82,7 +80,7 @@ class DatabaseFile:
     def connect_reader(self) -> sqlite3.Connection:
         """A connection that only reads. It never waits for a writer."""
         self.check_replaced()
-        connection = connect(self.path, sqlite3.Connection, synchronous=self._synchronous, busy_timeout=_READ_TIMEOUT)
+        connection = connect(self.path, sqlite3.Connection, synchronous=self._synchronous, busy_timeout=READ_TIMEOUT)
         connection.execute("pragma query_only=1")
         return connection
 
@@ -107,7 +105,7 @@ class DatabaseFile:
         return StoreUnavailable(self.name, detail)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: str) -> tuple[int, int] | None:
     """Device and inode, which identify a file; None if it does not exist."""
     try:
         found = os.stat(path)  # noqa: PTH116 - a third of the time that Path.stat takes, before every write

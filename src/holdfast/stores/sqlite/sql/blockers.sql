@@ -2,7 +2,8 @@
 select chain_id from holdfast_blocker where job_id = :job_id order by position
 
 -- dependents: the jobs that wait or waited for a chain, oldest first. A job appears once for each of its references.
-select job.seq, job.id, job.type, job.chain_id, job.status, job.open_blockers, job.scheduled_at, job.attempt, job.worker
+select job.seq, job.id, job.type, job.chain_id, job.status, job.open_blockers, job.scheduled_at, job.attempt, job.worker,
+       job.on_blocker_failure, job.details is not null
   from holdfast_blocker blocker
   join holdfast_job job on job.id = blocker.job_id
  where blocker.chain_id = :chain_id
@@ -11,15 +12,21 @@ select job.seq, job.id, job.type, job.chain_id, job.status, job.open_blockers, j
 -- unblock: write the number of open blockers that is left.
 update holdfast_job set status = :status, open_blockers = :open_blockers, scheduled_at = :scheduled_at where seq = :seq
 
--- broken_dependents: blocked jobs that must fail because this chain did not complete, oldest first.
+-- broken_dependents: blocked jobs that change because this chain did not complete, oldest first.
 -- cross join: SQLite must begin with the dependents of the chain, not with all blocked jobs.
-select distinct job.seq, job.id, job.type, job.chain_id, job.attempt, job.worker
+select distinct job.seq, job.id, job.type, job.chain_id, job.status, job.open_blockers, job.scheduled_at, job.attempt,
+       job.worker, job.on_blocker_failure, job.details is not null
   from holdfast_blocker blocker
   cross join holdfast_job job on job.id = blocker.job_id
- where blocker.chain_id = :chain_id and job.status = 'blocked' and job.on_blocker_failure = 'fail'
+ where blocker.chain_id = :chain_id and job.status = 'blocked' and job.on_blocker_failure <> 'wait'
  order by job.seq
+
+-- cancel_blocked: cancel a blocked job that waits for a failure, because its blockers completed.
+update holdfast_job
+   set status = 'cancelled', error = :error, open_blockers = 0, finished_at = :now, expires_at = :now + keep
+ where id = :id and status = 'blocked'
 
 -- fail_blocked: fail a blocked job.
 update holdfast_job
-   set status = 'failed', error = :error, finished_at = :now, expires_at = :now + keep
+   set status = 'failed', error = :error, fingerprint = :fingerprint, finished_at = :now, expires_at = :now + keep
  where id = :id and status = 'blocked'

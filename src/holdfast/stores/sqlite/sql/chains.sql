@@ -17,6 +17,9 @@ select * from (
     select seq, id, type, status, attempt, worker from holdfast_job
      where chain_id = :chain_id and chain_index > 0 order by chain_index)
 
+-- chain_types: the type of each of these chains, which is that of its first job.
+select id, type from holdfast_job where id in (select value from json_each(:ids)) and chain_index = 0
+
 -- chain_statuses: the status of each of these chains, which is that of its last job.
 select first.id,
        coalesce((select last.status from holdfast_job last

@@ -11,7 +11,7 @@ select type.value, head.priority, head.scheduled_at
   from json_each(:types) type
   join holdfast_job head on head.seq = (
            select job.seq from holdfast_job job
-            where job.status = 'pending' and job.type = type.value
+            where job.status = 'pending' and job.type = type.value and job.track is null
             order by job.priority desc, job.scheduled_at, job.seq
             limit 1)
  where type.value not in (select paused.type from holdfast_paused paused)
@@ -19,7 +19,7 @@ select type.value, head.priority, head.scheduled_at
 -- claim_next_head: the first pending job of a type below a priority, due or not.
 select priority, scheduled_at
   from holdfast_job
- where status = 'pending' and type = :type and priority < :priority
+ where status = 'pending' and type = :type and track is null and priority < :priority
  order by priority desc, scheduled_at, seq
  limit 1
 
@@ -27,7 +27,7 @@ select priority, scheduled_at
 -- One priority at a time: across priorities SQLite would read the index entries of all jobs scheduled for later.
 select scheduled_at, seq
   from holdfast_job
- where status = 'pending' and type = :type and priority = :priority and scheduled_at <= :now
+ where status = 'pending' and type = :type and track is null and priority = :priority and scheduled_at <= :now
  order by scheduled_at, seq
  limit :limit
 

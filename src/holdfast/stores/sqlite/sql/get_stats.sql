@@ -1,7 +1,7 @@
 -- get_stats: count the jobs per type.
 
 -- stats_total: jobs per type.
-select type, jobs from holdfast_tally where jobs > 0
+select type, sum(jobs) from holdfast_tally group by type having sum(jobs) > 0
 
 -- stats_paused: the types that are paused.
 select type from holdfast_paused

@@ -10,6 +10,12 @@ select * from holdfast_record
  where seq in (select job.seq from holdfast_job job where true /* narrowed */ order by +job.seq desc limit :limit)
  order by seq desc
 
+-- list_jobs_recent: the same among the jobs with the highest seqs, which are read one by one.
+-- not indexed: the index of a status may have millions of jobs.
+select * from holdfast_record
+ where seq in (select job.seq from holdfast_job job not indexed where true /* narrowed */ order by job.seq desc limit :limit)
+ order by seq desc
+
 -- list_chains: the first jobs of chains, newest first.
 select job.seq, job.id
   from holdfast_job job
@@ -30,3 +36,17 @@ select job.seq, job.id
  where true /* narrowed */
  order by job.seq desc
  limit :limit
+
+-- list_floor: the seq of the last row that a list reads.
+select job.seq from holdfast_job job where true /* narrowed */ order by job.seq desc limit 1 offset :offset
+
+-- list_floor_by_status: the same among the jobs of a status that has an index.
+select job.seq from holdfast_job job where true /* narrowed */ order by +job.seq desc limit 1 offset :offset
+
+-- list_floor_by_last: the same among chains that are found through their last job.
+select job.seq
+  from holdfast_job last
+  join holdfast_job job on job.id = last.chain_id
+ where true /* narrowed */
+ order by job.seq desc
+ limit 1 offset :offset

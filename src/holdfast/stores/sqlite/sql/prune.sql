@@ -9,6 +9,7 @@ select last.chain_id
         where blocker.chain_id = last.chain_id
           and job.status in ('blocked', 'pending', 'running')
           and job.chain_id <> last.chain_id)
+   and not exists (select 1 from holdfast_place place where place.chain_id = last.chain_id)
  order by last.expires_at, last.chain_id
  limit :limit
 

@@ -15,7 +15,7 @@ update holdfast_job
 
 -- reap_failed: fail a job with an expired lease that has no attempts left.
 update holdfast_job
-   set status = 'failed', error = :error, worker = null, token = null, leased_until = null, renewed_at = null, mismatches = null,
+   set status = 'failed', error = :error, fingerprint = :fingerprint, worker = null, token = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
        finished_at = :now, expires_at = :now + keep
  where seq = :seq and status = 'running' and token = :token

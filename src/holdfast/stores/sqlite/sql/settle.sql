@@ -8,12 +8,14 @@ select job.id, job.seq, job.status, job.token, job.type, job.chain_id, job.attem
 
 -- settle_completed: complete a job, and its chain unless it continues.
 -- The worker stays: no other row names the worker of a completed job. The token stays: it identifies a repeated settlement.
+-- Positional parameters are faster than names: one settlement may complete hundreds of jobs. 1 output, 2 keep, 3 now,
+-- 4 whether the chain ends, 5 seq, 6 token.
 update holdfast_job
-   set status = 'completed', output = :output, error = null, leased_until = null, renewed_at = null, mismatches = null,
+   set status = 'completed', output = ?1, error = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
-       keep = coalesce(:keep, keep),
-       finished_at = :now, expires_at = case when :ends then :now + coalesce(:keep, keep) end
- where seq = :seq and status = 'running' and token = :token
+       keep = coalesce(?2, keep),
+       finished_at = ?3, expires_at = case when ?4 then ?3 + coalesce(?2, keep) end
+ where seq = ?5 and status = 'running' and token = ?6
 
 -- settle_pending: return a job to pending for another attempt.
 update holdfast_job
@@ -25,9 +27,16 @@ update holdfast_job
 
 -- settle_released: return a job to pending without counting the attempt.
 update holdfast_job
-   set status = 'pending', attempt = attempt - 1, worker = null, leased_until = null, renewed_at = null, mismatches = null,
+   set status = 'pending', attempt = attempt - 1, counted = case when :begun then counted end, worker = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
        keep = coalesce(:keep, keep)
+ where seq = :seq and status = 'running' and token = :token
+
+-- settle_suspended: return a job to pending until a sleep ends or a message arrives. The attempt does not count.
+-- counted stays: the attempt that continues has the same number, and rates do not count it again.
+update holdfast_job
+   set status = 'pending', attempt = attempt - 1, error = null, worker = null, leased_until = null, renewed_at = null,
+       mismatches = null, mismatched_at = null, keep = coalesce(:keep, keep), scheduled_at = :scheduled_at
  where seq = :seq and status = 'running' and token = :token
 
 -- settle_mismatched: return a job to pending because this worker cannot decode its input.
@@ -39,7 +48,7 @@ update holdfast_job
 
 -- settle_ended: end a job as failed or cancelled.
 update holdfast_job
-   set status = :status, attempt = attempt - :given_back, error = :error, worker = null, leased_until = null, renewed_at = null, mismatches = null,
+   set status = :status, attempt = attempt - :given_back, error = :error, fingerprint = :fingerprint, worker = null, leased_until = null, renewed_at = null, mismatches = null,
        mismatched_at = null,
        keep = coalesce(:keep, keep),
        finished_at = :now, expires_at = :now + coalesce(:keep, keep)

@@ -16,6 +16,8 @@ select first.id
    and first.id not in (select value from json_each(:exclude))
    and (:scope = 'any'
         or last.status in ('blocked', 'pending', 'running')
+           and (:scope <> 'waiting' or last.seq = first.seq and last.status <> 'running'
+                and not exists (select 1 from holdfast_step step where step.job_id = first.id))
         or :scope = 'successful' and last.status = 'completed'
            and case when first.dedup_for is null then last.expires_at is null or last.expires_at > :now
                     else last.finished_at + first.dedup_for > :now end)
@@ -34,13 +36,13 @@ select coalesce((select seq from sqlite_sequence where name = 'holdfast_job'), 0
 -- insert_job: create a job.
 -- Positional parameters are faster than names: one start may insert thousands of rows.
 insert into holdfast_job (seq, id, type, chain_id, chain_index, status, priority, max_attempts, key, created_at,
-                          scheduled_at, timeout, keep, dedup_for, trace, blockers, open_blockers, on_blocker_failure,
-                          input)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                          scheduled_at, timeout, keep, dedup_for, details, blockers, open_blockers, on_blocker_failure,
+                          track, input)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- insert_blocker: make a job wait for a chain.
 insert into holdfast_blocker (job_id, position, chain_id) values (?, ?, ?)
 
--- count_up: increase the number of jobs of a type.
-insert into holdfast_tally (type, jobs) values (:type, :jobs)
-    on conflict (type) do update set jobs = jobs + excluded.jobs
+-- count_up: increase the number of jobs of a type, in the row of this minute.
+insert into holdfast_tally (type, minute, jobs) values (:type, :minute, :jobs)
+    on conflict (type, minute) do update set jobs = jobs + excluded.jobs

@@ -1,56 +1,179 @@
-"""The end of a chain and the jobs that wait for it: unblock them, or fail them."""
+"""The end of a chain and the jobs that wait for it: unblock them, fail them or cancel them."""
 
 from __future__ import annotations
 
-from holdfast.core import failure
-from holdfast.core.lifecycle import NewJob
-from holdfast.stores.sql.plan import Execution, Many, Plan, Statement
-from holdfast.stores.sqlite.rows import SQL
+from collections.abc import Iterable
+from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from holdfast.core import failure
+from holdfast.core.blocker_rules import NONE_FAILED, WHEN_FAILED, waiting_status, waits_for_end
+from holdfast.core.clock import Micros
+from holdfast.core.counters import Change, minute_of
+from holdfast.core.error_groups import blocker_failed
+from holdfast.core.lifecycle import NewJob, create, hook_chain
+from holdfast.core.record import Record, Status
+from holdfast.stores.sql.plan import Execution, Many, Plan, Statement
+from holdfast.stores.sqlite.rows import SQL, as_json, record
+from holdfast.stores.sqlite.verbs import insert
+
+_GET_JOBS = SQL["get_jobs"]
+_BLOCKERS = SQL["blockers"]
+_STATUSES = SQL["chain_statuses"]
+_TYPES = SQL["chain_types"]
 _DEPENDENTS = SQL["dependents"]
 _UNBLOCK = SQL["unblock"]
 _BROKEN_DEPENDENTS = SQL["broken_dependents"]
+_CANCEL = SQL["cancel_blocked"]
 _FAIL = SQL["fail_blocked"]
 
+Unblocked = list[tuple[str, str]]
+"""(id, type) of the jobs that became pending."""
 
-def completed(execution: Execution, chain_id: str) -> Plan[list[tuple[str, str]]]:
+
+class _Dependent(NamedTuple):
+    """The columns of `dependents`, in its order."""
+
+    seq: int
+    id: str
+    type: str
+    chain_id: str
+    status: str
+    open_blockers: int
+    scheduled_at: Micros
+    attempt: int
+    worker: str | None
+    rule: str
+    has_details: bool
+
+
+def completed(execution: Execution, chain_id: str) -> Plan[Unblocked]:
     """A chain completed: decrement `open_blockers` of its dependents. Returns those that are no longer blocked."""
     left: dict[int, int] = {}
     changes: list[dict[str, object]] = []
-    unblocked: list[tuple[str, str]] = []
+    unblocked: Unblocked = []
+    ends: dict[int, _Dependent] = {}
     for row in (yield Statement(_DEPENDENTS, {"chain_id": chain_id})):
-        seq, id, type, dependent_chain, status, open_blockers, scheduled_at, attempt, worker = row
-        left[seq] = left.setdefault(seq, open_blockers) - 1
+        job = _Dependent(*row)
+        if waits_for_end(job.rule):
+            ends[job.seq] = job
+            continue
+        seq, status, scheduled_at = job.seq, job.status, job.scheduled_at
+        left[seq] = left.setdefault(seq, job.open_blockers) - 1
         if left[seq] == 0 and status == "blocked":
             status, scheduled_at = "pending", max(scheduled_at, execution.now)
-            unblocked.append((id, type))
-            execution.hints.due.add(type)
-            execution.record("unblocked", id, dependent_chain, type, attempt, worker)
+            _record_unblocked(execution, job, unblocked)
         changes.append({"seq": seq, "status": status, "open_blockers": left[seq], "scheduled_at": scheduled_at})
     if changes:
         yield Many(_UNBLOCK, changes)
+    broken_chains: list[str] = []
+    for job in ends.values():
+        yield from _count_end(execution, job, unblocked, broken_chains)
+    yield from _break(execution, broken_chains, unblocked)
     return unblocked
 
 
-def broken(execution: Execution, chain_id: str) -> Plan[None]:
-    """A chain failed or was cancelled: fail its dependents that have on_blocker_failure='fail', and theirs in turn."""
-    chains = [chain_id]
+def broken(execution: Execution, chain_id: str) -> Plan[Unblocked]:
+    """A chain failed or was cancelled: update its dependents that do not wait for completions only, and theirs in turn.
+
+    Returns those that became pending.
+    """
+    unblocked: Unblocked = []
+    yield from _break(execution, [chain_id], unblocked)
+    return unblocked
+
+
+def _break(execution: Execution, chains: list[str], unblocked: Unblocked) -> Plan[None]:
     while chains:
         chain_id = chains.pop()
-        rows = yield Statement(_BROKEN_DEPENDENTS, {"chain_id": chain_id})
-        if rows:
-            yield Many(_FAIL, [{"id": id, "error": _broken(chain_id), "now": execution.now} for _, id, *_ in rows])
-        for _, id, type, dependent_chain, attempt, worker in rows:
-            execution.hints.finished.add(dependent_chain)
-            execution.record("failed", id, dependent_chain, type, attempt, worker)
-            chains.append(dependent_chain)
+        jobs = [_Dependent(*row) for row in (yield Statement(_BROKEN_DEPENDENTS, {"chain_id": chain_id}))]
+        failing = [job for job in jobs if job.rule == "fail"]
+        if failing:
+            yield Many(_FAIL, [_failure(execution, job.id, job.type, chain_id) for job in failing])
+        for job in failing:
+            execution.hints.finished.add(job.chain_id)
+            execution.record("failed", job.id, job.chain_id, job.type, job.attempt, job.worker)
+            chains.append(job.chain_id)
+            if job.has_details:
+                (row,) = yield Statement(_GET_JOBS, {"ids": as_json([job.id])})
+                yield from start_hook(execution, record(row))
+        for job in jobs:
+            if job.rule == WHEN_FAILED:
+                yield from _unblock(execution, job, unblocked)
+            elif waits_for_end(job.rule):
+                yield from _count_end(execution, job, unblocked, chains)
+
+
+def _count_end(execution: Execution, job: _Dependent, unblocked: Unblocked, broken_chains: list[str]) -> Plan[None]:
+    """A blocker of a job with `when=` ended. Look at all its blockers when none seems to be open."""
+    if job.status != "blocked":
+        return
+    status, left = Status.BLOCKED, job.open_blockers - 1
+    if left <= 0:
+        named = [chain_id for (chain_id,) in (yield Statement(_BLOCKERS, {"job_id": job.id}))]
+        status, left = waiting_status(job.rule, (yield from statuses(named)).values())
+    if status is Status.PENDING:
+        yield from _unblock(execution, job, unblocked)
+    elif status is Status.CANCELLED:
+        yield from cancel_waiting(execution, job.id, job.chain_id, job.type)
+        broken_chains.append(job.chain_id)
+    else:
+        yield Statement(
+            _UNBLOCK, {"seq": job.seq, "status": "blocked", "open_blockers": left, "scheduled_at": job.scheduled_at}
+        )
+
+
+def _unblock(execution: Execution, job: _Dependent, unblocked: Unblocked) -> Plan[None]:
+    due = max(job.scheduled_at, execution.now)
+    yield Statement(_UNBLOCK, {"seq": job.seq, "status": "pending", "open_blockers": 0, "scheduled_at": due})
+    _record_unblocked(execution, job, unblocked)
+
+
+def _record_unblocked(execution: Execution, job: _Dependent, unblocked: Unblocked) -> None:
+    unblocked.append((job.id, job.type))
+    execution.hints.due.add(job.type)
+    execution.record("unblocked", job.id, job.chain_id, job.type, job.attempt, job.worker)
+
+
+def cancel_waiting(execution: Execution, id: str, chain_id: str, type: str) -> Plan[None]:
+    """Cancel a job that waited for a failure, because all its blockers completed."""
+    yield Statement(_CANCEL, {"id": id, "error": NONE_FAILED, "now": execution.now})
+    execution.hints.finished.add(chain_id)
+    execution.record("cancelled", id, chain_id, type, 0)
+    execution.count(Change(type, minute_of(execution.now), "cancelled", 1))
+
+
+def statuses(chain_ids: Iterable[str]) -> Plan[dict[str, str]]:
+    """The statuses of these chains, by id. Chains that do not exist are left out."""
+    return dict((yield Statement(_STATUSES, {"ids": as_json(chain_ids)})))
+
+
+def types(chain_ids: Iterable[str]) -> Plan[dict[str, str]]:
+    """The types of these chains, by id. Chains that do not exist are left out."""
+    return dict((yield Statement(_TYPES, {"ids": as_json(chain_ids)})))
 
 
 def fail_with(execution: Execution, job: NewJob, chain_id: str) -> Plan[None]:
     """Fail a new job because one of its blockers did not complete."""
-    yield Statement(_FAIL, {"id": job.id, "error": _broken(chain_id), "now": execution.now})
+    yield Statement(_FAIL, _failure(execution, job.id, job.type, chain_id))
     execution.hints.finished.add(job.chain_id)
     execution.record("failed", job.id, job.chain_id, job.type, 0)
+    yield from start_hook(execution, replace(create(job), error=_broken(chain_id)))
+
+
+def start_hook(execution: Execution, failed: Record) -> Plan[None]:
+    """Start the failure hook of a job that failed, if it has one."""
+    hook = hook_chain(failed)
+    if hook is not None:
+        yield from insert.add_one(execution, hook, insert.row(execution, hook))
+
+
+def _failure(execution: Execution, job_id: str, type: str, chain_id: str) -> dict[str, object]:
+    """The parameters of a failure, which is counted."""
+    group = blocker_failed(type)
+    execution.count(Change(type, minute_of(execution.now), "failed", 1, at=execution.now), job_id, group)
+    return {"id": job_id, "error": _broken(chain_id), "fingerprint": group.fingerprint, "now": execution.now}
 
 
 def _broken(chain_id: str) -> bytes:

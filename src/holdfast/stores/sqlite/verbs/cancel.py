@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from holdfast.core.counters import Change, minute_of
 from holdfast.core.record import ChainRecord, Status
 from holdfast.engine.operations import Cancel
 from holdfast.stores.sql.plan import Execution, Plan, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import attempts, blockers, chains
+from holdfast.stores.sqlite.verbs.audit import write_audit
 
 _CANCEL = SQL["cancel"]
 
@@ -21,8 +23,10 @@ def cancel(execution: Execution, operation: Cancel) -> Plan[list[ChainRecord]]:
             yield attempts.end_attempt(execution, job, "cancelled", operation.reason)
             execution.hints.lost.add(job.id)
         yield Statement(_CANCEL, {"seq": job.seq, "reason": operation.reason, "now": execution.now})
+        execution.count(Change(job.type, minute_of(execution.now), "cancelled", 1))
         execution.hints.finished.add(job.chain_id)
         execution.record("cancelled", job.id, job.chain_id, job.type, job.attempt)
+    yield from write_audit(execution, operation.audit, "cancel", [(job.chain_id, job.chain_id) for job in jobs])
     # After all cancellations: a chain of this list must end as cancelled, and not fail because of another one.
     for job in jobs:
         yield from blockers.broken(execution, job.chain_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import ClaimJobs
+from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, choose_jobs, counted_jobs
 from holdfast.stores.sql.plan import Execution, Plan, Row, Statement
 from holdfast.stores.sqlite.rows import FIELDS, SQL, as_json, record
 
@@ -13,6 +14,11 @@ _DUE = SQL["claim_due"]
 _RECORDS = SQL["records"]
 _CLAIM = SQL["claim"]
 _CLAIMED_BEFORE = SQL["claimed_before"]
+_LANES_PRESENT = SQL["lanes_present"]
+_JOBS_COUNTED = SQL["jobs_counted"]
+_TURN_READ = SQL["turn_read"]
+_TURN_SAVE = SQL["turn_save"]
+_LANES = LaneClaims(SQL)
 
 _STATUS = FIELDS.index("status")
 _ATTEMPT = FIELDS.index("attempt")
@@ -31,7 +37,47 @@ def claim(execution: Execution, operation: ClaimJobs) -> Plan[list[Record]]:
         types = as_json(terms.type for terms in operation.types)
         if claimed_before := (yield Statement(_CLAIMED_BEFORE, {"types": types, "token": operation.token})):
             return [record(row) for row in claimed_before]
-    due = yield from _due(execution, operation)
+    [(with_lanes,)] = yield Statement(
+        _LANES_PRESENT, {"types": as_json(terms.type for terms in operation.types), "now": execution.now}
+    )
+    if with_lanes:
+        return (yield from _claim_with_lanes(execution, operation))
+    due = yield from _due(execution, operation, operation.limit)
+    return (yield from _take(execution, operation, [(type, seq) for _, type, seq in due]))
+
+
+def _claim_with_lanes(execution: Execution, operation: ClaimJobs) -> Plan[list[Record]]:
+    """Claim plain jobs and jobs of ready tracks, until the limit is reached or nothing is left to claim."""
+    types = list({terms.type: None for terms in operation.types})
+    [(turn, lanes_next)] = yield Statement(_TURN_READ)
+    claimed: list[Record] = []
+    idle: set[str] = set()
+    while (limit := operation.limit - len(claimed)) > 0:
+        changed = yield from _LANES.apply_changes(execution, turn)
+        turn += CHANGES
+        found = yield from _LANES.find(execution, types, changed, limit)
+        newly_idle = found.idle - idle
+        idle |= newly_idle
+        limit = 0 if newly_idle else limit
+        plain = yield from _due(execution, operation, limit)
+        priorities = [priority for priority, _, _ in plain]
+        choice = choose_jobs(found, priorities, limit=limit, now=execution.now, lanes_next=bool(lanes_next))
+        lanes_next = choice.lanes_next
+        jobs = [(type, seq) for _, type, seq in plain[: choice.plain]]
+        jobs += [(track.type, job.seq) for track, job in choice.taken]
+        claimed += yield from _take(execution, operation, jobs)
+        if counted := counted_jobs(found):
+            yield Statement(_JOBS_COUNTED, {"seqs": as_json(counted)})
+        yield from _LANES.save(execution, found, turn)
+        turn += len(choice.taken)
+        if not jobs and not choice.parked and not found.changed and not newly_idle:
+            break
+    yield Statement(_TURN_SAVE, {"turn": turn, "lanes_next": int(lanes_next)})
+    return sorted(claimed, key=lambda job: -job.priority)
+
+
+def _take(execution: Execution, operation: ClaimJobs, due: list[tuple[str, int]]) -> Plan[list[Record]]:
+    """Claim these jobs, given by type and seq."""
     if not due:
         return []
     terms = {terms.type: terms for terms in operation.types}
@@ -60,25 +106,28 @@ def claim(execution: Execution, operation: ClaimJobs) -> Plan[list[Record]]:
     return claimed
 
 
-def _due(execution: Execution, operation: ClaimJobs) -> Plan[list[tuple[str, int]]]:
-    """Type and seq of the due jobs. Highest priority first; within a priority the earliest of all types first."""
-    due: list[tuple[str, int]] = []
+def _due(execution: Execution, operation: ClaimJobs, limit: int) -> Plan[list[tuple[int, str, int]]]:
+    """Priority, type and seq of the due jobs without lanes.
+
+    Highest priority first; within a priority the earliest of all types first.
+    """
+    due: list[tuple[int, str, int]] = []
     heads: dict[str, tuple[int, int]] = {}
-    if operation.limit > 0:
+    if limit > 0:
         rows = yield Statement(_HEADS, {"types": as_json({terms.type for terms in operation.types})})
         heads = {type: (priority, scheduled_at) for type, priority, scheduled_at in rows}
-    while heads and len(due) < operation.limit:
+    while heads and len(due) < limit:
         highest = max(priority for priority, _ in heads.values())
         level: list[tuple[int, int, str]] = []
-        left = operation.limit - len(due)
+        left = limit - len(due)
         for type in [type for type, (priority, _) in heads.items() if priority == highest]:
             if heads[type][1] <= execution.now:
                 parameters = {"type": type, "priority": highest, "now": execution.now, "limit": left}
                 rows = yield Statement(_DUE, parameters)
                 level += [(scheduled_at, seq, type) for scheduled_at, seq in rows]
         level.sort()
-        due += [(type, seq) for _, seq, type in level[:left]]
-        if len(due) < operation.limit:
+        due += [(highest, type, seq) for _, seq, type in level[:left]]
+        if len(due) < limit:
             for type in [type for type, (priority, _) in heads.items() if priority == highest]:
                 rows = yield Statement(_NEXT_HEAD, {"type": type, "priority": highest})
                 if rows:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from holdfast.core.counters import Change, minute_of
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import Complete, LockChain, Settled, Start
 from holdfast.errors import AlreadyCompleted
 from holdfast.stores.sql.plan import Execution, Plan, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.verbs import attempts, blockers, chains, start
+from holdfast.stores.sqlite.verbs.audit import write_audit
 
 _COMPLETE = SQL["complete"]
 
@@ -24,6 +26,7 @@ def complete(execution: Execution, operation: Complete) -> Plan[Settled]:
     if job.id != operation.job_id or job.status.finished:
         raise AlreadyCompleted(operation.chain_id)
     yield from _check(execution, operation)
+    yield from write_audit(execution, operation.audit, "complete", [(job.id, operation.chain_id)])
     if operation.starts:
         yield from start.start(execution, Start(operation.starts))
     if operation.completions and job.status is Status.RUNNING:
@@ -34,6 +37,7 @@ def complete(execution: Execution, operation: Complete) -> Plan[Settled]:
         if completion.continuation is not None:
             yield from start.add(execution, completion.continuation)
         yield Statement(_COMPLETE, {"seq": job.seq, "output": completion.output, "now": execution.now, "ends": ends})
+        execution.count(Change(job.type, minute_of(execution.now), "completed", 1))
         execution.record("completed", job.id, job.chain_id, job.type, job.attempt)
         [chain] = yield from chains.need([operation.chain_id])
         job = chain.last

@@ -8,6 +8,8 @@ from holdfast.engine.operations import Delete
 from holdfast.errors import StillReferenced
 from holdfast.stores.sql.plan import Execution, Many, Plan, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
+from holdfast.stores.sqlite.verbs import steps
+from holdfast.stores.sqlite.verbs.audit import write_audit
 
 _STATUSES = SQL["chain_statuses"]
 _CHAIN_JOBS = SQL["chain_jobs"]
@@ -32,6 +34,7 @@ def delete(execution: Execution, operation: Delete) -> Plan[list[str]]:
     if stranded:
         raise StillReferenced(stranded)
     yield from remove(execution, list(deletable))
+    yield from write_audit(execution, operation.audit, "delete", [(chain_id, chain_id) for chain_id in deletable])
     return list(deletable)
 
 
@@ -47,7 +50,7 @@ def _add_blockers(deletable: dict[str, None]) -> Plan[None]:
 
 
 def remove(execution: Execution, chain_ids: Sequence[str]) -> Plan[None]:
-    """Delete chains with their jobs, attempts and blockers."""
+    """Delete chains with their jobs, attempts, blockers, steps and messages."""
     seqs: list[dict[str, object]] = []
     ids: list[dict[str, object]] = []
     for chain_id in chain_ids:
@@ -63,3 +66,4 @@ def remove(execution: Execution, chain_ids: Sequence[str]) -> Plan[None]:
         yield Many(_DELETE_ATTEMPTS, ids)
         yield Many(_DELETE_BLOCKERS, ids)
         yield Many(_DELETE_REFERENCES, [{"chain_id": chain_id} for chain_id in chain_ids])
+        yield from steps.remove_all(ids, chain_ids)

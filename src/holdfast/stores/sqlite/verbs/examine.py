@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from holdfast.engine.operations import Examine, Finding
-from holdfast.stores import late_jobs
+from holdfast.stores import held_orders, late_jobs
 from holdfast.stores.sql.plan import Execution, Plan, Statement
 from holdfast.stores.sqlite.rows import SQL
 from holdfast.stores.sqlite.wal.version import wal_is_safe
 
 _EXPIRED = SQL["examine_expired"]
 _OLDEST = SQL["examine_oldest"]
+_HELD = SQL["held_orders"]
 
 WAL_LIMIT = 64 * 1024 * 1024
 """Bytes. A larger write-ahead log was not checkpointed for a long time."""
@@ -35,6 +36,7 @@ def examine(execution: Execution, operation: Examine) -> Plan[list[Finding]]:
     findings.append(late_jobs.expired(expired, None if since is None else execution.now - since))
     [(type, since)] = yield Statement(_OLDEST, {"now": execution.now})
     findings.append(late_jobs.oldest(type, None if since is None else execution.now - since))
+    findings += held_orders.findings((yield Statement(_HELD, {"limit": held_orders.SHOWN})))
     return findings
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.core.record import ChainRecord, Record, Status
-from holdfast.engine.operations import GetBlockers, GetChains, GetJobs
+from holdfast.engine.operations import GetBlockers, GetChains, GetDependents, GetJobs
 from holdfast.errors import JobNotFound, NotPending
 from holdfast.stores.sql.plan import Execution, Plan, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json, record
 from holdfast.stores.sqlite.verbs import chains
 
 _GET_JOBS = SQL["get_jobs"]
+_GET_DEPENDENTS = SQL["get_dependents"]
 _BLOCKERS = SQL["blockers"]
 
 
@@ -29,6 +30,11 @@ def get_jobs(execution: Execution, operation: GetJobs) -> Plan[list[Record | Non
 def get_blockers(execution: Execution, operation: GetBlockers) -> Plan[list[ChainRecord]]:
     rows = yield Statement(_BLOCKERS, {"job_id": operation.job_id})
     return (yield from chains.need([chain_id for (chain_id,) in rows])) if rows else []
+
+
+def get_dependents(execution: Execution, operation: GetDependents) -> Plan[list[Record]]:
+    rows = yield Statement(_GET_DEPENDENTS, {"chain_id": operation.chain_id, "limit": operation.limit})
+    return [record(row) for row in rows]
 
 
 def existing(ids: Sequence[str]) -> Plan[list[Record]]:

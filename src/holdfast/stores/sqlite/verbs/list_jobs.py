@@ -1,89 +1,145 @@
-"""List jobs and chains, newest first, narrowed by a filter.
-
-Conditions become part of the statement text. Values are always parameters.
-"""
+"""List jobs and chains, newest first, narrowed by a filter."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from holdfast.core.record import ChainRecord, Record, Status
-from holdfast.engine.operations import Filter, ListChains, ListJobs
-from holdfast.stores.sql.failing import failing, narrowed_statuses
+from holdfast.core.record import ChainRecord, Record
+from holdfast.engine.operations import ListChains, Listing, ListJobs
+from holdfast.stores.sql.listing import (
+    RECENT,
+    all_conditions,
+    by_status,
+    found_by_index,
+    may_be_recent,
+    narrowed,
+    needs_scan,
+    statuses,
+)
 from holdfast.stores.sql.plan import Execution, Plan, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json, record
 from holdfast.stores.sqlite.verbs import chains
 
 _JOBS = SQL["list_jobs"]
 _JOBS_BY_STATUS = SQL["list_jobs_by_status"]
+_JOBS_RECENT = SQL["list_jobs_recent"]
 _CHAINS = SQL["list_chains"]
 _CHAINS_BY_LAST = SQL["list_chains_by_last"]
+_FLOOR = SQL["list_floor"]
+_FLOOR_BY_STATUS = SQL["list_floor_by_status"]
+_FLOOR_BY_LAST = SQL["list_floor_by_last"]
 
-_OF_CHAIN = "(job.id = :chain_id and job.chain_index = 0 or job.chain_id = :chain_id and job.chain_index > 0)"
-_KEPT = "(last.expires_at is null or last.finished_at + last.keep > :now)"
+_OF_CHAIN = " and (job.id = :chain_id and job.chain_index = 0 or job.chain_id = :chain_id and job.chain_index > 0)"
+_KEPT = " and (last.expires_at is null or last.finished_at + last.keep > :now)"
+
+_RECENT = f" and job.seq > coalesce(:before, (select max(seq) + 1 from holdfast_job)) - {RECENT}"  # noqa: S608 - a number
 
 
-def list_jobs(execution: Execution, operation: ListJobs) -> Plan[list[Record]]:
+class _Dialect:
+    """The conditions of SQLite."""
+
+    now = ":now"
+
+    def integer(self, name: str) -> str:
+        return f":{name}"
+
+    text = integer
+
+    def one_of(self, column: str, name: str) -> str:
+        return f"{column} in (select value from json_each(:{name}))"  # noqa: S608 - the name of a column
+
+    def names(self, values: Sequence[str]) -> str:
+        return as_json(values)
+
+    def error_text(self, row: str) -> str:
+        error = f"cast({row}.error as text)"
+        message = f"json_extract({error}, '$[1]')"
+        line = f"json_extract({error}, '$[0]') || case {message} when '' then '' else ': ' || {message} end"
+        # A case instead of `and`: SQLite may evaluate the operands of `and` in any order.
+        return f"case when json_valid({error}) then lower({line}) end"
+
+    def contains(self, text: str, part: str) -> str:
+        return f"instr({text}, {part}) > 0"
+
+
+_DIALECT = _Dialect()
+
+
+def list_jobs(execution: Execution, operation: ListJobs) -> Plan[Listing[Record]]:
+    floor = yield from _floor(execution, operation)
     jobs: list[Record] = []
-    for status in _statuses(operation.filter):
-        where, parameters = _narrowed(operation.filter, operation.before)
-        statement = _JOBS
-        if status is not None:
-            where += f" and job.status = '{status.value}'"
-            statement = _JOBS if status is Status.COMPLETED else _JOBS_BY_STATUS
-        if operation.filter.scheduled:
-            where += " and job.scheduled_at > :now"
-        where += failing(operation.filter, status, "job")
+    for status in statuses(operation.filter):
+        conditions, parameters = all_conditions(_DIALECT, operation.filter, status, first="job", last="job")
         if operation.filter.chain_id is not None:
-            where += f" and {_OF_CHAIN}"
-        parameters |= {"limit": operation.limit, "now": execution.now, "chain_id": operation.filter.chain_id}
-        jobs += map(record, (yield Statement(_with(statement, where), parameters)))
-    return sorted(jobs, key=lambda job: -job.seq)[: operation.limit]
+            conditions += _OF_CHAIN
+        if may_be_recent(operation.filter, status, floor):
+            recent = yield _page(execution, operation, _JOBS_RECENT, conditions + _RECENT, parameters, floor)
+            if len(recent) > operation.limit:
+                jobs += map(record, recent)
+                continue
+        statement = _JOBS_BY_STATUS if by_status(operation.filter, status) else _JOBS
+        jobs += map(record, (yield _page(execution, operation, statement, conditions, parameters, floor)))
+    jobs.sort(key=lambda job: -job.seq)
+    return Listing.cut(jobs, [job.seq for job in jobs], operation.limit, floor)
 
 
-def list_chains(execution: Execution, operation: ListChains) -> Plan[list[ChainRecord]]:
+def list_chains(execution: Execution, operation: ListChains) -> Plan[Listing[ChainRecord]]:
+    floor = yield from _floor(execution, operation)
     found: dict[int, str] = {}
-    for status in _statuses(operation.filter):
-        statement = _CHAINS
-        where, parameters = _narrowed(operation.filter, operation.before)
+    for status in statuses(operation.filter):
+        conditions, parameters = all_conditions(_DIALECT, operation.filter, status, first="job", last="last")
         if operation.filter.chain_id is not None:
-            where += " and job.id = :chain_id"
-        if status is not None:
-            where += f" and last.status = '{status.value}'"
-            statement = _CHAINS if status is Status.COMPLETED else _CHAINS_BY_LAST
-        where += failing(operation.filter, status, "last")
+            conditions += " and job.id = :chain_id"
         if operation.filter.kept:
-            where += f" and {_KEPT}"
-        if operation.filter.scheduled:
-            where += " and last.scheduled_at > :now"
-        parameters |= {"limit": operation.limit, "now": execution.now, "chain_id": operation.filter.chain_id}
-        found |= dict((yield Statement(_with(statement, where), parameters)))
-    ids = [found[seq] for seq in sorted(found, reverse=True)[: operation.limit]]
-    return (yield from chains.need(ids)) if ids else []
+            conditions += _KEPT
+        if may_be_recent(operation.filter, status, floor):
+            recent = yield _page(execution, operation, _CHAINS, conditions + _RECENT, parameters, floor)
+            if len(recent) > operation.limit:
+                found |= dict(recent)
+                continue
+        statement = _CHAINS_BY_LAST if by_status(operation.filter, status) else _CHAINS
+        found |= dict((yield _page(execution, operation, statement, conditions, parameters, floor)))
+    seqs = sorted(found, reverse=True)
+    listing = Listing.cut([found[seq] for seq in seqs], seqs, operation.limit, floor)
+    rows = Listing((yield from chains.need(listing)) if listing else [])
+    rows.next_before = listing.next_before
+    return rows
 
 
-def _statuses(wanted: Filter) -> list[Status | None]:
-    """The statuses to query, one query each. SQLite uses a partial index only for a status written in the statement."""
-    statuses: list[Status | None] = list(dict.fromkeys(wanted.statuses)) or [None]
-    if wanted.scheduled:
-        return [Status.PENDING] if statuses == [None] or Status.PENDING in statuses else []
-    return narrowed_statuses(wanted, statuses)
+def _page(
+    execution: Execution,
+    operation: ListJobs | ListChains,
+    statement: str,
+    conditions: str,
+    parameters: dict[str, Any],
+    floor: int | None,
+) -> Statement:
+    """The rows of one status, one more than the limit."""
+    place = {"before": operation.before, "floor": floor, "limit": operation.limit + 1}
+    rest = {"now": execution.now, "chain_id": operation.filter.chain_id}
+    if operation.before is not None:
+        conditions += " and job.seq < :before"
+    if floor is not None:
+        conditions += " and job.seq >= :floor"
+    return Statement(narrowed(statement, conditions), parameters | place | rest)
 
 
-def _narrowed(wanted: Filter, before: int | None) -> tuple[str, dict[str, Any]]:
-    """The conditions and their parameters. For a list of chains, `job` is the first job of the chain."""
-    conditions = [
-        ("before", before, "job.seq < :before"),
-        ("types", as_json(wanted.types) if wanted.types else None, "job.type in (select value from json_each(:types))"),
-        ("key", wanted.key, "job.key = :key"),
-        ("since", wanted.since, "job.created_at >= :since"),
-        ("until", wanted.until, "job.created_at < :until"),
-    ]
-    given = [condition for condition in conditions if condition[1] is not None]
-    return "".join(f" and {text}" for _, _, text in given), {name: value for name, value, _ in given}
-
-
-def _with(statement: str, where: str) -> str:
-    before, placeholder, after = statement.partition("/* narrowed */")
-    assert placeholder, "a list statement has a place for the conditions"
-    return before + where + after
+def _floor(execution: Execution, operation: ListJobs | ListChains) -> Plan[int | None]:
+    """The seq of the oldest row to read; None if the list reads to the end."""
+    is_chains = isinstance(operation, ListChains)
+    floors: list[int] = []
+    for status in statuses(operation.filter):
+        if not needs_scan(operation.filter, status):
+            continue
+        by_last = is_chains and by_status(operation.filter, status)
+        last = "last" if by_last else "job"
+        conditions, parameters = found_by_index(_DIALECT, operation.filter, status, first="job", last=last)
+        if is_chains and not by_last:
+            conditions += " and job.chain_index = 0"
+        if operation.before is not None:
+            conditions += " and job.seq < :before"
+        statement = _FLOOR_BY_LAST if by_last else _FLOOR_BY_STATUS if by_status(operation.filter, status) else _FLOOR
+        parameters |= {"before": operation.before, "offset": operation.scan - 1}
+        floors += [seq for (seq,) in (yield Statement(narrowed(statement, conditions), parameters))]
+    return max(floors, default=None)

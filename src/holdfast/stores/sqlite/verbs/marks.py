@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from holdfast.engine.operations import FindMarks, Mark
+import sqlite3
+
+from holdfast.engine.operations import FindMarks, FoundMarks, Mark
 from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sqlite.connection.connect import READ_TIMEOUT
+from holdfast.stores.sqlite.errors import is_busy
 from holdfast.stores.sqlite.rows import SQL, as_json
 
 _MARK = SQL["mark"]
 _DELETE = SQL["delete_marks"]
 _FIND = SQL["find_marks"]
+
+_FAIL_IF_LOCKED = Statement("pragma busy_timeout = 0"), Statement("pragma query_only = 0")
+"""Let a connection that reads try for the write lock, without waiting."""
+_AS_BEFORE = Statement("pragma query_only = 1"), Statement(f"pragma busy_timeout = {READ_TIMEOUT * 1000:.0f}")
 
 MARKS_KEPT = 20_000
 """Twice the number of transactions for which one client buffers events."""
@@ -22,5 +30,28 @@ def mark(execution: Execution, operation: Mark) -> Plan[None]:
     execution.hints.recorded = True
 
 
-def find_marks(execution: Execution, operation: FindMarks) -> Plan[list[str]]:
-    return [mark_id for (mark_id,) in (yield Statement(_FIND, {"ids": as_json(operation.ids)}))]
+def find_marks(execution: Execution, operation: FindMarks) -> Plan[FoundMarks]:
+    """Search, and if a mark is missing, search again with the write lock.
+
+    A connection reports that it is in no transaction as soon as its COMMIT begins, before the commit is visible. It
+    has the write lock until then. The lock is not waited for: this thread may have a transaction open.
+    """
+    find = Statement(_FIND, {"ids": as_json(operation.ids)})
+    found = yield find
+    final = len(found) == len(operation.ids)
+    if not final:
+        yield Statement("commit")
+        for each in _FAIL_IF_LOCKED:
+            yield each
+        try:
+            yield Statement("begin immediate")
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+        else:
+            found, final = (yield find), True
+            yield Statement("rollback")
+        for each in _AS_BEFORE:
+            yield each
+        yield Statement("begin")
+    return FoundMarks([mark_id for (mark_id,) in found], final)

@@ -9,11 +9,13 @@ from holdfast.stores.sqlite.rows import SQL, as_json
 
 _PENDING = SQL["next_due_pending"]
 _LEASED = SQL["next_due_leased"]
+_LANES = SQL["next_lanes"]
 
 
 def next_due(execution: Execution, operation: NextDue) -> Plan[Micros | None]:
     types = {"types": as_json(operation.types)}
     [(pending,)] = yield Statement(_PENDING, types)
     [(leased,)] = yield Statement(_LEASED, types)
-    moments = [moment for moment in (pending, leased) if moment is not None]
+    [(lanes,)] = yield Statement(_LANES, types)
+    moments = [moment for moment in (pending, leased, lanes) if moment is not None]
     return max(0, min(moments) - execution.now) if moments else None

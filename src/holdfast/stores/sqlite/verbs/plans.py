@@ -9,18 +9,23 @@ from holdfast.engine.operations import Operation
 from holdfast.stores.sql.plan import Execution, Plan
 from holdfast.stores.sqlite.verbs import (
     attempts,
+    audit,
     cancel,
     claim,
     complete,
+    counters,
     delete,
     dependencies,
     events,
     examine,
+    explain,
     get_jobs,
     get_stats,
     guard,
     keep,
+    limits,
     list_jobs,
+    logs,
     marks,
     next_due,
     pause,
@@ -30,8 +35,11 @@ from holdfast.stores.sqlite.verbs import (
     renew,
     retry,
     run_now,
+    schedules,
     settle,
     start,
+    steps,
+    workers,
 )
 
 R = TypeVar("R")
@@ -45,6 +53,7 @@ VERBS: dict[str, Verb] = {
     "renew": renew.renew,
     "guard": guard.guard,
     "progress": progress.progress,
+    "store_logs": logs.store_logs,
     "reap": reap.reap,
     "settle": settle.settle,
     "lock": complete.lock,
@@ -60,8 +69,17 @@ VERBS: dict[str, Verb] = {
     "get_chains": get_jobs.get_chains,
     "get_jobs": get_jobs.get_jobs,
     "get_blockers": get_jobs.get_blockers,
+    "get_dependents": get_jobs.get_dependents,
     "get_history": attempts.get_history,
     "get_stats": get_stats.get_stats,
+    "get_audit": audit.get_audit,
+    "get_counters": counters.get_counters,
+    "get_errors": counters.get_errors,
+    "declare_limits": limits.declare_limits,
+    "set_limit": limits.set_limit,
+    "get_limits": limits.get_limits,
+    "get_lanes": limits.get_lanes,
+    "skip": limits.skip,
     "next_due": next_due.next_due,
     "list_chains": list_jobs.list_chains,
     "list_jobs": list_jobs.list_jobs,
@@ -72,6 +90,18 @@ VERBS: dict[str, Verb] = {
     "mark": marks.mark,
     "find_marks": marks.find_marks,
     "get_waiting": dependencies.get_waiting,
+    "report_worker": workers.report_worker,
+    "remove_worker": workers.remove_worker,
+    "drain_worker": workers.drain_worker,
+    "get_workers": workers.get_workers,
+    "explain": explain.explain,
+    "get_schedules": schedules.get_schedules,
+    "due_schedules": schedules.due_schedules,
+    "change_schedule": schedules.change_schedule,
+    "save_steps": steps.save_steps,
+    "get_steps": steps.get_steps,
+    "get_messages": steps.get_messages,
+    "send": steps.send,
 }
 
 
@@ -86,4 +116,6 @@ def plan(operation: Operation[R], execution: Execution) -> Plan[R]:
     result = yield from verb(execution, operation)
     if execution.events:
         yield from events.write(execution)
+    if execution.changes:
+        yield counters.append(execution.changes.take())
     return cast(R, result)

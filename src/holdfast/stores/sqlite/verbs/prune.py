@@ -8,6 +8,8 @@ from holdfast.core.lifecycle import CLEARED_INPUT
 from holdfast.engine.operations import Prune
 from holdfast.stores.sql.plan import Execution, Many, Plan, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
+from holdfast.stores.sqlite.verbs import counters, steps
+from holdfast.stores.sqlite.verbs.audit import prune_audit
 from holdfast.stores.sqlite.verbs.delete import remove
 
 _EXPIRED = SQL["prune_expired"]
@@ -25,6 +27,8 @@ def prune(execution: Execution, operation: Prune) -> Plan[list[str]]:
         yield from _clear(taken)
         expired = [chain_id for chain_id in expired if chain_id not in taken]
     yield from remove(execution, expired)
+    yield from prune_audit(execution)
+    yield from counters.add_up(execution)
     return expired
 
 
@@ -33,4 +37,6 @@ def _clear(taken: Mapping[str, int]) -> Plan[None]:
     for chain_id, until in taken.items():
         jobs = yield Statement(_CHAIN_JOBS, {"chain_id": chain_id})
         yield Many(_CLEAR, [{"seq": seq, "until": until, "input": CLEARED_INPUT} for seq, *_ in jobs])
-        yield Many(_DELETE_ATTEMPTS, [{"id": id} for _, id, *_ in jobs])
+        ids = [{"id": id} for _, id, *_ in jobs]
+        yield Many(_DELETE_ATTEMPTS, ids)
+        yield from steps.remove_all(ids, [chain_id])

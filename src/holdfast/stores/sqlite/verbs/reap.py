@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from holdfast.core import lost_claims
+from holdfast.core.counters import Change, Kind, minute_of
+from holdfast.core.error_groups import lost_lease
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import Reap, Reaped
 from holdfast.stores.sql.plan import Execution, Plan, Statement
@@ -37,12 +39,21 @@ def _reap(execution: Execution, job: Record) -> Plan[Reaped]:
     if reaped.status is Status.PENDING:
         yield attempts.end_attempt(execution, job, "lost", reaped.error, execution.now)
         yield Statement(_REAP_PENDING, parameters)
+        execution.count(_change(execution, job, "reaped"), job.id, lost_lease(job.type))
         execution.hints.due.add(job.type)
         execution.record("reaped", job.id, job.chain_id, job.type, job.attempt)
     else:
         yield attempts.end_attempt(execution, job, "lost", reaped.error)
-        yield Statement(_REAP_FAILED, parameters)
+        failure = lost_lease(job.type)
+        yield Statement(_REAP_FAILED, parameters | {"fingerprint": failure.fingerprint})
+        execution.count(_change(execution, job, "reaped"))
+        execution.count(_change(execution, job, "failed"), job.id, failure)
         execution.hints.finished.add(job.chain_id)
         execution.record("failed", job.id, job.chain_id, job.type, job.attempt)
+        yield from blockers.start_hook(execution, reaped)
         yield from blockers.broken(execution, job.chain_id)
     return Reaped(reaped, job.worker)
+
+
+def _change(execution: Execution, job: Record, kind: Kind) -> Change:
+    return Change(job.type, minute_of(execution.now), kind, 1, at=execution.now)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from holdfast.core import counters
 from holdfast.core.clock import Micros
+from holdfast.core.counters import Change, Kind, settled_kind, settled_together
 from holdfast.core.lifecycle import NewJob, Settlement
 from holdfast.core.lost_claims import lost_reason
 from holdfast.core.record import Status
 from holdfast.engine.operations import Settle, Settled, Start
-from holdfast.stores.sql.plan import Execution, Many, Plan, Statement
+from holdfast.stores.sql.plan import Execution, Many, Plan, Row, Statement
 from holdfast.stores.sqlite.rows import SQL, as_json
-from holdfast.stores.sqlite.verbs import attempts, blockers, start
+from holdfast.stores.sqlite.verbs import attempts, blockers, insert, start, steps
+from holdfast.stores.sqlite.verbs.counters import append
 
 _CLAIMS = SQL["settle_claims"]
 _COMPLETED = SQL["settle_completed"]
 _PENDING = SQL["settle_pending"]
 _RELEASED = SQL["settle_released"]
+_SUSPENDED = SQL["settle_suspended"]
 _MISMATCHED = SQL["settle_mismatched"]
 _ENDED = SQL["settle_ended"]
 
@@ -43,11 +47,13 @@ class _Completions:
     """Completions that change no other job. Several hundred are written with two statements."""
 
     def __init__(self) -> None:
-        self._jobs: list[dict[str, object]] = []
+        self._jobs: list[Row] = []
+        self._counted: list[_Job] = []
         self._continuations: list[NewJob] = []
 
     def add(self, execution: Execution, job: _Job, settlement: Settlement) -> None:
         next_job = settlement.continuation
+        self._counted.append(job)
         if next_job is None:
             execution.hints.finished.add(job.chain_id)
         else:
@@ -56,11 +62,22 @@ class _Completions:
 
     def flush(self, execution: Execution) -> Plan[None]:
         if self._continuations:
-            rows = [start.row(execution, job) for job in self._continuations]
-            yield from start.add_plain(execution, self._continuations, rows)
+            rows = [insert.row(execution, job) for job in self._continuations]
+            yield from insert.add_plain(execution, self._continuations, rows)
         if self._jobs:
             yield Many(_COMPLETED, self._jobs)
-        self._jobs, self._continuations = [], []
+            # Written here and not with the other changes of the operation: this is part of every settlement.
+            yield append(self._changes(execution.now))
+        self._jobs, self._counted, self._continuations = [], [], []
+
+    def _changes(self, now: Micros) -> list[Change]:
+        jobs = self._counted
+        types = {job.type for job in jobs}
+        by_type = {types.pop(): jobs} if len(types) == 1 else {t: [job for job in jobs if job.type == t] for t in types}
+        return [
+            settled_together(type, "completed", now, [(job.scheduled_at, job.started_at or now) for job in same])
+            for type, same in by_type.items()
+        ]
 
 
 def settle(execution: Execution, operation: Settle) -> Plan[list[Settled]]:
@@ -124,6 +141,8 @@ def _settle(execution: Execution, job: _Job, settlement: Settlement) -> Plan[Set
     if settlement.starts:
         yield from start.start(execution, Start(settlement.starts))
     written = {"seq": job.seq, "token": job.token, "keep": settlement.keep}
+    if counted := settled_kind(settlement.status, settlement.outcome):
+        _count(execution, job, counted, settlement)
     match settlement.status:
         case Status.COMPLETED:
             if next_job is not None:
@@ -135,9 +154,15 @@ def _settle(execution: Execution, job: _Job, settlement: Settlement) -> Plan[Set
                 return Settled(unblocked=tuple((yield from blockers.completed(execution, job.chain_id))))
         case Status.PENDING if settlement.outcome == "released":
             yield _past(execution, job, "released", None, job.scheduled_at)
-            yield Statement(_RELEASED, written)
+            yield Statement(_RELEASED, written | {"begun": settlement.begun})
             execution.hints.due.add(job.type)
             execution.record("released", job.id, job.chain_id, job.type, job.attempt - 1)
+        case Status.PENDING if settlement.outcome == "suspended":
+            due = yield from steps.suspend(execution, job.id, job.chain_id, settlement.claim.token, settlement.waits)
+            yield _past(execution, job, "suspended", None, due)
+            yield Statement(_SUSPENDED, written | {"scheduled_at": due})
+            execution.hints.due.add(job.type)
+            execution.record("suspended", job.id, job.chain_id, job.type, job.attempt - 1)
         case Status.PENDING if settlement.outcome == "mismatched":
             due = execution.now + settlement.delay
             yield _past(execution, job, "mismatched", settlement.error, due)
@@ -157,22 +182,29 @@ def _settle(execution: Execution, job: _Job, settlement: Settlement) -> Plan[Set
             yield _past(execution, job, settlement.outcome, settlement.error, None)
             given_back = int(settlement.outcome == "mismatched")
             changes = {"status": ended.value, "given_back": given_back, "error": settlement.error, "now": execution.now}
-            yield Statement(_ENDED, written | changes)
+            fingerprint = None if settlement.failure is None else settlement.failure.fingerprint
+            yield Statement(_ENDED, written | changes | {"fingerprint": fingerprint})
             execution.hints.finished.add(job.chain_id)
             execution.record(ended.value, job.id, job.chain_id, job.type, job.attempt - given_back)
-            yield from blockers.broken(execution, job.chain_id)
+            return Settled(unblocked=tuple((yield from blockers.broken(execution, job.chain_id))))
     return _WRITTEN
 
 
-def _completion(execution: Execution, job: _Job, settlement: Settlement) -> dict[str, object]:
-    return {
-        "seq": job.seq,
-        "token": job.token,
-        "keep": settlement.keep,
-        "output": settlement.output,
-        "now": execution.now,
-        "ends": settlement.continuation is None,
-    }
+def _count(execution: Execution, job: _Job, kind: Kind, settlement: Settlement) -> None:
+    change = counters.ended(
+        job.type,
+        kind,
+        execution.now,
+        scheduled_at=job.scheduled_at,
+        started_at=job.started_at,
+        timed=settlement.outcome != "mismatched",
+    )
+    execution.count(change, job.id, settlement.failure)
+
+
+def _completion(execution: Execution, job: _Job, settlement: Settlement) -> Row:
+    """The parameters of `settle_completed`, in order."""
+    return settlement.output, settlement.keep, execution.now, settlement.continuation is None, job.seq, job.token
 
 
 def _past(execution: Execution, job: _Job, outcome: str, error: bytes | None, next_at: Micros | None) -> Statement:

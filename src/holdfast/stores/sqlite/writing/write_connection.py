@@ -51,7 +51,7 @@ class WriteConnection:
         execute = executor(connection)
         try:
             self._file.write_lock.begin(connection, self._file.timeout)
-            self._file.check_replaced()  # again: the file may have been replaced during the wait for the lock
+            self._file.check_replaced()  # now: it may have been replaced during the wait for the lock
             if len(together) == 1:
                 hints = self._perform_one(connection, execute, together[0], alone=True)
             else:

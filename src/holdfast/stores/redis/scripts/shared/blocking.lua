@@ -2,30 +2,39 @@
 -- include: chain
 -- include: release_dependents
 -- blocking: blockers of jobs that are being created.
--- missing_blocker: the first blocker of a job that neither exists nor is created by the same script.
-local function missing_blocker(job, planned)
-  for _, chain in ipairs(job.after or {}) do
-    if not (planned and planned[chain]) and not is_chain(chain) then
-      return chain
+-- refused_blocker: why a job cannot wait for its blockers: one does not exist, or has another type than the job needs.
+-- planned: the types of the chains that the same script creates.
+local function refused_blocker(job, planned)
+  local types = {}
+  for n, chain in ipairs(job.after or {}) do
+    types[n] = is_chain(chain) and load(chain).type or planned[chain]
+    if not types[n] then
+      return { 'ChainNotFound', chain }
+    end
+  end
+  for n, wanted in ipairs(job.blocker_types or {}) do
+    if types[n] ~= wanted then
+      return { 'WrongBlockers', job.type, job.after[n], types[n], wanted }
     end
   end
 end
 
--- missing_blockers: the first missing blocker of these jobs, which are created in this order.
-local function missing_blockers(jobs, found)
+-- refused_blockers: the same for jobs that are created in this order.
+local function refused_blockers(jobs, found)
   local planned = {}
   for n, job in ipairs(jobs) do
-    if not found[n] then
-      local missing = missing_blocker(job, planned)
-      if missing then
-        return missing
+    if not found[n] or job.replaces then
+      local refused = refused_blocker(job, planned)
+      if refused then
+        return refused
       end
-      planned[job.id] = true
+      planned[found[n] or job.id] = job.type
     end
   end
 end
 
--- block: make a new job wait for its blockers. Returns a blocker that failed or was cancelled, or nil.
+-- block: make a new job wait for its blockers. Returns a blocker that failed or was cancelled, or nil. A job that waits
+-- for a failure, and whose blockers all completed, is blocked without an open blocker: the caller cancels it.
 local function block(job)
   local given, broken = {}, nil
   for n, chain in ipairs(job.after) do
@@ -37,7 +46,10 @@ local function block(job)
       broken = broken or FINISHED[last.status] and chain
     end
   end
-  write_some('RPUSH', blockers_key(job), given)
-  add_dependent(job, job.after)
+  if rules.waits(job) then
+    local status, left = rules.status(job.on_blocker_failure, job.after, {})
+    job.status, job.open_blockers = status == PENDING and PENDING or BLOCKED, left
+  end
+  add_dependent(job, job.after, given)
   return broken
 end

@@ -2,6 +2,7 @@
 -- include: enter_pending
 -- include: index
 -- lazy: references
+-- lazy: lanes
 -- change: every change of a job's status. `leave_status`, change the fields, then `enter_status`.
 local function list_by_status(job, there)
   if LISTED[job.status] then
@@ -10,8 +11,38 @@ local function list_by_status(job, there)
   end
 end
 
+-- join_group: a job failed with an error of this group.
+local function join_group(job, fingerprint)
+  if fingerprint then
+    redis.call('HSET', job_key(job.id), 'f', fingerprint)
+    index_add(prefix .. 'gj:' .. fingerprint, job.id, job.seq)
+    index_add(prefix .. 'gc:' .. fingerprint, chain_of(job), load(chain_of(job)).seq)
+  end
+end
+
+local function leave_group(job)
+  local fingerprint = redis.call('HGET', job_key(job.id), 'f')
+  if fingerprint then
+    redis.call('HDEL', job_key(job.id), 'f')
+    index_remove(prefix .. 'gj:' .. fingerprint, job.id)
+    index_remove(prefix .. 'gc:' .. fingerprint, chain_of(job))
+  end
+end
+
+-- has_lanes: whether a job, or an earlier job of its chain, has to do with lanes.
+local function has_lanes(job)
+  return job.details and string.find(job.details, '"lanes":', 1, true)
+end
+
 local function leave_status(job)
+  if has_lanes(job) then
+    need_lanes()
+    lanes.left(job)
+  end
   count(job, -1)
+  if job.status == FAILED then
+    leave_group(job)
+  end
   list_by_status(job, false)
   if job.status == PENDING then
     index_remove(pending_key(job.type, job.priority), index_member(job))
@@ -31,9 +62,9 @@ local function enter_finished(job)
   end
   local first = load(chain)
   if first and first.key then
-    redis.call('ZREM', key_set(OPEN, first), chain)
+    redis.call('ZREM', key_set('open', first), chain)
     if job.status == COMPLETED then
-      redis.call('ZADD', key_set(DONE, first), int(first.seq), chain)
+      redis.call('ZADD', key_set('done', first), int(first.seq), chain)
     end
   end
 end
@@ -44,7 +75,9 @@ local function enter_status(job, kind, field, bytes, handed_over)
   save(job, field, bytes)
   list_by_status(job, true)
   if job.status == PENDING then
-    enter_pending(job)
+    if not has_lanes(job) or not string.find(job.details, '"track":', 1, true) then
+      enter_pending(job)
+    end
   elseif job.status == RUNNING then
     index_add(running_key(job.type), index_member(job), job.leased_until)
   elseif FINISHED[job.status] then
@@ -55,6 +88,10 @@ local function enter_status(job, kind, field, bytes, handed_over)
     if not handed_over then
       enter_finished(job)
     end
+  end
+  if has_lanes(job) then
+    need_lanes()
+    lanes.entered(job, kind, handed_over)
   end
   record_event(job, kind)
 end

@@ -2,14 +2,15 @@
 -- include: enter_pending
 -- include: release_ended
 -- lazy: blocking
+-- lazy: replace
 -- create: read and create new jobs.
 -- A new job: { id, type, number of its payloads, priority, delay, at, chain, key, scope, window, exclude, after,
--- on_blocker_failure }, without trailing nils. Its payloads are the rest of its state, and its input.
+-- on_blocker_failure, whether it has lanes, types of its blockers, due within }, without trailing nils. Its payloads are the rest of its state, and its input.
 local function read_new(v)
   return {
     id = v[1], type = v[2], rest = payload(v[3]), input = payload(v[3] + 1), priority = v[4] or 0, delay = v[5] or 0,
     at = v[6], chain = v[7], key = v[8], scope = v[9], window = v[10], exclude = v[11], after = v[12],
-    on_blocker_failure = v[13],
+    on_blocker_failure = v[13], has_lanes = v[14], blocker_types = v[15], due_within = v[16],
     -- `add` sets these. They are listed here so that the table does not have to grow.
     seq = 0, scheduled_at = now, open_blockers = 0,
   }
@@ -23,12 +24,35 @@ local function read_all_new(list)
   return jobs
 end
 
--- absent_blocker: the first blocker of these jobs that neither exists nor is created by the same script.
-local function absent_blocker(jobs, found)
+-- replacing: whether one of these jobs may replace a chain.
+local function replacing(jobs)
+  for _, job in ipairs(jobs) do
+    if job.scope == 'waiting' then
+      return true
+    end
+  end
+end
+
+-- refused_waits: why one of these jobs cannot wait for its blockers; nil if they can.
+local function refused_waits(jobs, found)
   for n, job in ipairs(jobs) do
-    if job.after and not found[n] then
+    if job.after and (not found[n] or job.replaces) then
       need_blocking()
-      return missing_blockers(jobs, found)
+      return refused_blockers(jobs, found)
+    end
+  end
+end
+
+-- refused_new: why these jobs cannot be written: a refused blocker, or a cycle that a replaced chain would close.
+local function refused_new(jobs, found)
+  local refused = refused_waits(jobs, found)
+  if refused then
+    return refused
+  end
+  for _, job in ipairs(jobs) do
+    if job.replaces and job.after then
+      need_replace()
+      return refused_replacement(jobs, found)
     end
   end
 end
@@ -44,8 +68,7 @@ local function refused_starts(jobs, expected)
       return { 'Conflict', job.key or '', job.type }
     end
   end
-  local missing = absent_blocker(jobs, found)
-  return missing and { 'ChainNotFound', missing }
+  return refused_new(jobs, found)
 end
 
 -- add: create a job, blocked if a blocker is open. The caller has encoded the state except for its first five values.
@@ -64,19 +87,25 @@ local function add(job)
   if chain then
     redis.call('RPUSH', prefix .. 'c:' .. chain, job.id)
   elseif job.key then
-    redis.call('ZADD', key_set(ALL, job), job.seq, job.id)
-    redis.call('ZADD', key_set(OPEN, job), job.seq, job.id)
+    redis.call('ZADD', key_set('all', job), job.seq, job.id)
+    redis.call('ZADD', key_set('open', job), job.seq, job.id)
   end
   index_add(all_key, job.id, job.seq)
   count(job, 1)
+  counters.started(job.type)
   local later = job.scheduled_at ~= now and job.scheduled_at or nil
   local start = cmsgpack.pack(job.seq, now, later, job.status, job.open_blockers)
   redis.call('HSET', job_key(job.id), 's', start .. job.rest, 'i', job.input)
-  if job.status == PENDING then
+  if job.status == PENDING and not job.has_lanes then
     enter_pending(job)
   end
   -- Load it again from the stored row from here on.
   loaded[job.id] = nil
+  if job.has_lanes then
+    need_blocking()
+    need_lanes()
+    lanes.entered(load(job.id), 'created')
+  end
   if job.status == BLOCKED then
     list_by_status(load(job.id), true)
   end
@@ -84,16 +113,30 @@ local function add(job)
     record_event(load(job.id), 'created')
   end
   if broken and job.on_blocker_failure == 'fail' then
-    job.failed = true
+    job.ended = true
     fail_with(load(job.id), broken)
+  elseif job.status == BLOCKED and job.open_blockers == 0 then
+    job.ended = true
+    rules.cancel(load(job.id))
   end
 end
 
--- start_all: create the jobs for which `preview` found no chain.
+-- start_all: create the jobs for which `preview` found no chain, and write those that replace one. Returns how many do.
 local function start_all(jobs, found)
+  local replaced, made = 0, {}
   for n, job in ipairs(jobs) do
     if not found[n] then
       add(job)
+      made[job.id] = job
+    elseif job.replaces then
+      need_replace()
+      replace_chain(found[n], job)
+      replaced = replaced + 1
+      if made[found[n]] then
+        -- Its chain is part of the answer, as it is now.
+        made[found[n]].ended = true
+      end
     end
   end
+  return replaced
 end

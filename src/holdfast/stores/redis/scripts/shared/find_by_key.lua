@@ -46,20 +46,29 @@ end
 -- So each is read only once, however many there are.
 local function newest_completed(job)
   local skipped = {}
-  local chain, seq = newest(key_set(DONE, job), job, is_free, skipped)
+  local chain, seq = newest(key_set('done', job), job, is_free, skipped)
   for _, expired_chain in ipairs(skipped) do
-    index_remove(key_set(DONE, job), expired_chain)
+    index_remove(key_set('done', job), expired_chain)
   end
   return chain, seq
+end
+
+-- has_begun: whether the first job of a chain runs or has run, or has stored a step.
+local function has_begun(chain)
+  local status = load(chain).status
+  return status ~= PENDING and status ~= BLOCKED or any_exists({ prefix .. 't:' .. chain })
 end
 
 -- find_by_key: the newest chain in the job's dedup scope.
 -- Unfinished and completed chains of a key have separate sets, so many failed chains do not slow the search down.
 local function find_by_key(job)
   if job.scope == 'any' then
-    return (newest(key_set(ALL, job), job))
+    return (newest(key_set('all', job), job))
   end
-  local open, open_seq = newest(key_set(OPEN, job), job)
+  if job.scope == 'waiting' then
+    return (newest(key_set('open', job), job, has_begun, {}))
+  end
+  local open, open_seq = newest(key_set('open', job), job)
   if job.scope == 'incomplete' then
     return open
   end

@@ -20,9 +20,10 @@ local function preview(jobs)
     local match = existing and chain_of(existing) or planned[job.id] and job.id
     if not match and job.key then
       need_find_by_key()
-      local name = key_set(ALL, job)
+      local name = key_set('all', job)
       same_key[name] = same_key[name] or {}
       match = planned_by_key(same_key[name], job) or find_by_key(job)
+      job.replaces = match and job.scope == 'waiting'
       if not match then
         table.insert(same_key[name], job)
       end

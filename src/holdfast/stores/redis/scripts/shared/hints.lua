@@ -1,9 +1,10 @@
 -- include: index
+-- include: counters
 -- hints: events and wake-ups for other processes, and the end of every script that writes.
-local counters = redis.call('HMGET', root, 'seq', 'events', 'listening')
-local last_seq = tonumber(counters[1] or 0)
-local last_event = tonumber(counters[2] or 0)
-local listening = tonumber(counters[3] or 0) > now
+local numbers = redis.call('HMGET', root, 'seq', 'events', 'listening')
+local last_seq = tonumber(numbers[1] or 0)
+local last_event = tonumber(numbers[2] or 0)
+local listening = tonumber(numbers[3] or 0) > now
 local seq_before, event_before = last_seq, last_event
 local due, finished, lost_claims = {}, {}, {}
 local pending_sets_used = {}
@@ -29,6 +30,7 @@ end
 -- finish: write the collected changes and publish the hints.
 local function finish()
   write_indexes()
+  counters.append()
   local recorded = last_event ~= event_before
   local fields = {}
   if last_seq ~= seq_before then

@@ -20,7 +20,7 @@ local function pack(job)
   local state = cmsgpack.pack(
     job.seq, job.created_at, later, job.status, job.open_blockers, job.type, job.chain, job.index,
     job.priority, job.attempt, job.max_attempts, job.key, job.worker, job.token, job.leased_until, job.renewed_at,
-    job.progress, job.progress_note, job.started_at, job.finished_at, job.timeout, job.keep, job.trace, job.blockers,
+    job.progress, job.progress_note, job.started_at, job.finished_at, job.timeout, job.keep, job.details, job.blockers,
     job.on_blocker_failure, job.by
   )
   local more = job.mismatches or job.dedup_for
@@ -30,13 +30,13 @@ end
 local function unpack_job(id, state)
   local seq, created_at, scheduled_at, status, open_blockers, type, chain, index, priority, attempt, max_attempts,
     key, worker, token, leased_until, renewed_at, progress, progress_note, started_at, finished_at, timeout, keep,
-    trace, blockers, on_blocker_failure, by, mismatches, mismatched_at, dedup_for = cmsgpack.unpack(state)
+    details, blockers, on_blocker_failure, by, mismatches, mismatched_at, dedup_for = cmsgpack.unpack(state)
   return {
     id = id, seq = seq, created_at = created_at, scheduled_at = scheduled_at or created_at, status = status,
     open_blockers = open_blockers, type = type, chain = chain, index = index, priority = priority, attempt = attempt,
     max_attempts = max_attempts, key = key, worker = worker, token = token, leased_until = leased_until,
     renewed_at = renewed_at, progress = progress, progress_note = progress_note, started_at = started_at,
-    finished_at = finished_at, timeout = timeout, keep = keep, trace = trace, blockers = blockers,
+    finished_at = finished_at, timeout = timeout, keep = keep, details = details, blockers = blockers,
     on_blocker_failure = on_blocker_failure, by = by, mismatches = mismatches, mismatched_at = mismatched_at,
     dedup_for = dedup_for,
   }

@@ -3,9 +3,10 @@
 -- pending jobs keeps its field for priority 0.
 local PENDING_SET, PAUSED = 'l:', 'p:'
 
--- read_pending_sets: per type, the priorities of its pending sets, as text; and the set of paused types.
+-- read_pending_sets: per type, the priorities of its pending sets, as text; the set of paused types; and whether jobs
+-- with lanes were started.
 local function read_pending_sets()
-  local priorities, paused = {}, {}
+  local priorities, paused, has_lanes_field = {}, {}, false
   local fields = redis.call('HKEYS', root)
   for _, field in ipairs(fields) do
     local kind, name = string.sub(field, 1, 2), string.sub(field, 3)
@@ -15,7 +16,9 @@ local function read_pending_sets()
       table.insert(priorities[type], priority)
     elseif kind == PAUSED then
       paused[name] = true
+    elseif field == 'lanes' then
+      has_lanes_field = true
     end
   end
-  return priorities, paused
+  return priorities, paused, has_lanes_field
 end

@@ -44,8 +44,10 @@ local function read_member(member)
   return load(id), tonumber(times) or 1
 end
 
--- add_dependent: add a job to the dependents of its blockers, when it is created and when it is retried.
-local function add_dependent(job, chains)
+-- add_dependent: add a job to the dependents of its blockers, when it is created and when it is retried. `given` are the
+-- members of the blockers of a new job.
+local function add_dependent(job, chains, given)
+  write_some('RPUSH', blockers_key(job), given or {})
   each_blocker(job, chains, function(chain, member)
     redis.call('ZADD', dependents_key(chain), job.seq, member)
     redis.call('ZREM', stopped_key(chain), member)
@@ -62,10 +64,11 @@ local function remove_dependent(job)
   end)
 end
 
--- forget_dependent: a job is deleted.
+-- forget_dependent: a job is deleted, or takes other blockers.
 local function forget_dependent(job)
   each_blocker(job, blockers_of(job), function(chain, member)
     redis.call('ZREM', dependents_key(chain), member)
     redis.call('ZREM', stopped_key(chain), member)
   end)
+  redis.call('DEL', blockers_key(job))
 end

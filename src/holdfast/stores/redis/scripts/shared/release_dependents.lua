@@ -2,6 +2,8 @@
 -- include: change
 -- include: references
 -- include: error_text
+-- include: blocker_rules
+-- lazy: hooks
 -- release_dependents: update the jobs that wait for an ended chain.
 local RELEASED_AT_ONCE = 100
 
@@ -30,13 +32,55 @@ local function blocker_completed(job, times, unblocked)
   end
 end
 
+-- cancel: cancel a job that waited for a failure, because all its blockers completed.
+function rules.cancel(job, unblocked)
+  leave_status(job)
+  job.status, job.finished_at, job.open_blockers = rules.CANCELLED, now, 0
+  local message = 'the chains whose failure this job waited for have completed'
+  enter_status(job, 'cancelled', 'e', error_text('BlockersCompleted', message))
+  counters.job('cancelled', job)
+  chain_ended(chain_of(job), BROKEN_CHAIN, unblocked)
+end
+
+-- blocker_ended: a blocker of a job with `when=` ended. Look at all its blockers when none seems to be open.
+function rules.blocker_ended(job, how, unblocked)
+  if job.status ~= BLOCKED then
+    return
+  end
+  local status, left = BLOCKED, job.open_blockers - 1
+  if how == BROKEN_CHAIN and job.on_blocker_failure == rules.FAILED then
+    status = PENDING
+  elseif left <= 0 then
+    status, left = rules.status(job.on_blocker_failure, blockers_of(job), {})
+  end
+  if status == PENDING then
+    leave_status(job)
+    job.status, job.open_blockers, job.scheduled_at = PENDING, 0, due_at(job.scheduled_at)
+    enter_status(job, 'unblocked')
+    unblocked[#unblocked + 1] = job.id
+    unblocked[#unblocked + 1] = job.type
+  elseif status == rules.CANCELLED then
+    rules.cancel(job, unblocked)
+  else
+    job.open_blockers = left
+    save(job)
+  end
+end
+
 -- fail_with: fail a blocked job because a blocker did not complete. Its own chain is then broken too.
-local function fail_with(job, chain)
+local function fail_with(job, chain, unblocked)
   local message = 'chain ' .. chain .. ', which this job waited for, did not complete'
   leave_status(job)
   job.status, job.finished_at = FAILED, now
   enter_status(job, 'failed', 'e', error_text('BlockerFailed', message))
-  chain_ended(chain_of(job), BROKEN_CHAIN)
+  local fingerprint = 'BlockerFailed:' .. job.type
+  join_group(job, fingerprint)
+  counters.job('failed', job, fingerprint, '["BlockerFailed","a blocker did not complete",""]')
+  if job.details then
+    need_hooks()
+    start_hook(job, 'BlockerFailed: ' .. message)
+  end
+  chain_ended(chain_of(job), BROKEN_CHAIN, unblocked)
 end
 
 -- next_dependents: the next members and their numbers, in order.
@@ -69,10 +113,12 @@ local function release_next(entry, limit)
       return limit
     end
     local job, times = read_member(row.member)
-    if entry.how == COMPLETED_CHAIN then
+    if rules.waits(job) then
+      rules.blocker_ended(job, entry.how, entry.unblocked)
+    elseif entry.how == COMPLETED_CHAIN then
       blocker_completed(job, times, entry.unblocked)
     elseif job.status == BLOCKED and job.on_blocker_failure == 'fail' then
-      fail_with(job, entry.chain)
+      fail_with(job, entry.chain, entry.unblocked)
     end
     entry.position = row.seq
     entry.count = n

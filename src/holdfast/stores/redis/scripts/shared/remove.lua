@@ -25,6 +25,10 @@ end
 local function remove_job(job)
   record_removal(job)
   leave_status(job)
+  if has_lanes(job) then
+    need_lanes()
+    lanes.removed(job)
+  end
   index_remove(all_key, job.id)
   if job.status == RUNNING then
     lost_claims[job.id] = true
@@ -32,7 +36,7 @@ local function remove_job(job)
   if job.blockers > 0 then
     forget_dependent(job)
   end
-  redis.call('DEL', job_key(job.id), blockers_key(job), prefix .. 'h:' .. job.id)
+  redis.call('DEL', job_key(job.id), prefix .. 'h:' .. job.id, prefix .. 't:' .. job.id)
   record_event(job, 'deleted')
   loaded[job.id] = false
 end
@@ -40,13 +44,13 @@ end
 local function remove_chain(chain)
   local first = load(chain)
   if first.key then
-    for _, which in ipairs({ ALL, OPEN, DONE }) do
+    for _, which in ipairs({ 'all', 'open', 'done' }) do
       redis.call('ZREM', key_set(which, first), chain)
     end
   end
   for _, id in ipairs(job_ids(chain)) do
     remove_job(load(id))
   end
-  redis.call('DEL', prefix .. 'c:' .. chain, dependents_key(chain), stopped_key(chain))
+  redis.call('DEL', prefix .. 'c:' .. chain, dependents_key(chain), stopped_key(chain), prefix .. 'm:' .. chain)
   finished[chain] = true
 end

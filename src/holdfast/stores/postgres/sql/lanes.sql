@@ -1,0 +1,231 @@
+-- lanes_admit: add the tracks of new jobs, with their lanes and limits. A statement of its own: the rows are visible to all
+-- when a claim locks them. Returns the types, and the number of the next turn.
+-- A track that exists is updated, so that this statement waits for a claim that is about to delete it. A track that is
+-- parked at a limit or a rate stays there.
+with begun as materialized (
+    select holdfast.clock(null) * 4096 as turn
+), taken as materialized (
+    delete from holdfast.lane_change
+     where lane_change.seq = any(array(
+        select new.seq from holdfast.lane_change new where new.track is not null order by new.seq limit 1000 for update skip locked))
+    returning lane_change.seq, lane_change.track, lane_change.type, lane_change.priority, lane_change.details
+), first as materialized (
+    select distinct on (taken.track) taken.* from taken order by taken.track, taken.seq
+), rule as materialized (
+    select first.track, found.* from first cross join lateral holdfast.lane_rules(first.details) found
+), new_limits as (
+    insert into holdfast.limits (name, kind, declared, per, burst)
+    select distinct on (split_part(rule.lane, chr(31), 1)) split_part(rule.lane, chr(31), 1), rule.kind, rule.number, rule.per, rule.burst
+      from rule
+     where not exists (select 1 from holdfast.limits known where known.name = split_part(rule.lane, chr(31), 1))
+     order by split_part(rule.lane, chr(31), 1)
+        on conflict do nothing
+), new_lanes as (
+    insert into holdfast.lane (lane)
+    select distinct rule.lane collate "C" from rule
+     where not exists (select 1 from holdfast.lane known where known.lane = rule.lane)
+     order by 1
+        on conflict do nothing
+), new_tracks as (
+    insert into holdfast.track (track, type, priority, fair, lanes, turn)
+    select first.track, first.type, first.priority, first.details::json -> 'lanes' ->> 'fair',
+           (select json_agg(rule.lane)::text from rule where rule.track = first.track),
+           begun.turn + rank() over (order by first.seq)
+      from first, begun
+     order by first.track
+        on conflict (track) do update
+       set ready_at = 0,
+           parked = case when exists (select 1 from holdfast.place where place.lane = track.parked) then null else track.parked end
+)
+select array(select distinct first.type from first), begun.turn + 2048 from begun
+
+-- lanes_present: whether a claim of these types may find jobs with lanes.
+select exists (select 1 from holdfast.lane_change)
+    or exists (select 1 from holdfast.lane where lane.wake_at <= holdfast.clock(:now::bigint))
+    or exists (select 1 from holdfast.track
+                where track.parked is null and track.type = any(:types::text[])
+                  and track.ready_at <= holdfast.clock(:now::bigint)
+                  and track.type not in (select paused.type from holdfast.paused))
+
+-- lane_changes: take the lanes that have changed.
+delete from holdfast.lane_change
+ where lane_change.seq = any(array(
+    select old.seq from holdfast.lane_change old where old.lane is not null order by old.seq limit :limit::bigint for update skip locked))
+returning lane_change.lane, lane_change.refund
+
+-- lanes_add: add lanes that the store does not have.
+insert into holdfast.lane (lane)
+select wanted.lane from json_array_elements_text(:lanes::json) wanted (lane) order by wanted.lane
+    on conflict do nothing
+
+-- limits_add: add limits that the store does not have.
+insert into holdfast.limits (name, kind, declared, per, burst)
+select wanted.name, wanted.kind, wanted.number, wanted.per, wanted.burst
+  from json_to_recordset(:limits::json) wanted (name text, kind text, number bigint, per bigint, burst bigint)
+    on conflict do nothing
+
+-- lanes_waking: those of these lanes where tracks are parked, and the lanes whose time has come.
+select changed.lane from json_array_elements_text(:lanes::json) changed (lane)
+ where exists (select 1 from holdfast.track where track.parked = changed.lane)
+union
+select lane.lane from holdfast.lane where lane.wake_at <= :now::bigint
+
+-- tracks_due: make the tracks ready whose first job is due.
+update holdfast.track set ready_at = 0
+ where track.track = any(array(
+    select due.track from holdfast.track due
+     where due.parked is null and due.ready_at > 0 and due.ready_at <= :now::bigint
+       and due.type = any(array(select json_array_elements_text(:types::json)))
+     limit 1000
+       for update skip locked))
+
+-- tracks_ready: lock the ready tracks of these types, best first. Tracks that another claim has locked are skipped.
+select first.*
+  from json_array_elements_text(:types::json) wanted (type)
+ cross join lateral (
+    select track.track, track.type, track.priority, track.fair, track.lanes, track.turn
+      from holdfast.track
+     where track.parked is null and track.ready_at = 0 and track.type = wanted.type
+     order by track.priority desc, track.turn
+     limit :limit::bigint
+       for update skip locked) first
+ where wanted.type not in (select paused.type from holdfast.paused)
+
+-- lanes_lock: lock these lanes in the order of their ids, and wait for claims that have locked them.
+select lane.lane from holdfast.lane
+ where lane.lane = any(array(select json_array_elements_text(:lanes::json)))
+ order by lane.lane
+   for update
+
+-- lanes_state: these locked lanes with the numbers in force, how many jobs hold them, and the chain at the front of an order.
+-- A statement of its own: its snapshot is newer than the locks.
+select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declared), rule.per, rule.burst, lane.tat,
+       (select count(*) from holdfast.permit where permit.lane = lane.lane),
+       case when rule.kind = 'order'
+            then (select place.chain_id from holdfast.place where place.lane = lane.lane order by place.position limit 1) end,
+       exists (select 1 from holdfast.track where track.parked = lane.lane),
+       lane.wake_at is not null
+  from holdfast.lane
+  join holdfast.limits rule on rule.name = split_part(lane.lane, chr(31), 1)
+ where lane.lane = any(array(select json_array_elements_text(:lanes::json)))
+
+-- track_jobs: lock the first due jobs of each of these tracks. Jobs that another transaction has locked are skipped.
+select first.*
+  from json_to_recordset(:tracks::json) wanted (type text, track text, priority bigint)
+ cross join lateral (
+    select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted, job.details, job.scheduled_at, job.type
+      from holdfast.job
+     where job.status = 'pending' and job.type = wanted.type and job.track = wanted.track and job.priority = wanted.priority
+       and job.scheduled_at <= :now::bigint
+     order by job.scheduled_at, job.seq
+     limit :limit::bigint
+       for update skip locked) first
+
+-- order_jobs: lock the pending jobs of the chains at the front of orders, due or not.
+select job.track, job.seq, job.id, job.chain_id, job.attempt, job.counted, job.details, job.scheduled_at, job.type
+  from holdfast.job
+ where job.status = 'pending' and job.track is not null
+   and (job.id = any(array(select json_array_elements_text(:chains::json))) and job.chain_index = 0
+        or job.chain_id = any(array(select json_array_elements_text(:chains::json))) and job.chain_index > 0)
+   for update skip locked
+
+-- permits_add: let jobs hold lanes.
+insert into holdfast.permit (lane, job)
+select wanted.lane, wanted.job from json_to_recordset(:permits::json) wanted (lane text, job bigint)
+
+-- lane_save: write the state of a lane after a claim.
+update holdfast.lane set tat = :tat::bigint, wake_at = :wake_at::bigint where lane.lane = :lane::text
+
+-- track_next: when the first waiting job of each of these tracks is due.
+select wanted.track,
+       (select job.scheduled_at from holdfast.job
+         where job.status = 'pending' and job.type = wanted.type and job.track = wanted.track and job.priority = wanted.priority
+         order by job.scheduled_at limit 1)
+  from json_to_recordset(:tracks::json) wanted (type text, track text, priority bigint)
+
+-- track_save: write the state of a track after a claim.
+update holdfast.track set ready_at = :ready_at::bigint, parked = :parked::text where track.track = :track::text
+
+-- tracks_delete: forget tracks without waiting jobs.
+delete from holdfast.track where track.track = any(array(select json_array_elements_text(:tracks::json)))
+
+-- track_turn: put the tracks of a lane that was served behind all others. Tracks of other claims are skipped.
+with served as materialized (
+    select same.track, wanted.turn
+      from json_to_recordset(:turns::json) wanted (fair text, turn bigint)
+      join holdfast.track same on same.fair = wanted.fair
+       for update of same skip locked
+)
+update holdfast.track set turn = served.turn from served where track.track = served.track
+
+-- parked_types: the types of the tracks that are parked at these lanes.
+-- The recursion follows the index from one type to the next, however many tracks are parked.
+with recursive found (lane, type) as (
+    select wanted.lane, (select min(track.type) from holdfast.track where track.parked = wanted.lane)
+      from json_array_elements_text(:lanes::json) wanted (lane)
+    union all
+    select found.lane, (select min(track.type) from holdfast.track where track.parked = found.lane and track.type > found.type)
+      from found
+     where found.type is not null
+)
+select found.lane, found.type from found where found.type is not null
+
+-- track_unpark: make tracks of a type ready that are parked at a lane, best first.
+update holdfast.track set parked = null, ready_at = 0
+ where track.track = any(array(
+    select best.track from holdfast.track best where best.parked = :lane::text and best.type = :type::text
+     order by best.priority desc, best.turn limit :room::bigint for update skip locked))
+
+-- track_unpark_one: make a track ready if it is parked at this lane.
+update holdfast.track set parked = null, ready_at = 0 where track.track = :track::text and track.parked = :lane::text
+
+-- plain_priorities: the priorities of the best due jobs of these types that have no lanes, and how many there are of each.
+with recursive wanted as materialized (
+    select terms.type from unnest(:types::text[]) terms (type) where terms.type not in (select paused.type from holdfast.paused)
+), level (type, priority) as (
+    select wanted.type, (select job.priority from holdfast.job
+                          where job.status = 'pending' and job.type = wanted.type and job.track is null
+                          order by job.track, job.priority desc limit 1)
+      from wanted
+    union all
+    select level.type, (select job.priority from holdfast.job
+                         where job.status = 'pending' and job.type = level.type and job.track is null
+                           and job.priority < level.priority
+                         order by job.track, job.priority desc limit 1)
+      from level
+     where level.priority is not null
+)
+select level.priority, sum(first.jobs)::bigint
+  from level
+ cross join lateral (
+    select count(*) as jobs from (
+        select 1 from holdfast.job
+         where job.status = 'pending' and job.type = level.type and job.track is null and job.priority = level.priority
+           and job.scheduled_at <= :now::bigint
+         limit :limit::bigint) best) first
+ where level.priority is not null and first.jobs > 0
+ group by level.priority
+ order by level.priority desc
+
+-- claim_chosen: claim these locked jobs.
+with wanted as materialized (
+    select terms.type, terms.lease, terms.max_attempts
+      from unnest(:types::text[], :leases::bigint[], :limits::bigint[]) terms (type, lease, max_attempts)
+)
+update holdfast.job
+   set status = 'running', attempt = job.attempt + 1,
+       counted = case when job.seq = any(:counted::bigint[]) then job.attempt + 1 else job.counted end,
+       max_attempts = coalesce(job.max_attempts, wanted.max_attempts), worker = :worker::text, token = :token::text,
+       leased_until = :now::bigint + wanted.lease, renewed_at = :now::bigint, started_at = :now::bigint,
+       progress = null, progress_note = null
+  from wanted
+ where job.seq = any(:seqs::bigint[]) and wanted.type = job.type
+returning job.seq
+
+-- held_orders: failed jobs that hold a place in an order.
+select place.lane, job.id
+  from holdfast.place
+  join holdfast.job on job.chain_id = place.chain_id
+ where job.status = 'failed'
+ order by place.lane, place.position
+ limit :limit::bigint

@@ -1,0 +1,56 @@
+-- limit_declare: write a declaration. The number of an operator stays in force.
+insert into holdfast.limits (name, kind, declared, per, burst)
+values (:name::text, :kind::text, :number::bigint, :per::bigint, :burst::bigint)
+    on conflict (name) do update
+   set override = case when limits.kind = excluded.kind then limits.override end, kind = excluded.kind,
+       declared = excluded.declared, per = excluded.per, burst = excluded.burst
+
+-- limits_read: all limits.
+select limits.name, limits.kind, limits.declared, limits.per, limits.burst, limits.override from holdfast.limits order by limits.name
+
+-- limit_override: set or reset the number of a limit.
+update holdfast.limits set override = :number::bigint where limits.name = :name::text
+
+-- lane_override: set or reset the number of a lane.
+insert into holdfast.lane (lane, override) values (:lane::text, :number::bigint)
+    on conflict (lane) do update set override = excluded.override
+
+-- limit_wake: read the lanes of a limit again.
+insert into holdfast.lane_change (lane)
+select lane.lane from holdfast.lane where split_part(lane.lane, chr(31), 1) = :name::text
+
+-- lanes_waiting: the waiting jobs of each track: the details of one of them, and their number.
+select (select one.details from holdfast.job one
+         where one.status = 'pending' and one.type = tracks.type and one.track = tracks.track limit 1), tracks.jobs
+  from (select job.type, job.track, count(*) as jobs
+          from holdfast.job
+         where job.status = 'pending' and job.track is not null
+         group by job.type, job.track) tracks
+
+-- lanes_running: how many jobs hold each lane.
+select permit.lane, count(*) from holdfast.permit group by permit.lane
+
+-- lanes_overrides: the lanes with numbers of their own.
+select lane.lane, lane.override from holdfast.lane where lane.override is not null
+
+-- lanes_holders: the running jobs that hold these lanes, oldest first.
+select permit.lane, job.id
+  from holdfast.permit
+  join holdfast.job on job.seq = permit.job
+ where permit.lane = any(array(select json_array_elements_text(:lanes::json)))
+ order by permit.lane, permit.job
+
+-- lanes_refunds: the weights that the next claim will refund to these lanes.
+select lane_change.lane, sum(lane_change.refund)::bigint
+  from holdfast.lane_change
+ where lane_change.refund is not null and lane_change.lane = any(array(select json_array_elements_text(:lanes::json)))
+ group by lane_change.lane
+
+-- skip: let failed jobs leave their orders.
+with left_places as (
+    delete from holdfast.place
+     using holdfast.job
+     where job.seq = any(:seqs::bigint[]) and place.chain_id = job.chain_id and (place.chain or place.position = job.seq)
+    returning place.lane
+)
+insert into holdfast.lane_change (lane) select left_places.lane from left_places

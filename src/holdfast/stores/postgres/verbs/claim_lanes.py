@@ -1,0 +1,93 @@
+"""Claim jobs with lanes, and jobs without lanes beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from holdfast.core.clock import Micros
+from holdfast.core.lanes import Track
+from holdfast.core.record import Record
+from holdfast.engine.operations import ClaimJobs
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Commit, Plan
+from holdfast.stores.postgres.rows import SQL, record
+from holdfast.stores.sql.lane_claims import CHANGES, LaneClaims, as_text, changed_lanes, choose_jobs, counted_jobs
+from holdfast.stores.sql.plan import Statement
+
+_ADMIT = SQL["lanes_admit"]
+_CHANGES = SQL["lane_changes"]
+_PLAIN_PRIORITIES = SQL["plain_priorities"]
+_CLAIM_CHOSEN = SQL["claim_chosen"]
+_CLAIM = SQL["claim"]
+_RECORDS = SQL["records"]
+
+
+class _Lanes(LaneClaims):
+    """One statement for all types, and one for all tracks."""
+
+    def ready_parameters(self, types: Collection[str], limit: int) -> Sequence[Mapping[str, Any]]:
+        return [{"types": as_text(list(types)), "limit": limit}]
+
+    def track_parameters(self, tracks: Sequence[Track], number: int, now: Micros) -> Sequence[Mapping[str, Any]]:
+        rows = [{"type": each.type, "track": each.id, "priority": each.priority} for each in tracks]
+        return [{"tracks": as_text(rows), "limit": number, "now": now}] if rows else []
+
+    def turn_instruction(self, turns: Mapping[str, int]) -> Statement:
+        rows = [{"fair": fair, "turn": number} for fair, number in turns.items()]
+        return Statement(SQL["track_turn"], {"turns": as_text(rows)})
+
+
+_LANES = _Lanes(SQL)
+
+
+def claim_with_lanes(execution: Execution, op: ClaimJobs, parameters: Mapping[str, Any]) -> Plan[list[Record]]:
+    """Claim plain jobs and jobs of ready tracks, until the limit is reached or nothing is left to claim.
+
+    Each pass is one transaction. `parameters` are those of the statement `claim`.
+    """
+    types: list[str] = parameters["types"]
+    claimed: list[Record] = []
+    idle: set[str] = set()
+    while (limit := op.limit - len(claimed)) > 0:
+        ((admitted, turn),) = yield Statement(_ADMIT)
+        execution.hints.due.update(admitted)
+        yield from execution.begin()
+        changed = changed_lanes((yield Statement(_CHANGES, {"limit": CHANGES})))
+        found = yield from _LANES.find(execution, types, changed, limit)
+        newly_idle = found.idle - idle
+        idle |= newly_idle
+        limit = 0 if newly_idle else limit
+        plain = yield from _plain_priorities(execution, types, limit)
+        choice = choose_jobs(found, plain, limit=limit, now=execution.now, lanes_next=execution.marks.lanes_next)
+        execution.marks.lanes_next = choice.lanes_next
+        jobs: list[Record] = []
+        if choice.taken:
+            seqs = [job.seq for _, job in choice.taken]
+            given = {"seqs": seqs, "counted": counted_jobs(found), "now": execution.now}
+            yield Statement(_CLAIM_CHOSEN, {**_terms(parameters), **given})
+            jobs += map(record, (yield Statement(_RECORDS, {"seqs": seqs})))
+            for job in jobs:
+                execution.record("claimed", job.id, job.chain_id, job.type, job.attempt, job.worker)
+        if choice.plain:
+            given = {"limit": choice.plain, "alone": False, "now": execution.now}
+            rows = yield Statement(_CLAIM, {**parameters, **given})
+            jobs += [record(row) for row in rows if row[0] is not None]
+        yield from _LANES.save(execution, found, turn)
+        yield from execution.write_events()
+        yield Commit()
+        claimed += jobs
+        if not (jobs or choice.parked or found.changed or admitted or newly_idle):
+            break
+    claimed.sort(key=lambda job: -job.priority)
+    return claimed
+
+
+def _plain_priorities(execution: Execution, types: list[str], limit: int) -> Plan[list[int]]:
+    given = {"types": types, "limit": limit, "now": execution.now}
+    rows = yield Statement(_PLAIN_PRIORITIES, given)
+    return [priority for priority, number in rows for _ in range(number)]
+
+
+def _terms(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: parameters[name] for name in ("types", "leases", "limits", "worker", "token")}

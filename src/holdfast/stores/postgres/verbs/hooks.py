@@ -1,0 +1,21 @@
+"""Start the failure hooks of jobs that failed, in the transaction of the failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from holdfast.core.lifecycle import hook_chain
+from holdfast.core.record import Record
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.verbs.insert import Inserted, insert
+
+
+def start_hooks(execution: Execution, failed: Iterable[Record]) -> Plan[None]:
+    """Start the hooks of these jobs, as far as they have one. The ids are new, so no existing chain is found."""
+    hooks = [hook for job in failed if job.details is not None and (hook := hook_chain(job)) is not None]
+    if hooks:
+        yield from execution.write_events()  # a job fails before its hook is created
+        inserted = Inserted(*(yield insert(execution, hooks))[0])
+        execution.hints.due.update(hook.type for hook in hooks)
+        execution.hints.recorded |= inserted.recorded

@@ -1,0 +1,24 @@
+"""Store the logs of running attempts."""
+
+from __future__ import annotations
+
+from holdfast.engine.operations import LOG, StoreLogs
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Plan
+from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.sql.plan import Statement
+
+_STORE_LOGS = SQL["store_logs"]
+
+
+def store_logs(execution: Execution, op: StoreLogs) -> Plan[None]:
+    yield Statement(
+        _STORE_LOGS,
+        {
+            "now": execution.clock,
+            "ids": [each.claim.job_id for each in op.logs],
+            "tokens": [each.claim.token for each in op.logs],
+            "outcome": LOG,
+            "logs": [each.log for each in op.logs],
+        },
+    )

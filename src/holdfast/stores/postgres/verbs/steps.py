@@ -1,0 +1,120 @@
+"""Store and read the steps of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from holdfast.core.details import next_epoch
+from holdfast.core.lost_claims import LostReason, lost_reason
+from holdfast.core.steps import Checkpoint, RemovedSteps, StepRow, removed_from
+from holdfast.engine.operations import GetSteps, SaveSteps
+from holdfast.errors import StepNotFound
+from holdfast.stores.postgres.execution import Execution
+from holdfast.stores.postgres.plan import Begin, Commit, Plan
+from holdfast.stores.postgres.rows import SQL
+from holdfast.stores.postgres.verbs.messages import remove_messages
+from holdfast.stores.sql.plan import Statement
+
+_SAVE = SQL["save_steps"]
+_WAIT = SQL["save_steps_wait"]
+_GET = SQL["get_steps"]
+_END_SLEEPS = SQL["end_sleeps"]
+_REMOVE = SQL["remove_steps"]
+_DETAILS = SQL["details"]
+_SET_EPOCH = SQL["set_epoch"]
+
+
+def save_steps(execution: Execution, op: SaveSteps) -> Plan[list[LostReason | None]]:
+    left: list[Checkpoint] = _last_of_each(op.checkpoints)
+    states: dict[str, tuple[str | None, str | None]] = {}
+    waiting_for: str | None = None
+    while left:
+        rows = yield _save(execution, left)
+        if waiting_for is not None:
+            yield Commit()
+        states |= {id: (status, token) for id, status, token in rows}
+        left = [each for each in left if each.claim.job_id not in states]
+        # Another transaction holds the remaining jobs. While one of them is waited for, no other one is locked.
+        while left:
+            waiting_for = left[0].claim.job_id
+            yield Begin()
+            if (yield Statement(_WAIT, {"id": waiting_for})):
+                break
+            yield Commit()
+            left = [each for each in left if each.claim.job_id != waiting_for]
+    answers: list[LostReason | None] = []
+    for each in op.checkpoints:
+        status, token = states.get(each.claim.job_id, (None, None))
+        answers.append(lost_reason(status, token, each.claim.token))
+    return answers
+
+
+def get_steps(execution: Execution, op: GetSteps) -> Plan[list[list[StepRow]]]:
+    found = yield from _read(op.job_ids)
+    return [found[job_id] for job_id in op.job_ids]
+
+
+def end_sleeps(execution: Execution, job_ids: Collection[str]) -> Plan[set[str]]:
+    """End the open sleeps of these locked pending jobs. Returns the jobs that had one."""
+    return {id for (id,) in (yield Statement(_END_SLEEPS, {"ids": list(job_ids), "now": execution.now}))}
+
+
+def removed_steps(job_ids: Iterable[str], name: str) -> Plan[dict[str, RemovedSteps]]:
+    """What a retry from this step removes, per job. StepNotFound for the first job without such a step."""
+    removed: dict[str, RemovedSteps] = {}
+    for job_id, rows in (yield from _read(job_ids)).items():
+        found = removed_from(rows, name)
+        if found is None:
+            raise StepNotFound(job_id, name)
+        removed[job_id] = found
+    return removed
+
+
+def remove_steps(chain_ids: dict[str, str], removed: dict[str, RemovedSteps]) -> Plan[None]:
+    """Delete these steps of locked jobs and the messages that they received, and increase the epochs of the jobs."""
+    details: dict[str, str | None] = dict((yield Statement(_DETAILS, {"ids": list(removed)})))
+    for job_id, found in removed.items():
+        yield Statement(_REMOVE, {"id": job_id, "numbers": [row.number for row in found.steps]})
+        yield from remove_messages(chain_ids[job_id], found.messages)
+        yield Statement(_SET_EPOCH, {"id": job_id, "details": next_epoch(details[job_id])})
+
+
+def _read(job_ids: Iterable[str]) -> Plan[dict[str, list[StepRow]]]:
+    found: dict[str, list[StepRow]] = {job_id: [] for job_id in job_ids}
+    for job_id, *columns in (yield Statement(_GET, {"ids": list(found)})):
+        found[job_id].append(StepRow(*columns))
+    return found
+
+
+def _save(execution: Execution, checkpoints: Collection[Checkpoint]) -> Statement:
+    return Statement(
+        _SAVE,
+        {
+            "now": execution.clock,
+            "ids": [each.claim.job_id for each in checkpoints],
+            "tokens": [each.claim.token for each in checkpoints],
+            "names": [each.name for each in checkpoints],
+            "eaches": [each.each for each in checkpoints],
+            "kinds": [each.kind for each in checkpoints],
+            "numbers": [each.number for each in checkpoints],
+            "attempts": [each.attempt for each in checkpoints],
+            "epochs": [each.epoch for each in checkpoints],
+            "results": [each.result for each in checkpoints],
+            "errors": [each.error for each in checkpoints],
+            "durations": [each.took for each in checkpoints],
+            "done": [each.done for each in checkpoints],
+        },
+    )
+
+
+def _last_of_each(checkpoints: Collection[Checkpoint]) -> list[Checkpoint]:
+    """Per claim and step, the checkpoint that counts: one statement writes a row once."""
+    if len(checkpoints) == 1:
+        return list(checkpoints)
+    last: dict[tuple[str, str, str, str], Checkpoint] = {}
+    for each in checkpoints:
+        key = (each.claim.job_id, each.claim.token, each.name, each.each)
+        before = last.get(key)
+        if before is None or not before.row(0).final:
+            last[key] = each
+    return list(last.values())

@@ -1,0 +1,266 @@
+"""Claims of jobs with lanes, for the SQL stores. The statements have the same names and columns in both.
+
+A commit that creates, ends or releases a job with lanes only adds rows to `lane_change`, by a trigger. Starts and
+settlements therefore take no lock of a lane. A claim reads these rows, and brings lanes and tracks up to date.
+
+A claim locks the tracks that it reads, then all their lanes in the order of their ids. Only then it reads how many jobs
+hold the lanes, so that it sees every earlier claim of these lanes. A track is parked at a lane only while the lane is
+locked, and rows of `lane_change` are applied under the lock too: no change of a lane is missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import msgspec
+
+from holdfast.core.clock import Micros
+from holdfast.core.details import lanes_of
+from holdfast.core.lanes import Choice, Lane, Track, WaitingJob, choose, interval, rate_allows_at
+from holdfast.stores.sql.plan import Execution, Many, Row, Statement
+
+R = TypeVar("R")
+LanePlan = Generator[Any, Any, R]
+"""A plan of either SQL store."""
+
+CHANGES = 1000
+"""How many changes one claim applies."""
+
+
+def as_text(values: Any) -> str:
+    """A list as one parameter."""
+    return msgspec.json.encode(values).decode()
+
+
+@dataclass(slots=True)
+class Pass:
+    """What one pass over the ready tracks has found and chosen."""
+
+    tracks: list[Track] = field(default_factory=list[Track])
+    lanes: dict[str, Lane] = field(default_factory=dict[str, Lane])
+    choice: Choice = field(default_factory=Choice)
+    changed: bool = False
+    """Whether changes were applied, or tracks became ready: another pass may find more jobs."""
+    fronts: dict[str, Row] = field(default_factory=dict[str, Row])
+    """Chain at the front of an order to the row of its pending job."""
+
+    @property
+    def idle(self) -> set[str]:
+        """The tracks without a due job. They are put back before jobs are chosen: they would use slots of the claim."""
+        return {track.id for track in self.tracks if not track.jobs}
+
+
+class LaneClaims:
+    """The plans, with the statements of one store."""
+
+    def __init__(self, sql: Mapping[str, str]) -> None:
+        self._sql = sql
+
+    def ready_parameters(self, types: Collection[str], limit: int) -> Sequence[Mapping[str, Any]]:
+        """The parameters of `tracks_ready`, one set per statement."""
+        return [{"type": type, "limit": limit} for type in types]
+
+    def turn_instruction(self, turns: Mapping[str, int]) -> Statement | Many:
+        """Write the turns of lanes that were served, by lane."""
+        rows = [{"fair": fair, "turn": number} for fair, number in sorted(turns.items())]
+        return Many(self._sql["track_turn"], rows)
+
+    def apply_changes(self, execution: Execution, turn: int) -> LanePlan[dict[str, int]]:
+        """Take changes, and add the tracks of new jobs. Returns the changed lanes, each with the weight to refund."""
+        rows = yield Statement(self._sql["lane_changes"], {"limit": CHANGES})
+        if not rows:
+            return {}
+        yield Statement(self._sql["lane_changes_delete"], {"seqs": as_text([row[0] for row in rows])})
+        tracks: dict[str, dict[str, Any]] = {}
+        limits: dict[str, dict[str, Any]] = {}
+        lanes: set[str] = set()
+        for _, _, track, details, _ in rows:
+            if track is None or track in tracks or (found := lanes_of(details)) is None:
+                continue
+            tracks[track] = {"track": track, "fair": found.fair, "turn": turn + len(tracks)}
+            tracks[track]["lanes"] = as_text([rule.lane for rule in found.rules])
+            tracks[track]["type"], tracks[track]["priority"] = found.type, found.priority
+            for rule in found.rules:
+                lanes.add(rule.lane)
+                limits[rule.name] = {
+                    "name": rule.name, "kind": rule.kind, "number": rule.number, "per": rule.per, "burst": rule.burst,
+                }  # fmt: skip
+        if tracks:
+            yield Statement(self._sql["limits_add"], {"limits": as_text([limits[name] for name in sorted(limits)])})
+            yield Statement(self._sql["lanes_add"], {"lanes": as_text(sorted(lanes))})
+            yield Statement(self._sql["tracks_add"], {"tracks": as_text([tracks[id] for id in sorted(tracks)])})
+            execution.hints.due.update(each["type"] for each in tracks.values())
+        return changed_lanes((lane, refund) for _, lane, _, _, refund in rows)
+
+    def find(
+        self, execution: Execution, types: Collection[str], changed: Mapping[str, int], limit: int
+    ) -> LanePlan[Pass]:
+        """Lock ready tracks and their lanes, and the changed lanes, and read the first jobs of the tracks."""
+        found, now = Pass(changed=bool(changed)), execution.now
+        parameters = {"lanes": as_text(list(changed)), "now": now}
+        waking = [lane for (lane,) in (yield Statement(self._sql["lanes_waking"], parameters))]
+        waking += [lane for lane, refund in changed.items() if refund]
+        yield Statement(self._sql["tracks_due"], {"types": as_text(list(types)), "now": now})
+        rows: list[Row] = []
+        for ready in self.ready_parameters(types, limit):
+            rows += yield Statement(self._sql["tracks_ready"], ready)
+        rows.sort(key=lambda row: (-row[2], row[5]))
+        for id, type, priority, fair, lanes, _ in rows[:limit]:
+            found.tracks.append(Track(id, type, priority, fair, msgspec.json.decode(lanes, type=list[str])))
+        ids = sorted({*waking, *(lane for track in found.tracks for lane in track.lanes)})
+        if not ids:
+            return found
+        locked = {lane for (lane,) in (yield Statement(self._sql["lanes_lock"], {"lanes": as_text(ids)}))}
+        if missing := [lane for lane in ids if lane not in locked]:
+            yield Statement(self._sql["lanes_add"], {"lanes": as_text(missing)})
+            yield Statement(self._sql["lanes_lock"], {"lanes": as_text(missing)})
+        for row in (yield Statement(self._sql["lanes_state"], {"lanes": as_text(ids)})):
+            lane, kind, number, per, burst, tat, running, front, parked, wakes = row
+            found.lanes[lane] = Lane(
+                lane, kind, number, per, burst, tat, running, front, bool(parked), wakes=bool(wakes)
+            )  # fmt: skip
+        for lane, weight in changed.items():
+            if weight and found.lanes[lane].number > 0:
+                state = found.lanes[lane]
+                state.tat -= interval(weight, number=state.number, per=state.per)
+        yield from self._read_jobs(execution, found, limit)
+        return found
+
+    def _read_jobs(self, execution: Execution, found: Pass, limit: int) -> LanePlan[None]:
+        chains = sorted({lane.front for lane in found.lanes.values() if lane.front is not None})
+        if chains:
+            for row in (yield Statement(self._sql["order_jobs"], {"chains": as_text(chains)})):
+                found.fronts[row[3]] = row
+        if not found.tracks:
+            return
+        number = -(-limit // len(found.tracks))
+        plain = [track for track in found.tracks if not self._orders(found, track)]
+        rows: list[Row] = []
+        for parameters in self.track_parameters(plain, number, execution.now):
+            rows += yield Statement(self._sql["track_jobs"], parameters)
+        by_id = {track.id: track for track in found.tracks}
+        for row in rows:
+            by_id[row[0]].jobs.append(_waiting_job(found, by_id[row[0]], row))
+        for track in found.tracks:
+            for lane in self._orders(found, track)[:1]:
+                row = found.fronts.get(found.lanes[lane].front or "")
+                if row is not None and row[0] == track.id and row[7] <= execution.now:
+                    track.jobs.append(_waiting_job(found, track, row))
+
+    def track_parameters(self, tracks: Sequence[Track], number: int, now: Micros) -> Sequence[Mapping[str, Any]]:
+        """The parameters of `track_jobs`, one set per statement."""
+        return [
+            {"type": each.type, "track": each.id, "priority": each.priority, "limit": number, "now": now}
+            for each in tracks
+        ]  # fmt: skip
+
+    def _orders(self, found: Pass, track: Track) -> list[str]:
+        return [lane for lane in track.lanes if found.lanes[lane].kind == "order"]
+
+    def save(self, execution: Execution, found: Pass, turn: int) -> LanePlan[None]:
+        """Write what the choice means for lanes and tracks. The jobs are claimed already."""
+        taken, now = found.choice.taken, execution.now
+        if taken:
+            permits = [{"lane": lane, "job": job.seq} for track, job in taken for lane in track.lanes]
+            yield Statement(self._sql["permits_add"], {"permits": as_text(permits)})
+            turns = {track.fair: turn + place for place, (track, _) in enumerate(taken)}
+            yield self.turn_instruction(turns)
+        yield from self._save_tracks(execution, found)
+        yield from self._unpark(execution, found)
+        lanes: list[dict[str, Any]] = []
+        for lane in found.lanes.values():
+            if lane.kind != "rate":
+                continue
+            if lane.wake_at is None and lane.parked and lane.free(now) == 0:
+                lane.wake_at = rate_allows_at(lane.tat, now, number=lane.number, per=lane.per, burst=lane.burst)
+            lanes.append({"lane": lane.id, "tat": lane.tat, "wake_at": lane.wake_at})
+        if lanes:
+            yield Many(self._sql["lane_save"], lanes)
+
+    def _save_tracks(self, execution: Execution, found: Pass) -> LanePlan[None]:
+        if not found.tracks:
+            return
+        asked = [{"track": each.id, "type": each.type, "priority": each.priority} for each in found.tracks]
+        first: dict[str, Micros | None] = dict((yield Statement(self._sql["track_next"], {"tracks": as_text(asked)})))
+        empty = [each.id for each in found.tracks if first[each.id] is None]
+        changes: list[dict[str, Any]] = []
+        claimed = {job.chain_id for _, job in found.choice.taken}
+        for track in found.tracks:
+            at = first[track.id]
+            if at is None:
+                continue
+            parked = found.choice.parked.get(track.id)
+            for lane in self._orders(found, track)[:1] if parked is None else ():
+                front = found.lanes[lane].front
+                row = found.fronts.get(front or "")
+                if row is None or row[0] != track.id or front in claimed:
+                    parked = lane
+                else:
+                    at = row[7]
+            if parked is not None:
+                found.lanes[parked].parked = True
+            if parked is not None or at > execution.now:
+                changes.append({"track": track.id, "ready_at": 0 if at <= execution.now else at, "parked": parked})
+        if empty:
+            yield Statement(self._sql["tracks_delete"], {"tracks": as_text(empty)})
+        if changes:
+            yield Many(self._sql["track_save"], changes)
+
+    def _unpark(self, execution: Execution, found: Pass) -> LanePlan[None]:
+        """Make as many parked tracks ready as the lanes have room for, of each type."""
+        just_parked = set(found.choice.parked.values())
+        room = {
+            lane.id: lane.free(execution.now)
+            for lane in found.lanes.values()
+            if lane.parked and lane.id not in just_parked and lane.free(execution.now)
+        }
+        orders = [lane for lane in room if found.lanes[lane].kind == "order"]
+        for lane in orders:
+            row = found.fronts.get(found.lanes[lane].front or "")
+            if row is not None:
+                yield Statement(self._sql["track_unpark_one"], {"lane": lane, "track": row[0]})
+                execution.hints.due.add(row[8])
+                found.changed = True
+        others = sorted(room.keys() - set(orders))
+        if not others:
+            return
+        pairs = yield Statement(self._sql["parked_types"], {"lanes": as_text(others)})
+        if pairs:
+            rooms = [{"lane": lane, "type": type, "room": room[lane]} for lane, type in sorted(pairs)]
+            yield Many(self._sql["track_unpark"], rooms)
+            execution.hints.due.update(type for _, type in pairs)
+            found.changed = True
+
+
+def changed_lanes(rows: Iterable[tuple[str | None, int | None]]) -> dict[str, int]:
+    """The lanes in these changes, each with the weight to refund."""
+    changed: dict[str, int] = {}
+    for lane, refund in rows:
+        if lane is not None:
+            changed[lane] = changed.get(lane, 0) + (refund or 0)
+    return changed
+
+
+def choose_jobs(found: Pass, plain: Sequence[int], *, limit: int, now: Micros, lanes_next: bool) -> Choice:
+    """Choose from the tracks and the plain jobs with these priorities."""
+    found.choice = choose(found.tracks, found.lanes, plain, limit=limit, now=now, lanes_next=lanes_next)
+    return found.choice
+
+
+def counted_jobs(found: Pass) -> list[int]:
+    """The seqs of the chosen jobs that have a rate."""
+    return [
+        job.seq
+        for track, job in found.choice.taken
+        if job.counts and any(found.lanes[lane].kind == "rate" for lane in track.lanes)
+    ]
+
+
+def _waiting_job(found: Pass, track: Track, row: Row) -> WaitingJob:
+    _, seq, id, chain_id, attempt, counted, details, *_ = row
+    weights: dict[str, int] = {}
+    if any(found.lanes[lane].kind == "rate" for lane in track.lanes) and (lanes := lanes_of(details)) is not None:
+        weights = {rule.lane: rule.weight for rule in lanes.rules if rule.weight != 1}
+    return WaitingJob(seq, id, chain_id, counted != attempt + 1, weights)

@@ -1,0 +1,154 @@
+-- lanes: read and change lanes and tracks. The plans are in `stores/sql/lane_claims.py`; lists are JSON.
+
+-- lanes_present: whether a claim of these types may find jobs with lanes.
+select exists (select 1 from holdfast_lane_change)
+    or exists (select 1 from holdfast_lane where wake_at <= :now)
+    or exists (select 1 from json_each(:types) type
+                 join holdfast_track track on track.type = type.value
+                where track.parked is null and track.ready_at <= :now
+                  and type.value not in (select paused.type from holdfast_paused paused))
+
+-- lane_changes: the lanes and tracks that have changed, oldest first.
+select seq, lane, track, details, refund from holdfast_lane_change order by seq limit :limit
+
+-- lane_changes_delete: forget changes.
+delete from holdfast_lane_change where seq in (select value from json_each(:seqs))
+
+-- limits_add: add limits that the store does not have.
+insert or ignore into holdfast_limit (name, kind, declared, per, burst)
+select json_extract(value, '$.name'), json_extract(value, '$.kind'), json_extract(value, '$.number'),
+       json_extract(value, '$.per'), json_extract(value, '$.burst')
+  from json_each(:limits)
+
+-- lanes_add: add lanes that the store does not have.
+insert or ignore into holdfast_lane (lane) select value from json_each(:lanes)
+
+-- tracks_add: add tracks, and make those ready that the store has. A track that is parked at a limit or a rate stays.
+insert into holdfast_track (track, type, priority, fair, lanes, turn)
+select json_extract(value, '$.track'), json_extract(value, '$.type'), json_extract(value, '$.priority'),
+       json_extract(value, '$.fair'), json_extract(value, '$.lanes'), json_extract(value, '$.turn')
+  from json_each(:tracks)
+ where true
+    on conflict (track) do update
+   set ready_at = 0,
+       parked = case when exists (select 1 from holdfast_place place where place.lane = holdfast_track.parked)
+                     then null else parked end
+
+-- lanes_waking: those of these lanes where tracks are parked, and the lanes whose time has come.
+select changed.value from json_each(:lanes) changed
+ where exists (select 1 from holdfast_track track where track.parked = changed.value)
+union
+select lane from holdfast_lane where wake_at <= :now
+
+-- tracks_due: make the tracks ready whose first job is due.
+update holdfast_track set ready_at = 0
+ where parked is null and ready_at > 0 and ready_at <= :now and type in (select value from json_each(:types))
+
+-- tracks_ready: the ready tracks of a type, best first.
+select track, type, priority, fair, lanes, turn
+  from holdfast_track
+ where parked is null and ready_at = 0 and type = :type and type not in (select paused.type from holdfast_paused paused)
+ order by priority desc, turn
+ limit :limit
+
+-- lanes_lock: which of these lanes exist. The write lock of the file is the lock of all lanes.
+select lane from holdfast_lane where lane in (select value from json_each(:lanes))
+
+-- lanes_state: these lanes with the numbers in force, how many jobs hold them, and the chain at the front of an order.
+select lane.lane, rule.kind, coalesce(lane.override, rule.override, rule.declared), rule.per, rule.burst, lane.tat,
+       (select count(*) from holdfast_permit permit where permit.lane = lane.lane),
+       case when rule.kind = 'order'
+            then (select place.chain_id from holdfast_place place where place.lane = lane.lane
+                   order by place.position limit 1) end,
+       exists (select 1 from holdfast_track track where track.parked = lane.lane),
+       lane.wake_at is not null
+  from holdfast_lane lane
+  join holdfast_limit rule on rule.name = substr(lane.lane, 1, instr(lane.lane, char(31)) - 1)
+ where lane.lane in (select value from json_each(:lanes))
+
+-- track_jobs: the first due jobs of a track.
+select track, seq, id, chain_id, attempt, counted, details, scheduled_at, type
+  from holdfast_job
+ where status = 'pending' and type = :type and track = :track and priority = :priority and scheduled_at <= :now
+ order by scheduled_at, seq
+ limit :limit
+
+-- order_jobs: the pending jobs of the chains at the front of orders, due or not.
+select track, seq, id, chain_id, attempt, counted, details, scheduled_at, type
+  from holdfast_job
+ where status = 'pending' and track is not null
+   and (id in (select value from json_each(:chains)) and chain_index = 0
+        or chain_id in (select value from json_each(:chains)) and chain_index > 0)
+
+-- permits_add: let jobs hold lanes.
+insert into holdfast_permit (lane, job)
+select json_extract(value, '$.lane'), json_extract(value, '$.job') from json_each(:permits)
+
+-- jobs_counted: the rates of these jobs have counted their current attempt.
+update holdfast_job set counted = attempt where seq in (select value from json_each(:seqs))
+
+-- lane_save: write the state of a lane after a claim.
+update holdfast_lane set tat = :tat, wake_at = :wake_at where lane = :lane
+
+-- track_next: when the first waiting job of each of these tracks is due.
+select json_extract(value, '$.track'),
+       (select job.scheduled_at from holdfast_job job
+         where job.status = 'pending' and job.type = json_extract(value, '$.type')
+           and job.track = json_extract(value, '$.track') and job.priority = json_extract(value, '$.priority')
+         order by job.scheduled_at limit 1)
+  from json_each(:tracks)
+
+-- track_save: write the state of a track after a claim.
+update holdfast_track set ready_at = :ready_at, parked = :parked where track = :track
+
+-- tracks_delete: forget tracks without waiting jobs.
+delete from holdfast_track where track in (select value from json_each(:tracks))
+
+-- track_turn: put the tracks of a lane that was served behind all others.
+update holdfast_track set turn = :turn where fair = :fair
+
+-- parked_types: the types of the tracks that are parked at these lanes.
+-- The recursion follows the index from one type to the next, however many tracks are parked.
+with recursive found (lane, type) as (
+    select lane.value, (select min(track.type) from holdfast_track track where track.parked = lane.value)
+      from json_each(:lanes) lane
+    union all
+    select found.lane, (select min(track.type) from holdfast_track track
+                         where track.parked = found.lane and track.type > found.type)
+      from found
+     where found.type is not null
+)
+select lane, type from found where type is not null
+
+-- track_unpark: make tracks of a type ready that are parked at a lane, best first.
+update holdfast_track set parked = null, ready_at = 0
+ where track in (select track from holdfast_track where parked = :lane and type = :type
+                  order by priority desc, turn limit :room)
+
+-- track_unpark_one: make a track ready if it is parked at this lane.
+update holdfast_track set parked = null, ready_at = 0 where track = :track and parked = :lane
+
+-- turn_read: the number of the last turn, and whether a job with lanes is next.
+select turn, lanes_next from holdfast_turn
+
+-- turn_save: write them.
+update holdfast_turn set turn = :turn, lanes_next = :lanes_next
+
+-- next_lanes: when a claim of these types may find jobs with lanes.
+select min(at) from (
+    select 0 as at from holdfast_lane_change
+    union all
+    select min(wake_at) from holdfast_lane where wake_at is not null
+    union all
+    select min((select min(track.ready_at) from holdfast_track track
+                 where track.parked is null and track.type = type.value))
+      from json_each(:types) type
+     where type.value not in (select paused.type from holdfast_paused paused))
+
+-- held_orders: failed jobs that hold a place in an order.
+select place.lane, job.id
+  from holdfast_place place
+  join holdfast_job job on job.chain_id = place.chain_id
+ where job.status = 'failed'
+ order by place.lane, place.position
+ limit :limit

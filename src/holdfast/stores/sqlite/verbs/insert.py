@@ -1,0 +1,90 @@
+"""Insert jobs: the rows of new jobs, and the statements that write them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+from holdfast.core.counters import MINUTE
+from holdfast.core.lifecycle import NewJob
+from holdfast.core.record import Record, Status
+from holdfast.stores.sql.plan import Execution, Many, Plan, Row, Statement
+from holdfast.stores.sqlite.rows import FIELDS, SQL
+
+INSERT = SQL["insert_job"]
+COUNT_UP = SQL["count_up"]
+
+_COLUMNS = INSERT.partition("(")[2].partition(")")[0].replace("chain_index", "index").split(", ")
+"""The columns of `insert_job` as fields of a record, in the order of `row`."""
+
+_CHUNK = 40
+"""Rows in one statement. A third faster than single rows. Older libraries allow 999 parameters in a statement."""
+_INSERT_CHUNK = ", ".join([INSERT] + [f"({', '.join('?' * len(_COLUMNS))})"] * (_CHUNK - 1))
+
+_FIELDS = {"status": "Status.PENDING", "attempt": "0"}
+"""Fields of a new record that are not columns of its row. All other fields are None."""
+new_record: Callable[..., Record] = eval(  # noqa: S307 - the text consists of the names of our own columns
+    f"lambda {', '.join(_COLUMNS)}: "
+    f"Record({', '.join(_FIELDS.get(field, field if field in _COLUMNS else 'None') for field in FIELDS)})",
+    {"Record": Record, "Status": Status},
+)
+"""The record of a new row without blockers. Called for every job of a bulk start.
+
+A compiled call with positional arguments takes a third of the time of `itemgetter`, and a seventh of that of keyword
+arguments. Built from the names, it needs no change for a new column.
+"""
+
+
+def add_plain(execution: Execution, jobs: Sequence[NewJob], rows: Sequence[Row]) -> Plan[None]:
+    """Create jobs without blockers from these rows."""
+    whole = len(rows) - len(rows) % _CHUNK
+    if whole:
+        yield Many(
+            _INSERT_CHUNK, [tuple(chain.from_iterable(rows[at : at + _CHUNK])) for at in range(0, whole, _CHUNK)]
+        )
+    if whole < len(rows):
+        yield Many(INSERT, rows[whole:])
+    counts = Counter(job.type for job in jobs)
+    execution.hints.due.update(counts)
+    for type, number in counts.items():
+        yield Statement(COUNT_UP, {"type": type, "minute": execution.now // MINUTE, "jobs": number})
+    if execution.listening:
+        for job in jobs:
+            execution.record("created", job.id, job.chain_id, job.type, 0)
+
+
+def row(execution: Execution, job: NewJob, seq: int | None = None, open_blockers: int = 0) -> Row:
+    """The row of a new job. Without a `seq`, SQLite assigns the next one."""
+    now = execution.now
+    due = now + job.delay if job.at is None else job.at
+    return (
+        seq,
+        job.id,
+        job.type,
+        job.chain_id,
+        job.index,
+        "blocked" if open_blockers else "pending",
+        job.priority,
+        job.max_attempts,
+        job.key,
+        now,
+        due if due > now else now,
+        job.timeout,
+        job.keep,
+        job.dedup_for,
+        job.details,
+        len(job.after),
+        open_blockers,
+        job.on_blocker_failure,
+        job.track,
+        job.input,
+    )
+
+
+def add_one(execution: Execution, job: NewJob, values: Row) -> Plan[None]:
+    """Create a job without blockers from this row."""
+    yield Many(INSERT, [values])
+    yield Statement(COUNT_UP, {"type": job.type, "minute": execution.now // MINUTE, "jobs": 1})
+    execution.hints.due.add(job.type)
+    execution.record("created", job.id, job.chain_id, job.type, 0)

@@ -1,0 +1,51 @@
+"""Replace: change a chain that has not begun, for a start with the same key."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from holdfast.core.lifecycle import NewJob
+from holdfast.core.replacing import new_details
+from holdfast.stores.sql.plan import Execution, Plan, Statement
+from holdfast.stores.sqlite.rows import SQL, record
+from holdfast.stores.sqlite.verbs.blocking import end_at_once, name_blockers, wait_for
+
+_MAY_REPLACE = SQL["may_replace"]
+_REPLACE = SQL["replace"]
+_FORGET_BLOCKERS = SQL["forget_blockers"]
+
+
+def replace_chain(execution: Execution, chain_id: str, job: NewJob) -> Plan[None]:
+    """Give the chain the input and the options of this start. A chain that has begun is not changed."""
+    rows = yield Statement(_MAY_REPLACE, {"id": chain_id, "type": job.type, "key": job.key})
+    if not rows:
+        return
+    waiting = yield from wait_for(job)
+    now = execution.now
+    yield Statement(
+        _REPLACE,
+        {
+            "id": chain_id,
+            "input": job.input,
+            "status": "blocked" if waiting.open_blockers else "pending",
+            "priority": job.priority,
+            "max_attempts": job.max_attempts,
+            "timeout": job.timeout,
+            "keep": job.keep,
+            "dedup_for": job.dedup_for,
+            "details": new_details(record(rows[0]), job),
+            "blockers": len(job.after),
+            "open_blockers": waiting.open_blockers,
+            "on_blocker_failure": job.on_blocker_failure,
+            "track": job.track,
+            "due": now + job.delay if job.at is None else job.at,
+            "within": job.due_within,
+            "now": now,
+        },
+    )
+    yield Statement(_FORGET_BLOCKERS, {"job_id": chain_id})
+    yield from name_blockers(chain_id, job.after)
+    if not waiting.open_blockers:
+        execution.hints.due.add(job.type)
+    execution.record("replaced", chain_id, chain_id, job.type, 0)
+    yield from end_at_once(execution, replace(job, id=chain_id, chain_id=chain_id), waiting)

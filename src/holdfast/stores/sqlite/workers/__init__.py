@@ -1,0 +1,1 @@
+"""The live workers of a store, in a file of their own."""
