@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
-from contextlib import suppress
+from contextlib import aclosing, closing, suppress
 from time import monotonic
 from typing import Any
 
@@ -48,6 +48,22 @@ def _receive(wake_flag: WakeFlag, hints: Hints) -> None:
 
 async def follow(store: Store) -> AsyncGenerator[Event]:
     """Events from now on."""
+    async with aclosing(watch(store)) as seen:
+        async for event in seen:
+            if event is not None:
+                yield event
+
+
+def follow_sync(store: Store) -> Generator[Event]:
+    """Events from now on, for blocking code."""
+    with closing(watch_sync(store)) as seen:
+        for event in seen:
+            if event is not None:
+                yield event
+
+
+async def watch(store: Store) -> AsyncGenerator[Event | None]:
+    """Events from now on. None: the store has begun to record events, or a pause of at most a second has ended."""
     wake_flag, listener = WakeFlag(), new_id()
     unsubscribe = store.wakeups.subscribe(lambda hints: _receive(wake_flag, hints))
     following = _following(listener)
@@ -57,8 +73,11 @@ async def follow(store: Store) -> AsyncGenerator[Event]:
             match following.send(answer):
                 case Sleep(seconds):
                     answer = await wake_flag.wait(seconds)
+                    yield None
                 case Operation() as operation:
                     answer = await store.perform(operation)
+                    if isinstance(operation, Listen):
+                        yield None
                 case events:
                     answer = None
                     for event in events:
@@ -69,8 +88,8 @@ async def follow(store: Store) -> AsyncGenerator[Event]:
             await store.perform(Unlisten(listener))
 
 
-def follow_sync(store: Store) -> Generator[Event]:
-    """Events from now on, for blocking code."""
+def watch_sync(store: Store) -> Generator[Event | None]:
+    """The same for blocking code."""
     wake_flag, listener = WakeFlag(), new_id()
     unsubscribe = store.wakeups.subscribe(lambda hints: _receive(wake_flag, hints))
     following = _following(listener)
@@ -80,8 +99,11 @@ def follow_sync(store: Store) -> Generator[Event]:
             match following.send(answer):
                 case Sleep(seconds):
                     answer = wake_flag.wait_sync(seconds)
+                    yield None
                 case Operation() as operation:
                     answer = store.perform_sync(operation)
+                    if isinstance(operation, Listen):
+                        yield None
                 case events:
                     answer = None
                     yield from events

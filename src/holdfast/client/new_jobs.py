@@ -7,12 +7,15 @@ from typing import Any, NoReturn, TypeVar
 
 from msgspec.structs import replace
 
+from holdfast.core.blocker_rules import WHEN_ENDED, WHEN_FAILED
 from holdfast.core.clock import duration, to_micros
+from holdfast.core.details import NO_DETAILS, JobDetails, inherited_details, write_details
 from holdfast.core.ids import new_id
 from holdfast.core.lifecycle import NewJob
-from holdfast.core.record import FOR_EVER, Record
+from holdfast.core.record import Record
 from holdfast.core.retry import seconds
-from holdfast.registry.jobs import Bound, JobType
+from holdfast.registry.failure_hooks import declared_limit
+from holdfast.registry.jobs import AnyBound, AnyJobType, Bound, JobType
 from holdfast.registry.options import START_KEYWORDS, ContinueKeywords, StartKeywords, StartOptions, refuse_unknown
 
 T = TypeVar("T")
@@ -20,14 +23,14 @@ T = TypeVar("T")
 _NO_OPTIONS = StartOptions()
 
 
-def new_chain(bound: Bound[Any], trace: str | None = None) -> NewJob:
-    """The first job of a new chain."""
+def new_chain(bound: AnyBound, sent: JobDetails = NO_DETAILS) -> NewJob:
+    """The first job of a new chain. `sent` is what the caller sends along."""
     options = bound.start_options
     job_id = options.id or new_id()
-    return _new_job(bound, options, job_id=job_id, chain_id=job_id, index=0, trace=trace)
+    return _new_job(bound, options, job_id=job_id, chain_id=job_id, index=0, sent=sent)
 
 
-def continuation(bound: Bound[Any], after: Record) -> NewJob:
+def continuation(bound: AnyBound, after: Record) -> NewJob:
     """The job that follows `after` in its chain."""
     options = bound.start_options
     for option, given in (("key", options.key), ("id", options.id)):
@@ -35,45 +38,76 @@ def continuation(bound: Bound[Any], after: Record) -> NewJob:
             raise ValueError(
                 f"{bound.type.name}: a continuation takes no {option}: it names a chain, and this has begun"
             )
-    return _new_job(bound, options, job_id=new_id(), chain_id=after.chain_id, index=after.index + 1, trace=after.trace)
+    sent = inherited_details(after.details)
+    return _new_job(bound, options, job_id=new_id(), chain_id=after.chain_id, index=after.index + 1, sent=sent)
 
 
 def _new_job(
-    bound: Bound[Any], options: StartOptions, *, job_id: str, chain_id: str, index: int, trace: str | None
+    bound: AnyBound, options: StartOptions, *, job_id: str, chain_id: str, index: int, sent: JobDetails
 ) -> NewJob:
-    declared = bound.type
-    limit = options.max_attempts
-    if limit is None and declared.retry is not None:
-        limit = declared.retry.max_attempts or FOR_EVER
+    declared, hook = bound.type, bound.type.failure_hook
+    blocker_types = () if declared.blockers is None else declared.blockers.types_of(declared.name, options.after)
+    limit = declared_limit(declared) if options.max_attempts is None else options.max_attempts
+    priority = declared.priority if options.priority is None else options.priority
+    track: str | None = None
+    if bound.lanes:
+        lanes = declared.job_lanes(bound.lanes, priority)
+        sent, track = replace(sent, lanes=lanes), lanes.track
     job = NewJob(
         job_id,
         declared.name,
         chain_id,
         bound.input,
         index=index,
-        priority=declared.priority if options.priority is None else options.priority,
+        priority=priority,
         max_attempts=limit,
         keep=declared.keep_micros,
-        on_blocker_failure=options.on_blocker_failure or declared.on_blocker_failure,
-        trace=trace,
+        on_blocker_failure=_rule(options, declared),
+        details=write_details(sent if hook is None else replace(sent, on_failure=hook)),
         chosen=options.id is not None,
+        track=track,
     )
     if options == _NO_OPTIONS:
         return job  # saves 1 microsecond per job of a bulk start
+    if options.collapses:
+        job = _collapsing(job, options)
     return replace(
         job,
-        delay=0 if options.delay is None else duration(seconds(options.delay)),
+        delay=job.delay if options.delay is None else duration(seconds(options.delay)),
         at=None if options.at is None else to_micros(options.at),
         timeout=None if options.timeout is None else duration(seconds(options.timeout)),
         key=options.key,
-        dedup=options.dedup,
+        dedup="waiting" if options.collapses else options.dedup,
         window=None if options.window is None else duration(seconds(options.window)),
         exclude=options.exclude,
         after=options.after,
+        blocker_types=blocker_types,
     )
 
 
-def with_start_options(bound: Bound[T], options: StartKeywords, *, call: str = "client.start") -> Bound[T]:
+def _collapsing(job: NewJob, options: StartOptions) -> NewJob:
+    """The job of a start with `replace` or `debounce`: when it is due."""
+    if options.debounce is None:
+        return job
+    delay, longest = duration(seconds(options.debounce)), None
+    if options.debounce_max is not None:
+        longest = duration(seconds(options.debounce_max))
+        delay = min(delay, longest)
+    return replace(job, delay=delay, due_within=longest)
+
+
+def _rule(options: StartOptions, declared: AnyJobType) -> str:
+    """What the job waits for, and what happens to it if a blocker fails."""
+    if options.when in (None, "completed"):
+        return options.on_blocker_failure or declared.on_blocker_failure
+    if not options.after:
+        raise ValueError(
+            f'{declared.name}: when="{options.when}" says what to wait for in the chains of after=: give them'
+        )
+    return WHEN_FAILED if options.when == "failed" else WHEN_ENDED
+
+
+def with_start_options(bound: Bound[T, Any], options: StartKeywords, *, call: str = "client.start") -> Bound[T]:
     """The bound call with these start options. TypeError if it is not a bound call."""
     if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         _refuse(bound, "start", "started")
@@ -85,7 +119,7 @@ def with_start_options(bound: Bound[T], options: StartKeywords, *, call: str = "
     return bound.options(**options)
 
 
-def with_continue_options(bound: Bound[T], options: ContinueKeywords) -> Bound[T]:
+def with_continue_options(bound: Bound[T, Any], options: ContinueKeywords) -> Bound[T]:
     """The bound call with these options of a continuation. TypeError if it is not a bound call."""
     if not isinstance(bound, Bound):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
         _refuse(bound, "continue with", "with_continue_options with")

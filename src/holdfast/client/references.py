@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from holdfast.core.clock import to_micros
+from holdfast.core.clock import Micros, to_micros
 from holdfast.core.job import Chain, Job
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Filter
+from holdfast.engine.operations import Filter, GetChains
+from holdfast.engine.procedures import Procedure
 from holdfast.errors import WrongJobType
 from holdfast.registry.jobs import AnyJobType, JobType
 from holdfast.registry.options import check_text
@@ -40,6 +41,15 @@ def job_id(job: Job | str) -> str:
             return job.id
         case _:  # pyright: ignore[reportUnnecessaryComparison] - callers without a type checker
             raise TypeError(f"a job is given as a Job or by its id, not as {type(job).__name__}")
+
+
+def current_job_id(subject: Job | Chain[Any] | str) -> Procedure[str]:
+    """The id of the job that is meant. A chain's id, which is that of its first job, stands for the current job."""
+    if isinstance(subject, Job):
+        return subject.id
+    identifier = subject.id if isinstance(subject, Chain) else job_id(subject)
+    (chain,) = yield GetChains((identifier,))
+    return identifier if chain is None else chain.last.id
 
 
 def _named(what: str, text: str) -> str:
@@ -82,10 +92,16 @@ def listing_filter(
     *,
     status: Statuses | None = None,
     type: Names | None = None,
+    chain_type: Names | None = None,
     chain: Chain[Any] | Job | str | None = None,
     key: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    created_since: datetime | None = None,
+    created_until: datetime | None = None,
+    failed_since: datetime | None = None,
+    finished_since: datetime | None = None,
+    error: str | None = None,
+    worker: str | None = None,
+    fingerprint: str | None = None,
 ) -> Filter:
     """The filter of a listing. Status "scheduled" means pending, and due later."""
     statuses = () if status is None else (status,) if isinstance(status, str) else tuple(status)
@@ -96,11 +112,26 @@ def listing_filter(
         statuses=() if scheduled else tuple(_status(each) for each in statuses),
         scheduled=scheduled or None,
         types=type_names(type),
+        chain_types=type_names(chain_type),
         chain_id=None if chain is None else chain_id(chain),
-        key=None if key is None else _named("key", key),
-        since=None if since is None else to_micros(since),
-        until=None if until is None else to_micros(until),
+        key=None if key is None else check_key(key),
+        created_since=_micros(created_since),
+        created_until=_micros(created_until),
+        failed_since=_micros(failed_since),
+        finished_since=_micros(finished_since),
+        error=None if error is None else _named("error", error),
+        worker=None if worker is None else _named("worker", worker),
+        fingerprint=None if fingerprint is None else _named("fingerprint", fingerprint),
     )
+
+
+def check_key(key: str) -> str:
+    """The key of a chain, checked."""
+    return _named("key", key)
+
+
+def _micros(moment: datetime | None) -> Micros | None:
+    return None if moment is None else to_micros(moment)
 
 
 def _status(name: str) -> Status:

@@ -3,44 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Generator, Iterable, Sequence
-from contextlib import closing
-from datetime import datetime
 from types import TracebackType
-from typing import Any, Never, Self, TypeVar, Unpack, overload
+from typing import Any, Never, Self, TypeVar, Unpack, cast, overload
 
 from holdfast.client import client_calls
 from holdfast.client import waiting as waiting_module
+from holdfast.client.audit import SyncAuditMethods
 from holdfast.client.client_calls import ClientCalls, Stats, no_trace, refuse_start_options, wait_seconds
 from holdfast.client.completing import SyncCompleting
+from holdfast.client.counters import SyncCounterMethods
 from holdfast.client.cycle_findings import WAITING_JOBS, cycle_findings
+from holdfast.client.declared_schedules import declare
 from holdfast.client.event_stream import follow_sync
+from holdfast.client.explain import SyncExplainMethods
+from holdfast.client.limits import SyncLimitMethods
+from holdfast.client.links import SyncLinkMethods
+from holdfast.client.listing import SyncListingMethods
 from holdfast.client.new_jobs import bound_list, with_id, with_start_options
-from holdfast.client.references import Names, Statuses, Target, chain_id, job_id, listing_filter, type_names
+from holdfast.client.operating import SyncOperatingMethods
+from holdfast.client.pause import SyncPauseMethods
+from holdfast.client.references import Target, chain_id, job_id
+from holdfast.client.schedules import SyncScheduleMethods
+from holdfast.client.steps import SyncStepMethods
 from holdfast.client.tx_events import EventsOf, SyncTxEvents
-from holdfast.client.waiting import ChainSubscription
 from holdfast.client.wakeup_health import wakeup_findings
-from holdfast.core.job import Chain, Job, Page, Report
+from holdfast.client.workers import SyncWorkerMethods
+from holdfast.core.job import Chain, Job, Report
 from holdfast.core.retry import Seconds
 from holdfast.engine import procedures
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer, Observers
-from holdfast.engine.operations import Examine, Finding, Pause, Resume
+from holdfast.engine.operations import Examine, Finding
 from holdfast.engine.store import Store
 from holdfast.engine.uninterrupted import uninterrupted
 from holdfast.engine.wakeups import Wakeups
 from holdfast.registry.jobs import AnyJobType, Bound, Jobs, JobType
-from holdfast.registry.options import StartKeywords
+from holdfast.registry.options import StartKeywords, StartKeywordsWithoutAfter
 from holdfast.stores.address import open_store
 
 T = TypeVar("T")
+B = TypeVar("B")
 R = TypeVar("R")
 
 
-class SyncClient:
+class SyncClient(
+    SyncAuditMethods,
+    SyncCounterMethods,
+    SyncExplainMethods,
+    SyncLimitMethods,
+    SyncLinkMethods,
+    SyncListingMethods,
+    SyncOperatingMethods,
+    SyncPauseMethods,
+    SyncScheduleMethods,
+    SyncStepMethods,
+    SyncWorkerMethods,
+):
     """Starts and follows jobs on a store, blocking. Any number of threads may share one client.
 
     `tx=` takes the application's own open transaction, on a blocking connection or session. `wakeups=` replaces the
-    wake-ups of a SQL store.
+    wake-ups of a SQL store. `user=` names the operator in the audit; the default is the user of the process.
     """
 
     def __init__(
@@ -52,11 +74,12 @@ class SyncClient:
         wakeups: str | Wakeups | None = None,
         observers: Iterable[Observer | Callable[[Event], None]] = (),
         trace: Callable[[], str | None] | None = None,
+        user: str | None = None,
     ) -> None:
         self.store = open_store(store, wakeups)
-        self._calls = ClientCalls(jobs)
+        self._calls = ClientCalls(jobs, user)
         self.jobs = self._calls.jobs
-        self.observers = Observers(observers)
+        self.observers = Observers(observers, self.jobs)
         self.tx_events = SyncTxEvents(self.store, self.observers)
         self._owns_store = isinstance(store, str)
         self._migrate = migrate
@@ -98,17 +121,28 @@ class SyncClient:
         self.store.open_sync()
         if self._migrate:
             self.store.migrate_sync()
+            procedures.run_sync(self.store.perform_sync, declare(self.jobs))
 
     # Starting and waiting
 
-    def start(self, bound: Bound[T], *, tx: Any = None, **options: Unpack[StartKeywords]) -> Chain[T]:
+    @overload
+    def start(self, bound: Bound[T], *, tx: Any = None, **options: Unpack[StartKeywords]) -> Chain[T]: ...
+
+    @overload
+    def start(
+        self, bound: Bound[T, B], *, after: B, tx: Any = None, **options: Unpack[StartKeywordsWithoutAfter]
+    ) -> Chain[T]: ...
+
+    def start(self, bound: Bound[T, Any], *, tx: Any = None, **options: Any) -> Chain[T]:
         """Create a chain, or return the existing one with its key or id (then `chain.deduplicated` is True).
 
         `delay` or `at` set when it is due, and `priority` its order among due jobs. `after` lists chains that must
-        complete first, and `on_blocker_failure` what happens if one fails. `key` with `dedup`, `window` and `exclude`
-        select existing chains. `max_attempts` and `timeout` override the type's. `id` sets the chain's id.
+        complete first, and `on_blocker_failure` what happens if one fails. With `when="failed"` it waits for a failure
+        of one of them, with `when="ended"` for their ends. `key` with `dedup`, `window` and `exclude` select existing
+        chains. `max_attempts` and `timeout` override the type's. `id` sets the chain's id. WrongBlockers if the type
+        declares blockers and `after` has not such chains.
         """
-        (chain,) = self.start_many([with_start_options(bound, options)], tx=tx)
+        (chain,) = self.start_many([with_start_options(bound, cast("StartKeywords", options))], tx=tx)
         return chain
 
     def start_many(self, bounds: Iterable[Bound[T]], *, tx: Any = None) -> list[Chain[T]]:
@@ -121,10 +155,9 @@ class SyncClient:
         timeout_seconds = wait_seconds(timeout)  # refused before anything is started
         named, new_chain_id = with_id(bound)
         self.tx_events.look()
-        with closing(ChainSubscription(self.store.wakeups, new_chain_id)) as subscription:
-            call = self._calls.run(named, self._trace(), self.observers, subscription, timeout_seconds)
-            output: T = waiting_module.run_sync(self.store, subscription.wake_flag, call)
-            return output
+        call = self._calls.run(named, self._trace(), self.observers, timeout_seconds)
+        output: T = waiting_module.run_sync(self.store, new_chain_id, call)
+        return output
 
     @overload
     def wait(self, chain: Chain[T], *, timeout: Seconds | None = None) -> T: ...
@@ -139,12 +172,9 @@ class SyncClient:
         """
         timeout_seconds = wait_seconds(timeout)
         self.tx_events.look()
-        subscription = ChainSubscription(self.store.wakeups, chain_id(chain))
-        try:
-            wait = subscription.wait(self.jobs, timeout_seconds)
-            return waiting_module.run_sync(self.store, subscription.wake_flag, wait)
-        finally:
-            subscription.close()
+        return waiting_module.run_sync(
+            self.store, chain_id(chain), lambda subscription: subscription.wait(self.jobs, timeout_seconds)
+        )
 
     # Reading
 
@@ -155,39 +185,6 @@ class SyncClient:
     def get_job(self, job: Job | str, *, tx: Any = None) -> Job | None:
         """The job as it is now, or None."""
         return self._run(self._calls.get_job(job_id(job)), tx)
-
-    def list_chains(
-        self,
-        *,
-        status: Statuses | None = None,
-        type: Names | None = None,
-        key: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        cursor: str | None = None,
-        limit: int = 50,
-        tx: Any = None,
-    ) -> Page[Chain[Any]]:
-        """Chains, newest first. Pages never skip or repeat a chain, even if chains are created or deleted meanwhile."""
-        shown = listing_filter(status=status, type=type, key=key, since=since, until=until)
-        return self._run(self._calls.list_chains(shown, cursor, limit), tx)
-
-    def list_jobs(
-        self,
-        *,
-        chain: Chain[Any] | Job | str | None = None,
-        status: Statuses | None = None,
-        type: Names | None = None,
-        key: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        cursor: str | None = None,
-        limit: int = 50,
-        tx: Any = None,
-    ) -> Page[Job]:
-        """Jobs, newest first."""
-        shown = listing_filter(status=status, type=type, chain=chain, key=key, since=since, until=until)
-        return self._run(self._calls.list_jobs(shown, cursor, limit), tx)
 
     def report(self, job: Job | str, *, tx: Any = None) -> Report | None:
         """A job's history: every attempt with its worker, times, outcome and error. None if there is no such job."""
@@ -209,36 +206,6 @@ class SyncClient:
 
     # Operating
 
-    def cancel(
-        self, chain: Chain[T] | Job | str, *, reason: str = "cancelled by a client", tx: Any = None
-    ) -> Chain[Any]:
-        """Cancel a chain at its current job and return the chain. A finished chain does not change.
-
-        A job that has not started will not start. A running attempt is aborted and can write nothing more.
-        """
-        cancelled, _ = self._run(self._calls.cancel(chain_id(chain), reason), tx, client_calls.cancelled)
-        return cancelled
-
-    def retry(self, job: Job | Chain[Any] | str, *, tx: Any = None) -> Job:
-        """Make a failed or cancelled job pending again, with all of its attempts."""
-        return self._run(self._calls.retry(job), tx, client_calls.retried)
-
-    def run_now(self, job: Job | Chain[Any] | str, *, tx: Any = None) -> Job:
-        """Make a scheduled job due at once."""
-        return self._run(self._calls.run_now(job), tx, client_calls.hurried)
-
-    def delete(self, chains: Iterable[Chain[Any] | str], *, cascade: bool = False, tx: Any = None) -> list[str]:
-        """Delete chains atomically and return the ids that existed. `cascade` deletes their blockers too."""
-        return self._run(self._calls.delete(chains, cascade), tx, client_calls.deleted)
-
-    def pause(self, types: Names) -> None:
-        """Let no worker claim jobs of these types until they are resumed. Running attempts continue."""
-        self.store.perform_sync(Pause(type_names(types)))
-
-    def resume(self, types: Names) -> None:
-        """Let workers claim jobs of these types again."""
-        self.store.perform_sync(Resume(type_names(types)))
-
     def prune(self, *, limit: int = 500) -> list[str]:
         """Delete up to `limit` finished chains that are past their keep time. Workers do this automatically."""
         return self._run(self._calls.prune(limit), None)
@@ -250,22 +217,22 @@ class SyncClient:
 
     @overload
     def completing(
-        self, chain: Job | str, *, type: JobType[..., ..., Coroutine[Any, Any, Bound[T]]], tx: Any = None
+        self, chain: Job | str, *, type: JobType[..., ..., Coroutine[Any, Any, Bound[T]], Any], tx: Any = None
     ) -> SyncCompleting[T]: ...
 
     @overload
     def completing(
-        self, chain: Job | str, *, type: JobType[..., ..., Coroutine[Any, Any, T | Bound[T]]], tx: Any = None
+        self, chain: Job | str, *, type: JobType[..., ..., Coroutine[Any, Any, T | Bound[T]], Any], tx: Any = None
     ) -> SyncCompleting[T]: ...
 
     @overload
     def completing(
-        self, chain: Job | str, *, type: JobType[..., ..., Bound[T]], tx: Any = None
+        self, chain: Job | str, *, type: JobType[..., ..., Bound[T], Any], tx: Any = None
     ) -> SyncCompleting[T]: ...
 
     @overload
     def completing(
-        self, chain: Job | str, *, type: JobType[..., ..., T | Bound[T]], tx: Any = None
+        self, chain: Job | str, *, type: JobType[..., ..., T | Bound[T], Any], tx: Any = None
     ) -> SyncCompleting[T]: ...
 
     @overload

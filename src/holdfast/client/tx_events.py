@@ -1,9 +1,9 @@
 """The events of operations in the application's own transactions: delivered after the commit, never after a rollback.
 
-A driver with a commit hook delivers them from the hook. For a driver without one, the operation writes a mark in the
-same transaction, and the client holds the events. The client looks for the marks in the store at its next call, at the
-next wake-up, and when it is closed. A mark that is there proves the commit. A mark that is missing after the
-transaction has ended proves a rollback of the transaction, or of a savepoint in it.
+A driver with a commit hook delivers them from the hook. For a driver without one, the client writes a mark in the same
+transaction, and keeps the events in memory. It searches for the marks in the store at its next call, at the next
+wake-up, and when it is closed. A mark that exists proves the commit. A mark that is missing after the transaction has
+ended proves a rollback of the transaction, or of a savepoint in it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from holdfast.core.ids import new_id
 from holdfast.engine import procedures
 from holdfast.engine.events import Event
 from holdfast.engine.observers import LogThrottle, Observers, log
-from holdfast.engine.operations import FindMarks, Mark
+from holdfast.engine.operations import FindMarks, FoundMarks, Mark
 from holdfast.engine.procedures import Procedure
 from holdfast.engine.store import AppTransaction, Store, SyncAppTransaction
 from holdfast.engine.wakeups import Hints
@@ -27,10 +27,10 @@ from holdfast.engine.wakeups import Hints
 R = TypeVar("R")
 
 EventsOf = Callable[[Observers, R], list[Event]]
-"""The events that an answer stands for; none if the observers want none."""
+"""Returns the events of an answer; an empty list if no observer receives them."""
 
 LIMIT: Final = 10_000
-"""Events that a client holds at most. The oldest are dropped, with a line in the log."""
+"""Maximum number of events in memory. Above it the oldest are dropped, with a warning in the log."""
 
 
 class _Held:
@@ -62,12 +62,12 @@ class _HeldEvents:
         """Marks that were found, and can be deleted."""
 
     def _forget_parent(self) -> None:
-        """In a forked child: begin with no events, since those that are held belong to the parent process."""
+        """In a forked child: begin without events, because the existing ones belong to the parent process."""
         if self._pid != os.getpid():
             self._begin()
 
     def _hold(self, events: Sequence[Event], tx: AppTransaction | SyncAppTransaction) -> Procedure[None]:
-        """The steps to take inside the transaction."""
+        """Runs in the transaction: deliver the events from the commit hook, or write a mark and keep the events."""
         if tx.after_commit(lambda: self._observers.deliver(events)):
             return
         mark = new_id()
@@ -79,37 +79,37 @@ class _HeldEvents:
                 self._unsubscribe = self._store.wakeups.subscribe(self._receive)
 
     def _look(self, *, ended: bool) -> Procedure[None]:
-        """Look for the marks and deliver what is committed. With `ended`, only of transactions that have ended.
+        """Search for marks and deliver the events of committed transactions. With `ended`, only of ended transactions.
 
-        One look at a time. An error of the store is logged: it must not fail the call that came first.
+        One search at a time. An error of the store is logged: it must not fail the call that started the search.
         """
         self._forget_parent()
         with self._lock:
-            # Asked before the look: a transaction that has ended by now and left no mark was rolled back.
+            # Read before the search: a transaction that has ended by now and left no mark was rolled back.
             over = {key for key, held in self._held.items() if not held.is_open()}
             searched = over if ended else {*self._held}
             marks = {mark: key for key in searched for mark in self._held[key].events}
         if not marks:
             return
         try:
-            found: list[str] = yield FindMarks(tuple(marks), self._found)
+            found: FoundMarks = yield FindMarks(tuple(marks), self._found)
         except Exception as error:
             if self._log_throttle.should_log(type(error)):
-                log.warning("looking for the events of committed transactions failed: %s", error)
+                log.warning("the search for committed transactions failed: %s", error)
             return
-        self._found = tuple(found)
-        for events in self._removed(marks, {*found}, over):
+        self._found = tuple(found.ids)
+        for events in self._removed(marks, {*found.ids}, over if found.final else set()):
             self._observers.deliver(events)
 
     def _removed(self, marks: dict[str, int], found: set[str], over: set[int]) -> list[Sequence[Event]]:
-        """Forget the marks that were found and those that never will be. Returns the events of the former, in order."""
+        """Remove marks that were found, and marks of rolled back transactions. Returns the events of the former."""
         committed: list[Sequence[Event]] = []
         with self._lock:
             for mark, key in sorted(marks.items()):
                 held = self._held.get(key)
                 if held is None or (mark not in found and key not in over):
                     continue
-                events = held.events.pop(mark, ())  # a mark that is not there was dropped meanwhile
+                events = held.events.pop(mark, ())  # a missing mark was dropped in the meantime
                 self._count -= len(events)
                 if mark in found:
                     committed.append(events)
@@ -138,7 +138,7 @@ class _HeldEvents:
         return self._held[key], mark
 
     def _receive(self, hints: Hints) -> None:
-        """Look soon, in the right place: called by any thread with every wake-up."""
+        """Start a search soon, on the event loop or in a thread. Any thread calls this with every wake-up."""
         raise NotImplementedError
 
     def _unsubscribe_wakeups(self) -> None:
@@ -157,7 +157,7 @@ class TxEvents(_HeldEvents):
     _again = False
 
     async def run(self, call: Procedure[R], tx: Any, events_of: EventsOf[R] | None = None) -> R:
-        """Run a call on the store or in the application's transaction. Deliver its events once it is committed."""
+        """Run a call on the store or in the application's transaction, and deliver its events after the commit."""
         if self._held:
             await self.look(ended=tx is not None)
         if tx is None:
@@ -172,7 +172,7 @@ class TxEvents(_HeldEvents):
         return answer
 
     async def look(self, *, ended: bool = False) -> None:
-        """Deliver the events of transactions that have committed meanwhile."""
+        """Deliver the events of transactions that were committed since the last call."""
         if self._held:
             self._attach()
             async with self._looking:
@@ -185,7 +185,7 @@ class TxEvents(_HeldEvents):
             await procedures.run(tx.perform, self._hold(events, tx))
 
     async def close(self) -> None:
-        """Deliver what is known to be committed. The rest is not delivered."""
+        """Deliver the events of committed transactions. The others are dropped."""
         self._unsubscribe_wakeups()
         await self.look()
 

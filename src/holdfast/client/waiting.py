@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -46,9 +47,12 @@ class ChainSubscription:
         chain: ChainRecord = yield from self.finished(timeout, look=look)
         return outcome(Chain(chain, decoder))
 
-    def follow(self, chain_id: str) -> None:
-        """Wait for another chain from now on. Read it first: it may have ended before."""
-        self._chain_id, self._named = chain_id, False
+    def finished_after_start(self, chain_id: str, timeout: float | None, *, deduplicated: bool) -> WaitProcedure:
+        """The end of a chain that was started after this subscription began, or of the one that the start found."""
+        if deduplicated:
+            self._chain_id, self._named = chain_id, False
+        # A new chain had not ended when the subscription began: the first read can wait for a wake-up.
+        return (yield from self.finished(timeout, look=deduplicated))
 
     def finished(self, timeout: float | None, *, look: bool = True) -> WaitProcedure:
         """The chain after its end. `look=False` sleeps first: the chain had not ended when the subscription began.
@@ -81,22 +85,26 @@ class ChainSubscription:
             self.wake_flag.set()
 
 
-async def run(store: Store, wake_flag: WakeFlag, waiting: WaitProcedure) -> Any:
-    """Run the procedure, awaiting each operation and each sleep."""
+async def run(store: Store, chain_id: str, wait: Callable[[ChainSubscription], WaitProcedure]) -> Any:
+    """Subscribe to the end of a chain, and run a procedure with the subscription."""
+    with closing(ChainSubscription(store.wakeups, chain_id)) as subscription:
+        wake_flag = subscription.wake_flag
 
-    async def perform(request: Operation[Any] | Sleep) -> Any:
-        return await (wake_flag.wait(request.seconds) if isinstance(request, Sleep) else store.perform(request))
+        async def perform(request: Operation[Any] | Sleep) -> Any:
+            return await (wake_flag.wait(request.seconds) if isinstance(request, Sleep) else store.perform(request))
 
-    return await drive_async(waiting, perform)
+        return await drive_async(wait(subscription), perform)
 
 
-def run_sync(store: Store, wake_flag: WakeFlag, waiting: WaitProcedure) -> Any:
-    """Run the procedure, blocking on each operation and each sleep."""
+def run_sync(store: Store, chain_id: str, wait: Callable[[ChainSubscription], WaitProcedure]) -> Any:
+    """The same for blocking code."""
+    with closing(ChainSubscription(store.wakeups, chain_id)) as subscription:
+        wake_flag = subscription.wake_flag
 
-    def perform(request: Operation[Any] | Sleep) -> Any:
-        return wake_flag.wait_sync(request.seconds) if isinstance(request, Sleep) else store.perform_sync(request)
+        def perform(request: Operation[Any] | Sleep) -> Any:
+            return wake_flag.wait_sync(request.seconds) if isinstance(request, Sleep) else store.perform_sync(request)
 
-    return drive(waiting, perform)
+        return drive(wait(subscription), perform)
 
 
 def outcome(chain: Chain[Any]) -> Any:

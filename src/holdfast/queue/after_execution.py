@@ -13,6 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 from msgspec.structs import replace
 
 from holdfast.core.clock import SECOND, duration, to_datetime
+from holdfast.core.error_groups import classify
 from holdfast.core.failure import describe
 from holdfast.core.lifecycle import Mismatched, Outcome, Raised, Settlement
 from holdfast.core.record import Record
@@ -108,5 +109,7 @@ class AfterExecution:
         if after.error is not None and after.error is not before.error:
             if not isinstance(after.error, BaseException):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"error must be an exception, not {type(after.error).__name__}")
-            settlement = replace(settlement, error=describe(after.error))
+            stored = describe(after.error)
+            failure = None if settlement.failure is None else classify(self._type.name, stored)
+            settlement = replace(settlement, error=stored, failure=failure)
         return settlement

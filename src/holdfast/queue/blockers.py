@@ -46,7 +46,7 @@ def _chain_id(type: str, blocker: Chain[Any] | Job | str) -> Procedure[str]:
     named = chain_id(blocker)
     if not isinstance(blocker, str):
         return named
-    chains: list[ChainRecord] = yield ListChains(Filter(types=(type,), key=named, kept=True), 1)
+    chains: list[ChainRecord] = yield ListChains(Filter(chain_types=(type,), key=named, kept=True), 1)
     if not chains:
         (chain,) = yield GetChains((named,))
         if chain is None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from holdfast.codec.codec import ENCODER, codec_for
-from holdfast.codec.payload import HARD_LIMIT, difference
+from holdfast.codec.storable_values import HARD_LIMIT, difference
 from holdfast.errors import PayloadRefused
 
 T = TypeVar("T")

@@ -6,8 +6,9 @@ import asyncio
 import threading
 from typing import Any
 
-from holdfast.core.lifecycle import Settlement, has_attempts_left
+from holdfast.core.lifecycle import Settlement
 from holdfast.core.record import Record, Status
+from holdfast.core.settle import has_attempts_left
 from holdfast.engine.events import Event
 from holdfast.errors import AttemptsExhausted, HoldfastError, JobFailed
 from holdfast.queue.listeners import Listeners

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from holdfast.client.client_calls import page
+from holdfast.client.listing import page
 from holdfast.core.clock import Micros, to_datetime
 from holdfast.core.failure import read_error
 from holdfast.core.job import Page
 from holdfast.core.record import ChainRecord, Record, Status
-from holdfast.engine.operations import Filter, GetHistory, GetStats, ListJobs, TypeStats
+from holdfast.engine.operations import Filter, GetHistory, GetStats, Listing, ListJobs, TypeStats
 from holdfast.engine.procedures import Procedure
 from holdfast.queue.answers import STATUSES, JobStatus, QueueCounts, State, state_of
 from holdfast.queue.queue_type import QueueType
@@ -83,11 +83,11 @@ def _failing(type: str) -> Procedure[int]:
     number = 0
     before: int | None = None
     while True:
-        jobs: list[Record] = yield ListJobs(Filter(types=(type,), failing=True), _PAGE, before)
+        jobs: Listing[Record] = yield ListJobs(Filter(types=(type,), failing=True), _PAGE, before)
         number += len(jobs)
-        if len(jobs) < _PAGE:
+        before = jobs.next_before
+        if before is None:
             return number
-        before = jobs[-1].seq
 
 
 def _changed(job: Record) -> Procedure[Micros]:

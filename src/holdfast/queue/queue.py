@@ -9,7 +9,6 @@ from typing import Any, Generic, Self, TypeVar, Unpack, overload
 from holdfast.client import waiting
 from holdfast.client.client import Client
 from holdfast.client.client_calls import no_trace
-from holdfast.client.waiting import ChainSubscription
 from holdfast.core import defaults
 from holdfast.core.job import Page
 from holdfast.core.retry import Retry, Seconds, seconds
@@ -40,6 +39,8 @@ from holdfast.queue.queue_calls import QueueCalls, created
 from holdfast.queue.queue_job import QueueJob
 from holdfast.queue.queue_type import QueueType
 from holdfast.registry.jobs import AnyJobType, Jobs
+from holdfast.registry.limits import AnyLimit
+from holdfast.registry.plugin import Plugin
 from holdfast.worker import Middleware
 
 P = TypeVar("P")
@@ -76,7 +77,9 @@ class Queue(Generic[P, R]):
         worker_id: str | None = None,
         middlewares: Iterable[Middleware] = (),
         observers: Iterable[Observer | Callable[[Event], None]] = (),
+        plugins: Iterable[Plugin] = (),
         trace: Callable[[], str | None] | None = None,
+        limits: Iterable[AnyLimit] = (),
         migrate: bool = False,
     ) -> None:
         """`max_retries` counts the attempts after the first (None: no limit); `retry` sets the delay between them.
@@ -92,14 +95,14 @@ class Queue(Generic[P, R]):
         self._type = QueueType(
             name, max_retries=max_retries, retry=retry, visibility_timeout=visibility_timeout,
             renew_interval=renew_interval, result_ttl=result_ttl, dedup_ttl=dedup_ttl, timeout=timeout,
-            payload_codec=payload_codec, result_codec=result_codec,
+            payload_codec=payload_codec, result_codec=result_codec, limits=limits,
         )  # fmt: skip
         self._listeners = Listeners(EVENTS)
         self._relay = Relay(self._type, self._listeners)
-        jobs = Jobs()
+        jobs = Jobs("queue", plugins=plugins)
         jobs.add(self._type)
         self._client = Client(store, jobs, migrate=migrate, observers=[self._relay, *observers])
-        self._calls = QueueCalls(self._type, self._client.observers, trace or no_trace)
+        self._calls = QueueCalls(self._type, jobs, self._client.observers, trace or no_trace)
         self._consumer = Consumer(
             self._client, self._type, relay=self._relay, listeners=self._listeners, after_execution=after_execution,
             concurrency=concurrency, grace=grace, poll_interval=poll_interval, worker_id=worker_id,
@@ -200,7 +203,9 @@ class Queue(Generic[P, R]):
 
         If several callers enqueue one id, exactly one gets Queued. The id of a failed or cancelled job is free.
         `max_attempts`, `result_ttl`, `dedup_ttl`, `delay` and `priority` apply to this job. `after` lists jobs that
-        must complete first: ids of this queue, or chains. An id that the store does not have raises JobNotFound.
+        must complete first: ids of this queue, or chains. With `when="failed"` or `when="ended"` one of them must fail,
+        or all must end. `replace`, `debounce` and `debounce_max` change a job that has not begun. An id that the store
+        does not have raises JobNotFound.
         """
         (answer,) = await self.enqueue_many([(id, payload)], tx=tx, **options)
         return answer
@@ -225,12 +230,8 @@ class Queue(Generic[P, R]):
         store = self._open_store()
         after = blockers.listed(options.get("after", ()))
         (job,) = self._calls.new_jobs([(id, payload)], options)
-        watcher = ChainSubscription(store.wakeups, job.id)
-        try:
-            wait = self._calls.enqueue_and_wait(job, watcher, None if timeout is None else seconds(timeout), after)
-            result: R = await waiting.run(store, watcher.wake_flag, wait)
-        finally:
-            watcher.close()
+        wait = self._calls.enqueue_and_wait(job, None if timeout is None else seconds(timeout), after)
+        result: R = await waiting.run(store, job.id, wait)
         return result
 
     async def cancel(self, id: str) -> Cancelling:
@@ -270,13 +271,16 @@ class Queue(Generic[P, R]):
 
     # Operating
 
-    async def pause(self) -> None:
-        """Stop every consumer from taking jobs of this queue, until `resume`. Running jobs go on."""
-        await self._perform(self._calls.pause())
+    async def pause(self, *, reason: str | None = None) -> None:
+        """Stop every consumer from taking jobs of this queue, until `resume`. Running jobs go on.
 
-    async def resume(self) -> None:
+        The audit shows the reason.
+        """
+        await self._perform(self._calls.pause(reason))
+
+    async def resume(self, *, reason: str | None = None) -> None:
         """Let consumers take jobs of this queue again."""
-        await self._perform(self._calls.resume())
+        await self._perform(self._calls.resume(reason))
 
     async def events(self) -> AsyncIterator[QueueEvent]:
         """The events of the queue's jobs from now on, in any process."""

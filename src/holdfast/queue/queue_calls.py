@@ -9,15 +9,19 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from holdfast.client.new_jobs import new_chain
+from holdfast.client.plugged_starts import plugged
 from holdfast.client.waiting import ChainSubscription, WaitProcedure
 from holdfast.core.clock import duration
+from holdfast.core.details import JobDetails
 from holdfast.core.failure import read_error
 from holdfast.core.failure import write as write_error
 from holdfast.core.ids import new_token
 from holdfast.core.job import Page
-from holdfast.core.lifecycle import NewJob, has_attempts_left
+from holdfast.core.lifecycle import NewJob
 from holdfast.core.record import ChainRecord, Record, Status
 from holdfast.core.retry import Seconds, seconds
+from holdfast.core.settle import has_attempts_left
+from holdfast.engine.acting import audit_of
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observers, event_about
 from holdfast.engine.operations import Cancel, Filter, Keep, ListChains, Pause, Resume, Start, Started
@@ -38,8 +42,13 @@ from holdfast.queue.answers import (
 from holdfast.queue.blockers import Blockers
 from holdfast.queue.options import ENQUEUE_KEYWORDS, EnqueueKeywords
 from holdfast.queue.queue_type import QueueType
-from holdfast.registry.job_type import Bound
+from holdfast.registry.bound import Bound
+from holdfast.registry.jobs import Jobs
+from holdfast.registry.limits import QueuePayload
 from holdfast.registry.options import StartOptions, check_duration, check_text, refuse_unknown
+
+_UNKNOWN = ("",)
+"""Stands for the blockers of a job, which are read from the store before the start."""
 
 Answer = Queued | Duplicate | Completed[Any]
 
@@ -56,8 +65,9 @@ class Enqueued(NamedTuple):
 class QueueCalls:
     """Builds the procedure of each call, and translates the answers of the store."""
 
-    def __init__(self, type: QueueType, observers: Observers, trace: Callable[[], str | None]) -> None:
+    def __init__(self, type: QueueType, jobs: Jobs, observers: Observers, trace: Callable[[], str | None]) -> None:
         self._type = type
+        self._jobs = jobs
         self._observers = observers
         self._trace = trace
 
@@ -71,12 +81,19 @@ class QueueCalls:
         if dedup_ttl is None:
             dedup_ttl = self._type.dedup_ttl
         terms = StartOptions(
+            key="id",  # replaced by the id of each job
+            replace=options.get("replace") or False,
+            debounce=options.get("debounce"),
+            debounce_max=options.get("debounce_max"),
             delay=options.get("delay"),
             priority=options.get("priority"),
             max_attempts=options.get("max_attempts"),
             on_blocker_failure=options.get("on_blocker_failure"),
+            when=options.get("when"),
+            after=_UNKNOWN if options.get("after") else (),
         )
-        changes: dict[str, Any] = {"dedup": "successful"}
+        # A job that is replaced must not have begun, so completed ones do not count.
+        changes: dict[str, Any] = {} if terms.collapses else {"dedup": "successful"}
         if result_ttl is not None:
             changes["keep"] = duration(seconds(result_ttl))
         if dedup_ttl is not None:
@@ -85,9 +102,11 @@ class QueueCalls:
 
     def enqueue(self, jobs: Sequence[NewJob], after: Blockers = ()) -> Procedure[list[Enqueued]]:
         """Start the jobs, each after these blockers."""
-        if after:
+        if after or any(job.after for job in jobs):
             jobs = yield from blockers.waiting(self._type.name, jobs, after)
-        started: list[Started] = yield Start(tuple(jobs))
+        with plugged(self._jobs, jobs) as starts:
+            started: list[Started] = yield Start(starts.jobs)
+            starts.answered(started)
         enqueued: list[Enqueued] = []
         for chain, found in started:
             has_result = (yield from self._has_result(chain)) if found else False
@@ -99,25 +118,27 @@ class QueueCalls:
         return [self._answer(each) for each in enqueued]
 
     def enqueue_and_wait(
-        self, job: NewJob, watcher: ChainSubscription, timeout: float | None, after: Blockers = ()
-    ) -> WaitProcedure:
+        self, job: NewJob, timeout: float | None, after: Blockers = ()
+    ) -> Callable[[ChainSubscription], WaitProcedure]:
         """Enqueue, and wait until the job is finished. Returns the result, or raises the error of the job."""
-        begun = monotonic()
-        ((chain, found, has_result),) = enqueued = yield from self.enqueue([job], after)
-        self._observers.deliver(created(self._observers, enqueued))
-        if found and chain.last.status is Status.COMPLETED and not has_result:
-            raise JobNotFound(job.key or job.id)
-        if not chain.last.status.finished:
-            if found:
-                watcher.follow(chain.first.id)
-            left = None if timeout is None else timeout - (monotonic() - begun)
-            try:
-                chain = yield from watcher.finished(left, look=found)
-            except WaitTimeout:
-                raise WaitTimeout(job.key or job.id, timeout or 0, subject="job") from None
-            except ChainNotFound:
-                raise JobNotFound(job.key or job.id) from None
-        return self._outcome(chain.last)
+
+        def enqueue_and_wait(subscription: ChainSubscription) -> WaitProcedure:
+            begun = monotonic()
+            ((chain, found, has_result),) = enqueued = yield from self.enqueue([job], after)
+            self._observers.deliver(created(self._observers, enqueued))
+            if found and chain.last.status is Status.COMPLETED and not has_result:
+                raise JobNotFound(job.key or job.id)
+            if not chain.last.status.finished:
+                left = None if timeout is None else timeout - (monotonic() - begun)
+                try:
+                    chain = yield from subscription.finished_after_start(chain.first.id, left, deduplicated=found)
+                except WaitTimeout:
+                    raise WaitTimeout(job.key or job.id, timeout or 0, subject="job") from None
+                except ChainNotFound:
+                    raise JobNotFound(job.key or job.id) from None
+            return self._outcome(chain.last)
+
+        return enqueue_and_wait
 
     def cancel(self, id: str) -> Procedure[Cancelling]:
         """If several callers cancel one job, exactly one gets "cancelled"."""
@@ -158,11 +179,11 @@ class QueueCalls:
     def counts(self) -> Procedure[QueueCounts]:
         return overview.counts(self._type)
 
-    def pause(self) -> Procedure[None]:
-        yield Pause((self._type.name,))
+    def pause(self, reason: str | None) -> Procedure[None]:
+        yield Pause((self._type.name,), audit=audit_of(None, reason))
 
-    def resume(self) -> Procedure[None]:
-        yield Resume((self._type.name,))
+    def resume(self, reason: str | None) -> Procedure[None]:
+        yield Resume((self._type.name,), audit=audit_of(None, reason))
 
     def update_result_ttl(self, id: str, result_ttl: Seconds) -> Procedure[Updating]:
         if result_ttl is None:  # pyright: ignore[reportUnnecessaryComparison]
@@ -180,12 +201,13 @@ class QueueCalls:
 
     def _new_job(self, id: str, payload: Any, terms: StartOptions) -> NewJob:
         _check_id(id)
-        bound: Bound[Any] = Bound(self._type, self._type.encode_payload(payload, id), replace(terms, key=id))
-        return new_chain(bound, self._trace())
+        lanes = self._type.lanes_of(QueuePayload(payload)) if self._type.limits else ()
+        bound: Bound[Any] = Bound(self._type, self._type.encode_payload(payload, id), replace(terms, key=id), lanes)
+        return new_chain(bound, JobDetails(trace=self._trace()))
 
     def _newest(self, id: str) -> Procedure[ChainRecord | None]:
         _check_id(id)
-        chains: list[ChainRecord] = yield ListChains(Filter(types=(self._type.name,), key=id, kept=True), 1)
+        chains: list[ChainRecord] = yield ListChains(Filter(chain_types=(self._type.name,), key=id, kept=True), 1)
         return chains[0] if chains else None
 
     def _has_result(self, chain: ChainRecord) -> Procedure[bool]:

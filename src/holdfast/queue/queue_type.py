@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from holdfast.codec.payload import HARD_LIMIT
+from holdfast.codec.storable_values import HARD_LIMIT
 from holdfast.core.clock import to_datetime
 from holdfast.core.defaults import QUEUE_RETRY_INITIAL, QUEUE_RETRY_MAXIMUM
 from holdfast.core.record import Record
@@ -15,7 +15,9 @@ from holdfast.core.retry import Retry, Seconds
 from holdfast.errors import PayloadRefused
 from holdfast.queue.codecs import Codec, JsonCodec
 from holdfast.queue.queue_job import QueueJob
-from holdfast.registry.job_type import Bound, JobType
+from holdfast.registry.bound import Bound
+from holdfast.registry.job_type import JobType
+from holdfast.registry.limits import AnyLimit, checked_limits
 from holdfast.registry.options import TypeOptions, check_duration
 from holdfast.worker.attempt import Attempt
 from holdfast.worker.sync_attempt import SyncAttempt
@@ -52,6 +54,7 @@ class QueueType(JobType[..., ..., Any]):
         timeout: Seconds | None,
         payload_codec: Codec[Any] | None,
         result_codec: Codec[Any] | None,
+        limits: Iterable[AnyLimit] = (),
     ) -> None:
         if max_retries is not None and (isinstance(max_retries, bool) or max_retries < 0):
             raise ValueError(f"max_retries must be at least 0, or None for ever, not {max_retries}")
@@ -68,6 +71,7 @@ class QueueType(JobType[..., ..., Any]):
                 timeout=timeout,
                 keep=result_ttl,
                 renew_interval=renew_interval,
+                limits=limits,
             ),
             limit=HARD_LIMIT,
             handled=False,
@@ -76,6 +80,9 @@ class QueueType(JobType[..., ..., Any]):
         self.dedup_ttl = dedup_ttl
         self._payloads: Codec[Any] = payload_codec or JsonCodec()
         self._results: Codec[Any] = result_codec or JsonCodec()
+
+    def _checked_limits(self) -> tuple[AnyLimit, ...]:
+        return checked_limits(self.options.limits, None, owner=self.name)
 
     def execute(self, handler: Handler) -> None:
         """Run jobs with this handler: on the event loop if it is async, else in a thread."""

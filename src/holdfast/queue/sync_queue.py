@@ -9,7 +9,6 @@ from typing import Any, Generic, Self, TypeVar, Unpack
 from holdfast.client import waiting
 from holdfast.client.client_calls import no_trace
 from holdfast.client.sync_client import SyncClient
-from holdfast.client.waiting import ChainSubscription
 from holdfast.core import defaults
 from holdfast.core.job import Page
 from holdfast.core.retry import Seconds, seconds
@@ -37,6 +36,8 @@ from holdfast.queue.options import EnqueueKeywords
 from holdfast.queue.queue_calls import QueueCalls, created
 from holdfast.queue.queue_type import QueueType
 from holdfast.registry.jobs import Jobs
+from holdfast.registry.limits import AnyLimit
+from holdfast.registry.plugin import Plugin
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -60,21 +61,23 @@ class SyncQueue(Generic[P, R]):
         payload_codec: Codec[P] | None = None,
         result_codec: Codec[R] | None = None,
         observers: Iterable[Observer | Callable[[Event], None]] = (),
+        plugins: Iterable[Plugin] = (),
         trace: Callable[[], str | None] | None = None,
+        limits: Iterable[AnyLimit] = (),
         migrate: bool = False,
     ) -> None:
         self.name = name
         self._type = QueueType(
             name, max_retries=max_retries, retry=None, visibility_timeout=defaults.VISIBILITY_TIMEOUT,
             result_ttl=result_ttl, dedup_ttl=dedup_ttl, timeout=None, payload_codec=payload_codec,
-            result_codec=result_codec,
+            result_codec=result_codec, limits=limits,
         )  # fmt: skip
         self._listeners = Listeners(EVENTS)
-        jobs = Jobs()
+        jobs = Jobs("queue", plugins=plugins)
         jobs.add(self._type)
         relay = Relay(self._type, self._listeners)
         self._client = SyncClient(store, jobs, migrate=migrate, observers=[relay, *observers])
-        self._calls = QueueCalls(self._type, self._client.observers, trace or no_trace)
+        self._calls = QueueCalls(self._type, jobs, self._client.observers, trace or no_trace)
         self._running = False
 
     # Lifecycle
@@ -143,12 +146,8 @@ class SyncQueue(Generic[P, R]):
         store = self._open_store()
         after = blockers.listed(options.get("after", ()))
         (job,) = self._calls.new_jobs([(id, payload)], options)
-        watcher = ChainSubscription(store.wakeups, job.id)
-        try:
-            wait = self._calls.enqueue_and_wait(job, watcher, None if timeout is None else seconds(timeout), after)
-            result: R = waiting.run_sync(store, watcher.wake_flag, wait)
-        finally:
-            watcher.close()
+        wait = self._calls.enqueue_and_wait(job, None if timeout is None else seconds(timeout), after)
+        result: R = waiting.run_sync(store, job.id, wait)
         return result
 
     def cancel(self, id: str) -> Cancelling:
@@ -183,13 +182,16 @@ class SyncQueue(Generic[P, R]):
 
     # Operating
 
-    def pause(self) -> None:
-        """Stop every consumer from taking jobs of this queue, until `resume`. Running jobs go on."""
-        self._perform(self._calls.pause())
+    def pause(self, *, reason: str | None = None) -> None:
+        """Stop every consumer from taking jobs of this queue, until `resume`. Running jobs go on.
 
-    def resume(self) -> None:
+        The audit shows the reason.
+        """
+        self._perform(self._calls.pause(reason))
+
+    def resume(self, *, reason: str | None = None) -> None:
         """Let consumers take jobs of this queue again."""
-        self._perform(self._calls.resume())
+        self._perform(self._calls.resume(reason))
 
     def events(self) -> Iterator[QueueEvent]:
         """The events of the queue's jobs from now on, in any process."""

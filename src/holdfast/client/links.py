@@ -1,0 +1,49 @@
+"""Read what a job waits for, and what waits for a chain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.client.base import ClientBase, SyncClientBase
+from holdfast.client.references import chain_id, job_id
+from holdfast.core.job import Chain, Job
+from holdfast.core.record import ChainRecord, Record
+from holdfast.engine.operations import GetBlockers, GetDependents
+from holdfast.engine.procedures import Procedure
+from holdfast.registry.jobs import Jobs
+
+
+class LinkMethods(ClientBase):
+    """Blockers and dependents, async."""
+
+    async def blockers(self, job: Job | str, *, tx: Any = None) -> list[Chain[Any]]:
+        """The chains that a job waits for or waited for, in the order in which they were given to `after`."""
+        return await self._run(_blockers(self.jobs, job), tx)
+
+    async def dependents(self, chain: Chain[Any] | Job | str, *, limit: int = 100, tx: Any = None) -> list[Job]:
+        """Unfinished jobs that have the chain among their blockers, oldest first."""
+        return await self._run(_dependents(self.jobs, chain, limit), tx)
+
+
+class SyncLinkMethods(SyncClientBase):
+    """Blockers and dependents, blocking."""
+
+    def blockers(self, job: Job | str, *, tx: Any = None) -> list[Chain[Any]]:
+        """The chains that a job waits for or waited for, in the order in which they were given to `after`."""
+        return self._run(_blockers(self.jobs, job), tx)
+
+    def dependents(self, chain: Chain[Any] | Job | str, *, limit: int = 100, tx: Any = None) -> list[Job]:
+        """Unfinished jobs that have the chain among their blockers, oldest first."""
+        return self._run(_dependents(self.jobs, chain, limit), tx)
+
+
+def _blockers(jobs: Jobs, job: Job | str) -> Procedure[list[Chain[Any]]]:
+    found: list[ChainRecord] = yield GetBlockers(job_id(job))
+    return [Chain(record, jobs) for record in found]
+
+
+def _dependents(jobs: Jobs, chain: Chain[Any] | Job | str, limit: int) -> Procedure[list[Job]]:
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, not {limit}")
+    found: list[Record] = yield GetDependents(chain_id(chain), limit)
+    return [Job(record, jobs) for record in found]

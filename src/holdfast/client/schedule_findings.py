@@ -1,0 +1,41 @@
+"""What `doctor` finds about schedules."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from holdfast.core.schedule import Schedule
+from holdfast.core.worker_record import LiveWorker
+from holdfast.engine.operations import Finding
+
+
+def schedule_findings(schedules: Sequence[Schedule], workers: Iterable[LiveWorker]) -> list[Finding]:
+    """Orphaned schedules, and live workers of one registry that declare different schedules."""
+    found = [
+        Finding(
+            "warning",
+            f"schedule {schedule.name}",
+            "orphaned: no live worker declares it, and it is not ticked. Declare it again, or remove it: "
+            f"holdfast unschedule {schedule.name}",
+        )
+        for schedule in schedules
+        if schedule.orphaned
+    ]
+    declared: dict[str, dict[str, dict[str, str]]] = defaultdict(dict)
+    for worker in workers:
+        declared[worker.registry][worker.id] = worker.details.get("schedules", {})
+    return found + [
+        Finding("warning", f"registry {registry}", _difference(by_worker))
+        for registry, by_worker in declared.items()
+        if len({tuple(sorted(names.items())) for names in by_worker.values()}) > 1
+    ]
+
+
+def _difference(by_worker: dict[str, dict[str, str]]) -> str:
+    names = sorted({name for declared in by_worker.values() for name in declared})
+    differing = [name for name in names if len({declared.get(name) for declared in by_worker.values()}) > 1]
+    return (
+        f"live workers declare different schedules ({', '.join(differing)}): the worker that started last decides. "
+        "Finish the deployment, or give the applications registries of different names"
+    )
