@@ -1,7 +1,7 @@
 """`holdfast.toml`: the store, the workers, retry policies, work kinds and logging, unknown keys are errors."""
 
+from holdfast.config.checked_table import ConfigError
 from holdfast.config.file import read_settings
 from holdfast.config.settings import CATALOGUE, FILE, Settings
-from holdfast.config.table import ConfigError
 
 __all__ = ["CATALOGUE", "FILE", "ConfigError", "Settings", "read_settings"]

@@ -6,11 +6,11 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from holdfast.config.checked_table import ENVIRONMENT, ConfigError, Source, Table
 from holdfast.config.line_numbers import lines_of
 from holdfast.config.listen_address import parse_listen
 from holdfast.config.retry_policies import read_retries
 from holdfast.config.settings import FILE, Settings
-from holdfast.config.table import ENVIRONMENT, ConfigError, Source, Table
 from holdfast.config.wakeups import brings_its_own, named_in
 from holdfast.config.work_kinds import read_kinds
 from holdfast.config.worker_groups import read_groups

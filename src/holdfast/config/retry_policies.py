@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.config.table import MOST, Table
+from holdfast.config.checked_table import MOST, Table
 from holdfast.core.retry import Retry, seconds
 
 KEYS = ("max_retries", "max_attempts", "initial_seconds", "multiplier", "maximum_seconds", "jitter")

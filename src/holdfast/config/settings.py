@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from holdfast.config.table import Source
+from holdfast.config.checked_table import Source
 from holdfast.config.worker_groups import check_groups
 from holdfast.core.retry import Retry
 from holdfast.registry.jobs import Jobs

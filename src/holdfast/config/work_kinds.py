@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast, get_args
 
+from holdfast.config.checked_table import Table
 from holdfast.config.retry_policies import policy
-from holdfast.config.table import Table
 from holdfast.core.retry import Retry
 from holdfast.simulation import Duration, WorkKind
 from holdfast.simulation.duration import PARAMETERS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from holdfast.config.checked_table import Source, Table
 from holdfast.config.retry_policies import policy
-from holdfast.config.table import Source, Table
 from holdfast.core.retry import Retry
 from holdfast.queue.queue_type import type_name
 from holdfast.registry.jobs import Jobs

@@ -49,16 +49,20 @@ class Reading:
 
 
 class Backlog:
-    """Reads the backlog of a store for these types. Observers receive one event when it can no longer be read."""
+    """Reads the backlog of a store for these types. Observers receive one event when it can no longer be read.
 
-    def __init__(self, store: Store, types: Iterable[str], *, observers: Observers) -> None:
+    It opens and closes the store, unless the store is `shared` with a client.
+    """
+
+    def __init__(self, store: Store, types: Iterable[str], *, observers: Observers, shared: bool = False) -> None:
         self.types = frozenset(types)
         self.last: Reading | None = None
         """The last reading; None while the store cannot be read."""
         self.readings = 0
-        self._store = store
+        self.store = store
         self._observers = observers
-        self._opened = False
+        self._shared = shared
+        self._subscribed = False
         self._unsubscribe: Callable[[], None] | None = None
         self._changed = True
         self._rest_until = 0.0
@@ -73,7 +77,7 @@ class Backlog:
             self.last is not None
             and not self._changed
             and monotonic() < self._rest_until
-            and self._store.wakeups.healthy
+            and self.store.wakeups.healthy
         ):
             return self.last
         if self.last is not None and monotonic() < self._modest_until:
@@ -89,7 +93,7 @@ class Backlog:
             self._changed = True
             if known or not self.readings:
                 why = str(error) or "no answer"
-                detail = f"the backlog cannot be read, so the fleet stays as it is: {why}"
+                detail = f"the backlog cannot be read{'' if self._shared else ', so the fleet stays as it is'}: {why}"
                 self._observers.emit("store_error", detail=detail, cause=error)
         self.readings += 1
         took = monotonic() - asked
@@ -105,18 +109,20 @@ class Backlog:
         """Unsubscribe from wake-ups."""
         if self._unsubscribe is not None:
             self._unsubscribe()
-        await self._store.close()
+        if not self._shared:
+            await self.store.close()
 
     async def _read(self) -> Reading:
-        if not self._opened:
-            await self._store.open()
-            self._opened = True
-            self._unsubscribe = self._store.wakeups.subscribe(self._receive)
-        reading = Reading({stats.type: stats for stats in await self._store.perform(GetStats())})
+        if not self._subscribed:
+            if not self._shared:
+                await self.store.open()
+            self._subscribed = True
+            self._unsubscribe = self.store.wakeups.subscribe(self._receive)
+        reading = Reading({stats.type: stats for stats in await self.store.perform(GetStats())})
         if reading.due(self.types):
             self._rest_until = 0.0
         else:
-            next_due = await self._store.perform(NextDue(tuple(sorted(self.types))))
+            next_due = await self.store.perform(NextDue(tuple(sorted(self.types))))
             rest = LONGEST_REST if next_due is None else min(next_due / SECOND, LONGEST_REST)
             self._rest_until = monotonic() + rest
         return reading

@@ -16,6 +16,7 @@ import msgspec
 
 from holdfast.client.client import Client
 from holdfast.core.retry import Retry
+from holdfast.engine.attempt_tally import AttemptTally
 from holdfast.engine.observers import LogThrottle, log
 from holdfast.errors import NotPermitted, StoreUnavailable
 from holdfast.supervisor.child_protocol import DRAIN, ORDERS, STOP, Logging, Order, ProcessStatus, find_jobs
@@ -58,6 +59,7 @@ class _Child:
         self._control = control
         self._status = status
         self._worker: Worker | None = None
+        self._attempts = AttemptTally()
         self._ordered = asyncio.Event()
         """Set when the process is to end."""
         self._stop_received = False
@@ -104,8 +106,9 @@ class _Child:
             client, concurrency=group.concurrency, types=self._order.types, poll_interval=LONGEST_SLEEP,
             poll_without_wakeups=group.poll_without_wakeups, lease=group.lease, renew_interval=group.renew_interval,
             timeout=group.timeout, mismatch_timeout=group.mismatch_timeout, grace=FOR_EVER, retry=group.retry,
-            memory_limit=group.memory_limit,
+            memory_limit=group.memory_limit, observers=[self._attempts] if self._order.count_attempts else [],
         )  # fmt: skip
+        worker.on_drain = self._drained
         if self._ordered.is_set():
             return
         reporting = asyncio.create_task(self._report_busy(worker))
@@ -114,6 +117,7 @@ class _Child:
             await worker.run(signals=False)
         finally:
             reporting.cancel()
+            self._report_attempts()
 
     async def _report_busy(self, worker: Worker) -> None:
         reported = 0
@@ -121,12 +125,21 @@ class _Child:
             if worker.busy != reported:
                 reported = worker.busy
                 self._send(ProcessStatus(busy=reported))
+            self._report_attempts()
             await asyncio.sleep(BUSY_EVERY)
 
-    def _send(self, status: ProcessStatus) -> None:
+    def _report_attempts(self) -> None:
+        for part in self._attempts.take():
+            if not self._send(ProcessStatus(attempts=part)):
+                self._attempts.add(part)
+
+    def _send(self, status: ProcessStatus) -> bool:
+        """False if the message was not sent."""
         # A full pipe loses this message, and the next one replaces it. A closed pipe means that the supervisor is dead.
         with suppress(OSError):
             os.write(self._status, msgspec.json.encode(status) + b"\n")
+            return True
+        return False
 
     def _listen(self) -> None:
         """Read commands in a thread, so that a handler that blocks the event loop cannot prevent the end."""
@@ -150,6 +163,11 @@ class _Child:
         if self._stop_received:
             self._hurry()
         self._stop_received = True
+        self._end_gracefully()
+
+    def _drained(self) -> None:
+        """An operator drains the worker: end as after SIGTERM, since the worker's own grace period has no end."""
+        self._send(ProcessStatus(draining=True))
         self._end_gracefully()
 
     def _end_gracefully(self) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from holdfast.engine.attempt_tally import TypeTally
 from holdfast.queue.queue_type import PREFIX
 from holdfast.registry.jobs import Jobs
 from holdfast.simulation import WorkKind, simulated
@@ -46,13 +47,21 @@ class Order:
     """The import path of the supervisor."""
     supervisor: int
     """The process id of the supervisor."""
+    count_attempts: bool = False
+    """Whether the supervisor wants to know the attempts that end."""
 
 
 class ProcessStatus(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A message of a worker process: it is ready, with this worker id, or it runs this number of handlers."""
+    """A message of a worker process: it is ready, with this worker id, or it runs this number of handlers.
+
+    `draining`: an operator drains its worker, so the supervisor may start another process in its place.
+    `attempts`: those that ended since the last such message, of one type.
+    """
 
     ready: str | None = None
     busy: int | None = None
+    draining: bool = False
+    attempts: TypeTally | None = None
 
 
 ORDERS = msgspec.json.Decoder(Order)
@@ -61,14 +70,12 @@ STATUSES = msgspec.json.Decoder(ProcessStatus)
 
 def find_jobs(app: str | None, kinds: Sequence[WorkKind]) -> Jobs:
     """The registry that `app` names (`module:jobs`, or `module` alone for its `jobs`), with the work kinds' types."""
-    jobs = Jobs()
-    if app is not None:
-        found = pkgutil.resolve_name(app if ":" in app else f"{app}:jobs")
-        if not isinstance(found, Jobs):
-            raise TypeError(f"{app} is a {type(found).__name__}, not a Jobs registry")
-        jobs.include(found)
-    jobs.include(simulated(kinds))
-    return jobs
+    if app is None:
+        return simulated(kinds)
+    found = pkgutil.resolve_name(app if ":" in app else f"{app}:jobs")
+    if not isinstance(found, Jobs):
+        raise TypeError(f"{app} is a {type(found).__name__}, not a Jobs registry")
+    return found.extended(simulated(kinds)) if kinds else found
 
 
 def assign_types(groups: Sequence[Group], jobs: Jobs) -> dict[str, tuple[str, ...]]:

@@ -1,7 +1,8 @@
 """The health endpoint: a small HTTP server for orchestrators, scrapers and autoscalers.
 
-`/healthz` answers whether the main loop of the supervisor runs, `/readyz` whether its workers claim jobs, `/backlog`
-what is due, in JSON, and `/metrics` the same for Prometheus. It only reads. It listens on loopback by default.
+`/healthz` answers whether the main loop of the supervisor or worker runs, `/readyz` whether its workers claim jobs,
+`/backlog` what is due, in JSON, and `/metrics` the same for Prometheus. It only reads. It listens on loopback by
+default.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 from contextlib import suppress
 from http import HTTPStatus
 
+from holdfast.supervisor.exporting import Exporter, Exporting
 from holdfast.supervisor.metrics import Supervised, document, metrics
 
 JSON = "application/json"
@@ -32,8 +34,9 @@ Answer = tuple[HTTPStatus, str, str]
 class Endpoint:
     """Answers GET and HEAD requests, one per connection."""
 
-    def __init__(self, subject: Supervised, listen: tuple[str, int]) -> None:
+    def __init__(self, subject: Supervised, listen: tuple[str, int], exporter: Exporter | None = None) -> None:
         self._subject = subject
+        self._exporting = None if exporter is None else Exporting(exporter, subject.backlog)
         self._host, self._port = listen
         self._server: asyncio.Server | None = None
         self._open: dict[asyncio.StreamWriter, None] = {}
@@ -55,9 +58,13 @@ class Endpoint:
         if self._server is not None:
             self._server.close()
         self._close_oldest(down_to=0)
+        if self._exporting is not None:
+            await self._exporting.close()
 
-    def answer(self, path: str) -> Answer:
+    async def answer(self, path: str) -> Answer:
         """The answer for a path."""
+        if path in ("/readyz", "/backlog", "/metrics"):
+            await self._subject.refresh()
         match path:
             case "/healthz":
                 return _answer(self._subject.alive, "ok", otherwise="stuck")
@@ -68,9 +75,15 @@ class Endpoint:
                 status = HTTPStatus.OK if found["known"] else HTTPStatus.SERVICE_UNAVAILABLE
                 return status, JSON, json.dumps(found)
             case "/metrics":
-                return HTTPStatus.OK, PROMETHEUS, metrics(self._subject)
+                return HTTPStatus.OK, PROMETHEUS, await self._metrics()
             case _:
                 return HTTPStatus.NOT_FOUND, TEXT, "there are /healthz, /readyz, /backlog and /metrics\n"
+
+    async def _metrics(self) -> str:
+        if self._exporting is None:
+            return metrics(self._subject)
+        more = await self._exporting.read()
+        return metrics(self._subject, without=more.names) + more.text
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open[writer] = None
@@ -82,7 +95,7 @@ class Endpoint:
             with suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
                 async with asyncio.timeout(TIMEOUT):
                     head = await reader.readuntil(b"\r\n\r\n")
-                    writer.write(self._response(head))
+                    writer.write(await self._response(head))
                     await writer.drain()
                     writer.close()
                     await writer.wait_closed()
@@ -96,10 +109,10 @@ class Endpoint:
             del self._open[oldest]
             oldest.transport.abort()
 
-    def _response(self, head: bytes) -> bytes:
+    async def _response(self, head: bytes) -> bytes:
         method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ", 2)
         if method in ("GET", "HEAD"):
-            status, kind, body = self.answer(target.partition("?")[0])
+            status, kind, body = await self.answer(target.partition("?")[0])
         else:
             status, kind, body = HTTPStatus.METHOD_NOT_ALLOWED, TEXT, "GET and HEAD only\n"
         content = body.encode()

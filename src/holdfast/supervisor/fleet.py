@@ -9,6 +9,7 @@ from holdfast.engine.observers import Observers
 from holdfast.supervisor.backlog import Reading
 from holdfast.supervisor.child_protocol import Order
 from holdfast.supervisor.group import Group
+from holdfast.supervisor.metrics import GroupState
 from holdfast.supervisor.scaling import Scaler
 from holdfast.supervisor.worker_process import WorkerProcess
 
@@ -54,6 +55,16 @@ class Fleet:
     def ready(self) -> bool:
         """Whether a process claims the jobs of this group, if it should have one."""
         return any(process.ready for process in self.active) or self.scaler.target == 0
+
+    def state(self) -> GroupState:
+        """Its processes and slots, for the health endpoint."""
+        active = self.active
+        ready = sum(process.ready for process in active)
+        return GroupState(
+            name=self.group.name, types=self.order.types, wanted=self.scaler.target, processes=len(active), ready=ready,
+            draining=len(self.processes) - len(active), busy=self.busy, slots=ready * self.group.concurrency,
+            restarts=self.restarts,
+        )  # fmt: skip
 
     def scale(self, reading: Reading | None, now: float) -> None:
         """Set the number of processes from the backlog; None if it could not be read."""

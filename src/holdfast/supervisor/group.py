@@ -40,7 +40,7 @@ class Group:
     scale_down_after: float = defaults.SCALE_DOWN_AFTER
     """How long fewer processes must have been enough before one is drained."""
     poll_without_wakeups: float = defaults.SUPERVISED_POLL_WITHOUT_WAKEUPS
-    """How often a process looks for work while wake-ups do not arrive."""
+    """Time between two claims while wake-ups do not arrive."""
     lease: float = defaults.SUPERVISED_LEASE
     renew_interval: float | None = None
     """None: a third of the lease."""

@@ -1,27 +1,47 @@
-"""The state of a supervisor as a JSON document and in the text format of Prometheus."""
+"""The state of a supervisor or worker as a JSON document and in the text format of Prometheus."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from holdfast.supervisor.backlog import Backlog, Reading
-from holdfast.supervisor.fleet import Fleet
 
 Sample = tuple[dict[str, str], float]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupState:
+    """The worker processes of a group, and their slots."""
+
+    name: str
+    types: tuple[str, ...]
+    wanted: int
+    processes: int
+    ready: int
+    draining: int
+    busy: int
+    slots: int
+    restarts: int
+
+
 class Supervised(Protocol):
-    """What the health endpoint shows of a supervisor."""
+    """What the health endpoint shows: a supervisor, or a single worker."""
 
     backlog: Backlog
-    fleets: list[Fleet]
 
     @property
     def alive(self) -> bool: ...
 
     @property
     def ready(self) -> bool: ...
+
+    def groups(self) -> Sequence[GroupState]: ...
+
+    async def refresh(self) -> None:
+        """Called before an answer about the backlog or the readiness."""
+        ...
 
 
 def backlog_document(reading: Reading | None, types: Iterable[str]) -> dict[str, Any]:
@@ -43,57 +63,59 @@ def backlog_document(reading: Reading | None, types: Iterable[str]) -> dict[str,
     }
 
 
-def fleet_document(fleet: Fleet, reading: Reading | None) -> dict[str, Any]:
+def group_document(group: GroupState, reading: Reading | None) -> dict[str, Any]:
     """The processes and slots of a group, and its backlog."""
-    active = fleet.active
     return {
-        "types": list(fleet.order.types),
-        "due": None if reading is None else reading.due(fleet.order.types),
-        "wanted": fleet.scaler.target,
-        "processes": len(active),
-        "ready": sum(process.ready for process in active),
-        "draining": len(fleet.processes) - len(active),
-        "busy": fleet.busy,
-        "slots": sum(process.ready for process in active) * fleet.group.concurrency,
-        "restarts": fleet.restarts,
+        "types": list(group.types),
+        "due": None if reading is None else reading.due(group.types),
+        "wanted": group.wanted,
+        "processes": group.processes,
+        "ready": group.ready,
+        "draining": group.draining,
+        "busy": group.busy,
+        "slots": group.slots,
+        "restarts": group.restarts,
     }
 
 
 def document(subject: Supervised) -> dict[str, Any]:
     """The whole state."""
-    reading = subject.backlog.last
+    reading, groups = subject.backlog.last, subject.groups()
     return {
         **backlog_document(reading, subject.backlog.types),
-        "busy": sum(fleet.busy for fleet in subject.fleets),
-        "groups": {fleet.group.name: fleet_document(fleet, reading) for fleet in subject.fleets},
+        "busy": sum(group.busy for group in groups),
+        "groups": {group.name: group_document(group, reading) for group in groups},
     }
 
 
-def metrics(subject: Supervised) -> str:
-    """The state in Prometheus's text format. Where the backlog is unknown its samples are left out, never zero."""
+def metrics(subject: Supervised, *, without: Container[str] = ()) -> str:
+    """The state in Prometheus's text format. Where the backlog is unknown its samples are left out, never zero.
+
+    `without`: the names of metrics that the caller has from elsewhere.
+    """
     reading = subject.backlog.last
     types = sorted(subject.backlog.types) if reading is not None else []
     per_type = [({"type": name}, type_document(reading, name)) for name in types if reading is not None]
-    groups = [({"group": each.group.name}, fleet_document(each, reading)) for each in subject.fleets]
-    lines = [
-        *_metric("up", "gauge", "Whether the backlog can be read.", [({}, float(reading is not None))]),
-        *_metric("due_jobs", "gauge", "Jobs that could run now.", _samples(per_type, "due")),
-        *_metric(
+    groups = [({"group": each.name}, group_document(each, reading)) for each in subject.groups()]
+    shown = [
+        _metric("up", "gauge", "Whether the backlog can be read.", [({}, float(reading is not None))]),
+        _metric("due_jobs", "gauge", "Jobs that could run now.", _samples(per_type, "due")),
+        _metric(
             "oldest_due_seconds", "gauge", "For how long the first of them has been due.",
             _samples(per_type, "oldest_due_seconds"),
         ),
-        *_metric("running_jobs", "gauge", "Jobs that some worker holds.", _samples(per_type, "running")),
-        *_metric("processes", "gauge", "Worker processes that take jobs.", _samples(groups, "processes")),
-        *_metric("processes_wanted", "gauge", "Worker processes that the backlog needs.", _samples(groups, "wanted")),
-        *_metric("processes_draining", "gauge", "Worker processes on their way out.", _samples(groups, "draining")),
-        *_metric("busy_slots", "gauge", "Handlers that run.", _samples(groups, "busy")),
-        *_metric("slots", "gauge", "Handlers that could run at a time.", _samples(groups, "slots")),
-        *_metric(
+        _metric("running_jobs", "gauge", "Jobs that some worker holds.", _samples(per_type, "running")),
+        _metric("processes", "gauge", "Worker processes that take jobs.", _samples(groups, "processes")),
+        _metric("processes_wanted", "gauge", "Worker processes that the backlog needs.", _samples(groups, "wanted")),
+        _metric("processes_draining", "gauge", "Worker processes on their way out.", _samples(groups, "draining")),
+        _metric("busy_slots", "gauge", "Handlers that run.", _samples(groups, "busy")),
+        _metric("slots", "gauge", "Handlers that could run at a time.", _samples(groups, "slots")),
+        _metric(
             "process_restarts_total", "counter", "Worker processes that died without being asked to.",
             _samples(groups, "restarts"),
         ),
     ]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    return "\n".join(line for name, lines in shown if name not in without for line in lines) + "\n"
 
 
 def type_document(reading: Reading, name: str) -> dict[str, Any]:
@@ -112,10 +134,10 @@ def _samples(rows: Sequence[tuple[dict[str, str], dict[str, Any]]], key: str) ->
     return [(labels, row[key]) for labels, row in rows if row[key] is not None]
 
 
-def _metric(name: str, kind: str, text: str, samples: Iterable[Sample]) -> list[str]:
+def _metric(name: str, kind: str, text: str, samples: Iterable[Sample]) -> tuple[str, list[str]]:
     full = f"holdfast_{name}"
     shown = [f"{full}{_labels(labels)} {value:.15g}" for labels, value in samples]
-    return [f"# HELP {full} {text}", f"# TYPE {full} {kind}", *shown]
+    return full, [f"# HELP {full} {text}", f"# TYPE {full} {kind}", *shown]
 
 
 def _labels(labels: dict[str, str]) -> str:

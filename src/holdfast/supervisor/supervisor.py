@@ -19,8 +19,10 @@ from holdfast.stores.address import open_store
 from holdfast.supervisor.backlog import Backlog, Reading
 from holdfast.supervisor.child_protocol import Logging, Order, assign_types, find_jobs
 from holdfast.supervisor.endpoint import Endpoint
+from holdfast.supervisor.exporting import Exporter
 from holdfast.supervisor.fleet import Fleet
 from holdfast.supervisor.group import Group
+from holdfast.supervisor.metrics import GroupState
 from holdfast.supervisor.worker_process import ENTRY, WorkerProcess
 
 LAST_MOMENTS = 8.0
@@ -33,8 +35,8 @@ class Supervisor:
     """Runs an application's jobs in worker processes.
 
     Each group has `default_count` processes at start and one per `concurrency` due jobs, up to `max_count`: more at
-    once, fewer when fewer have been enough for a while. Letting one go drains it; no attempt is cut short. Dead ones
-    are replaced. While the backlog cannot be read, everything stays as it is.
+    once, fewer when fewer have been enough for some time. A surplus process is drained: its attempts run to their end.
+    Dead processes are replaced. While the backlog cannot be read, the number does not change.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Supervisor:
         groups: Iterable[Group] = (Group(),),
         work_kinds: Iterable[WorkKind] = (),
         listen: tuple[str, int] | None = None,
+        exporter: Exporter | None = None,
         logging: Logging | None = None,
         reload: Reload | None = None,
         observers: Iterable[Observer | Callable[[Event], None]] = (),
@@ -53,8 +56,8 @@ class Supervisor:
     ) -> None:
         """`app` is `module:jobs`, which every process imports. `reload` returns the groups again at SIGHUP.
 
-        `listen` is the host and port of the health endpoint. With `init` it does the work of process 1: it reaps
-        orphaned processes.
+        `listen` is the host and port of the health endpoint, and `exporter` adds metrics to it. With `init` it does the
+        work of process 1: it reaps orphaned processes.
         """
         if store.startswith("memory:"):
             raise ValueError(
@@ -68,6 +71,7 @@ class Supervisor:
         self._observers = Observers(observers)
         self._entry = entry
         self._init = init
+        self._attempts = None if exporter is None or listen is None else exporter.attempts
         self._jobs = find_jobs(app, self._kinds)
         self._wake_flag = WakeFlag()
         self._stopping = False
@@ -78,7 +82,7 @@ class Supervisor:
         self.fleets: list[Fleet] = []
         self._group(tuple(groups))
         self.backlog = Backlog(open_store(store), self._types(), observers=self._observers)
-        self.endpoint = None if listen is None else Endpoint(self, listen)
+        self.endpoint = None if listen is None else Endpoint(self, listen, exporter)
 
     async def run(self, *, signals: bool = True) -> None:
         """Supervise until stopped, cancelled or signalled. Then drain all processes within the grace period.
@@ -126,6 +130,13 @@ class Supervisor:
     def ready(self) -> bool:
         """Whether the backlog can be read, and each group has a process that claims its jobs."""
         return not self._stopping and self.backlog.last is not None and all(fleet.ready for fleet in self.fleets)
+
+    def groups(self) -> Sequence[GroupState]:
+        """The processes and slots of each group."""
+        return [fleet.state() for fleet in self.fleets]
+
+    async def refresh(self) -> None:
+        """Nothing to do: the main loop reads the backlog."""
 
     async def _supervise(self) -> None:
         self._keep()
@@ -203,6 +214,7 @@ class Supervisor:
             Order(
                 store=self._store, app=self._app, kinds=self._kinds, group=group, types=shares[group.name],
                 logging=self._logging, path=tuple(sys.path), supervisor=os.getpid(),
+                count_attempts=self._attempts is not None,
             )
             for group in groups if group.name in shares
         ]  # fmt: skip
@@ -217,7 +229,7 @@ class Supervisor:
             fleet.retire()
 
     def _start(self, order: Order) -> WorkerProcess:
-        return WorkerProcess(order, entry=self._entry, changed=self._wake_flag.set)
+        return WorkerProcess(order, entry=self._entry, changed=self._wake_flag.set, attempts=self._attempts)
 
     def _types(self) -> list[str]:
         return [name for fleet in self.fleets if not fleet.retired for name in fleet.order.types]

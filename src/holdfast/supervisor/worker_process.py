@@ -13,6 +13,7 @@ from contextlib import suppress
 
 import msgspec
 
+from holdfast.engine.attempt_tally import AttemptTally
 from holdfast.supervisor.child_protocol import DRAIN, STATUSES, STOP, Order
 
 ENTRY = "holdfast.supervisor.child"
@@ -20,13 +21,16 @@ ENTRY = "holdfast.supervisor.child"
 
 class WorkerProcess:
     """A worker process. `changed` is called on the event loop after each change of its state.
+    The attempts that end in the process are added to `attempts`.
 
     It is a new interpreter, not a fork: it shares no connection, lock or thread with this process. It ends when this
     process dies, because the pipe to it is then closed. Raises OSError, without leaving a process, if the machine
     cannot start it or the thread that watches it.
     """
 
-    def __init__(self, order: Order, *, entry: str, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, order: Order, *, entry: str, changed: Callable[[], None], attempts: AttemptTally | None = None
+    ) -> None:
         self.order = order
         self.started = time.monotonic()
         self.name: str | None = None
@@ -38,6 +42,7 @@ class WorkerProcess:
         self.code: int | None = None
         """The exit code, after its end; negative for a signal."""
         self._changed = changed
+        self._attempts = attempts
         self._loop = asyncio.get_running_loop()
         self._received = b""
         self._status, theirs = os.pipe()
@@ -128,6 +133,9 @@ class WorkerProcess:
             status = STATUSES.decode(line)
             self.name = status.ready or self.name
             self.busy = self.busy if status.busy is None else status.busy
+            self.draining |= status.draining
+            if status.attempts is not None and self._attempts is not None:
+                self._attempts.add(status.attempts)
         if lines:
             self._changed()
 

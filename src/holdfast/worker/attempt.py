@@ -7,20 +7,27 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from typing import Any, ClassVar, TypeVar, Unpack, overload
 
-from holdfast.core.job import Chain
+from holdfast.client.plugged_starts import Starts
+from holdfast.core.job import Chain, Job
 from holdfast.engine import procedures
 from holdfast.engine.operations import Start
 from holdfast.engine.rollback import roll_back
+from holdfast.engine.store import Store
 from holdfast.engine.unawaited import UnawaitedCalls
 from holdfast.registry.jobs import Bound, Jobs
-from holdfast.registry.options import StartKeywords
+from holdfast.registry.options import StartKeywords, StartKeywordsWithoutAfter
+from holdfast.worker.abort_signal import Signal
 from holdfast.worker.attempt_blocks import Begin, Block, Body, Commit, Perform, RollBack, SharedAttempt
 from holdfast.worker.attempt_types import Blockers, State, Tx
 from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone
-from holdfast.worker.middleware import block_manager
+from holdfast.worker.middleware import Middleware, block_manager
 from holdfast.worker.sessions import SessionTransaction
+from holdfast.worker.steps.async_steps import AsyncSteps
+from holdfast.worker.steps.attempt_steps import AttemptSteps
+from holdfast.worker.threads import Threads
 
 T = TypeVar("T")
+B = TypeVar("B")
 
 
 class Done(SharedDone[Tx]):
@@ -30,20 +37,30 @@ class Done(SharedDone[Tx]):
         super().__init__(completion, tx, jobs)
         self._unawaited = UnawaitedCalls()
 
-    def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Coroutine[Any, Any, Chain[T]]:
+    @overload
+    def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Coroutine[Any, Any, Chain[T]]: ...
+
+    @overload
+    def start(
+        self, bound: Bound[T, B], *, after: B, **options: Unpack[StartKeywordsWithoutAfter]
+    ) -> Coroutine[Any, Any, Chain[T]]: ...
+
+    def start(self, bound: Bound[T, Any], **options: Any) -> Coroutine[Any, Any, Chain[T]]:
         """Start a side chain: it exists if, and only if, this completion commits."""
-        return self._unawaited.track("done.start(...)", self._perform(self._start_operation(bound, options)))
+        return self._unawaited.track("done.start(...)", self._perform(self._starts(bound, options)))
 
     def check_awaited(self) -> None:
         """RuntimeError if a start was not awaited: its side chain would be missing."""
         self._unawaited.check()
 
-    async def _perform(self, start: Start) -> Chain[Any]:
-        (started,) = await self._tx.perform(start)
+    async def _perform(self, starts: Starts) -> Chain[Any]:
+        with starts:
+            (started,) = await self._tx.perform(Start(starts.jobs))
+            starts.answered([started])
         return self._record_started(started)
 
 
-class Attempt(SharedAttempt[Tx, Blockers, State]):
+class Attempt(AsyncSteps, SharedAttempt[Tx, Blockers, State]):
     """One run of a job by a worker, under a lease that is renewed in the background.
 
     `blockers` are the outputs of the chains that the job waited for, in order. `signal` fires when the attempt is
@@ -51,6 +68,26 @@ class Attempt(SharedAttempt[Tx, Blockers, State]):
     """
 
     __holdfast_attempt__: ClassVar[str] = "async"
+
+    def __init__(
+        self,
+        job: Job,
+        *,
+        store: Store,
+        jobs: Jobs,
+        completion: CompletionState[Any],
+        signal: Signal,
+        blockers: tuple[Any, ...],
+        middlewares: tuple[Middleware, ...],
+        steps: AttemptSteps,
+        threads: Threads,
+    ) -> None:
+        super().__init__(
+            job, store=store, jobs=jobs, completion=completion, signal=signal, blockers=blockers,
+            middlewares=middlewares, steps=steps,
+        )  # fmt: skip
+        self._steps = steps
+        self._threads = threads
 
     @overload
     def prepare(self, mode: Mode = "staged", *, session: None = None) -> AbstractAsyncContextManager[Tx]: ...

@@ -7,23 +7,28 @@ inside the generator.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterable
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import datetime
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 from holdfast.core.clock import duration
-from holdfast.core.job import Job
+from holdfast.core.job import Chain, Job
 from holdfast.core.record import Claim
 from holdfast.core.retry import Seconds, seconds
+from holdfast.core.schedule import tick_of
 from holdfast.engine.operations import Guard, Operation
 from holdfast.engine.procedures import Procedure
 from holdfast.engine.store import Store
 from holdfast.errors import ClaimLost
+from holdfast.registry.extensions import methods_of
 from holdfast.registry.jobs import Jobs
 from holdfast.worker.abort_signal import Signal
 from holdfast.worker.attempt_types import Blockers, State, Tx, TypedAttempt
 from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone, progress_of
 from holdfast.worker.middleware import Middleware
+from holdfast.worker.steps.attempt_steps import AttemptSteps
+from holdfast.worker.steps.log import StepWrapper
 
 SessionFactory = Callable[[], Any] | None
 
@@ -80,6 +85,7 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
         signal: Signal,
         blockers: tuple[Any, ...],
         middlewares: tuple[Middleware, ...],
+        steps: AttemptSteps,
     ) -> None:
         self.job = job
         self.blockers = cast("Blockers", blockers)
@@ -88,21 +94,41 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
         self._jobs = jobs
         self._completion = completion
         self._middlewares = middlewares
+        self._attempt_steps = steps
+        self.state = cast("State", None)
+        """What the lifespan of the registry yielded; None without one."""
+        self.blocker_chains: tuple[Chain[Any], ...] = ()
+        """The chains that the job waited for, in order."""
+        self.child_notes: dict[str, bytes] = {}
+        """What plugins left in the child process of the handler: see `Plugin.in_child`."""
 
     @property
     def claim(self) -> Claim:
         """The job's id and a token, new for each attempt: proof of the claim. Jobs claimed together share the token."""
         return self.job.record.claim
 
+    @property
+    def tick(self) -> datetime | None:
+        """The tick of the schedule that started the chain; None if no schedule did."""
+        return tick_of(self.job.chain_id)
+
     def keep(self, time: Seconds) -> None:
         """Keep the finished chain for this long, instead of the time that its type sets."""
         self._completion.keep = duration(seconds(time))
+
+    def attach_log(self, text: str) -> None:
+        """Store this text with the attempt when it ends, as its log in the job's report. A second call replaces it."""
+        self._completion.log = text.encode("utf-8", "replace")
+
+    def wrap_steps(self, wrap: StepWrapper) -> None:
+        """Enter `wrap(name, each)` around each durable step that runs, for a plugin. `each` is JSON, or empty."""
+        self._attempt_steps.log.wrappers += (wrap,)
 
     def _prepare_block(self, mode: Mode, session: SessionFactory) -> Block:
         self._completion.begin_prepare(mode)
         tx = yield from self._begin(session)
         try:
-            yield Body("prepare", tx.native, self._completion.preparing())
+            yield Body("prepare", tx.native, self._in_block(tx, self._completion.preparing()))
             if mode == "staged" and session is not None:
                 # If the application caught the error of a statement, the session's commit would silently roll back.
                 yield Perform(tx, Guard(self.claim))
@@ -121,7 +147,7 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
         tx = self._completion.tx or (yield from self._begin(session))
         done = self._done(tx)
         with self._completion.undone_by_errors():
-            yield Body("complete", done, self._completion.completing(done))
+            yield Body("complete", done, self._in_block(tx, self._completion.completing(done)))
 
     def _begin(self, session: SessionFactory) -> Generator[Request, Any, Any]:
         tx = yield Begin(session)
@@ -139,6 +165,11 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
             raise
         return tx
 
+    def _in_block(self, tx: Any, innermost: AbstractContextManager[None]) -> AbstractContextManager[None]:
+        """What the code of the application in a transaction runs in: `innermost`, and what plugins add to it."""
+        added = methods_of(self._jobs.scope(self.job.type), "in_block")
+        return _entered([make(self, tx) for make in added], innermost) if added else innermost
+
     def _progress_procedure(self, fraction: float, note: str | None) -> Procedure[None]:
         reason = yield progress_of(self.claim, fraction, note)
         if reason is not None:
@@ -155,3 +186,12 @@ class SharedAttempt(TypedAttempt[Tx, Blockers, State]):
     def _abort_behind(self, error: BaseException) -> BaseException | None:
         """The error to raise instead, if an abort has caused this one."""
         return None
+
+
+@contextmanager
+def _entered(added: Iterable[AbstractContextManager[Any]], innermost: AbstractContextManager[None]) -> Generator[None]:
+    with ExitStack() as stack:
+        for each in added:
+            stack.enter_context(each)
+        stack.enter_context(innermost)
+        yield

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.core.clock import SECOND
 from holdfast.core.failure import read_error
 from holdfast.core.job import Chain
-from holdfast.core.lifecycle import Settlement
+from holdfast.core.lifecycle import Settlement, create
 from holdfast.core.record import Record, Status
 from holdfast.engine.observers import Observers
 from holdfast.engine.operations import Settled
@@ -28,8 +28,13 @@ def emit_end(
     settlement: Settlement | None,
     answer: Settled,
     started: Sequence[Chain[Any]] = (),
+    *,
+    cause: BaseException | None = None,
 ) -> None:
-    """Emit how the attempt ended. Called after the commit of its settlement, or when its claim is known to be lost."""
+    """Emit how the attempt ended. Called after the commit of its settlement, or when its claim is known to be lost.
+
+    `cause` is the exception of an attempt that failed.
+    """
     record = held_claim.record
     if settlement is None or answer.lost is not None or answer.refused is not None:
         observers.emit(
@@ -47,7 +52,13 @@ def emit_end(
             kind = "failed"
     if observers.wants(kind):
         duration, error = lease_clock() - held_claim.begun, read_error(settlement.error)
-        observers.emit(kind, record, duration=duration, error=error, detail=detail)
+        observers.emit(
+            kind, record, duration=duration, error=error, detail=detail,
+            cause=cause if kind in ("failed", "retrying") else None,
+        )  # fmt: skip
+    if settlement.status is Status.FAILED:
+        for hook in settlement.starts:
+            observers.emit("created", create(hook))
     for chain in started:
         if not chain.deduplicated:
             observers.emit("created", chain.record.first)

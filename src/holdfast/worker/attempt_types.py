@@ -18,18 +18,26 @@ if TYPE_CHECKING:
 
         With Any itself, mypy could not choose between the overloads of `@jobs.job`, and `bind` would be unchecked.
         The methods make pyright infer Any and not Unknown.
+
+        pyright reports `done.tx is None` as unnecessary (reportUnnecessaryComparison). A default of `Untyped | Any`
+        would avoid that, but mypy would then not check the arguments of `bind` (tried with both).
         """
 
         def __getattr__(self, name: str, /) -> Any: ...
         def __getitem__(self, key: Any, /) -> Any: ...
         def __iter__(self) -> Iterator[Any]: ...
+        def __untyped__(self) -> None:
+            """Distinguishes it from other types: see registry/waiting_declaration.py."""
 
     Tx = TypeVar("Tx", default=Untyped, covariant=True)
     Blockers = TypeVar("Blockers", default=Untyped, covariant=True)
     State = TypeVar("State", default=Untyped, covariant=True)
 
     class TypedAttempt(Generic[Tx, Blockers, State]):
-        """An attempt whose `done.tx` is a Tx, and whose `blockers` are Blockers. State is reserved."""
+        """An attempt whose `done.tx` is a Tx, whose `blockers` are Blockers, and whose `state` is a State."""
+
+        # Distinguishes attempts from all other parameters: see registry/waiting_declaration.py.
+        __sizeof__: None  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleMethodOverride]
 
     class TypedDone(Generic[Tx]):
         """The completion of an attempt, whose `tx` is a Tx."""

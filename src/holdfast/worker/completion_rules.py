@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, Generic, Literal, TypeVar, Unpack, cast
+from typing import Any, Generic, Literal, TypeVar, Unpack, cast, overload
 
 from holdfast.client.new_jobs import continuation, new_chain, with_continue_options, with_start_options
+from holdfast.client.plugged_starts import Starts, plugged, with_carrier
 from holdfast.core.clock import Micros
+from holdfast.core.details import inherited_details
+from holdfast.core.hooks import failure_of
 from holdfast.core.job import Chain
-from holdfast.core.lifecycle import Continued, Outcome, Raised, Returned
-from holdfast.core.record import Claim, Record
+from holdfast.core.lifecycle import Continued, NewJob, Outcome, Raised, Returned
+from holdfast.core.record import ChainRecord, Claim, Record, Status
 from holdfast.core.waiting_cycles import check_batch
-from holdfast.engine.operations import ReportProgress, Start, Started
+from holdfast.engine.operations import ReportProgress, Started
 from holdfast.errors import PayloadRefused
-from holdfast.registry.jobs import AnyJobType, Bound, Jobs, JobType
-from holdfast.registry.options import ContinueKeywords, StartKeywords
+from holdfast.registry.jobs import AnyBound, AnyJobType, Bound, Jobs, JobType
+from holdfast.registry.options import ContinueKeywords, ContinueKeywordsWithoutAfter, StartKeywords
 from holdfast.worker.attempt_types import Tx, TypedDone
 
 T = TypeVar("T")
+B = TypeVar("B")
 
 Mode = Literal["staged", "atomic"]
 
@@ -31,24 +35,36 @@ class CompletionState(Generic[T]):
     """What one attempt has done so far with prepare() and complete(). `tx` is its open transaction."""
 
     __slots__ = (
-        "_completing", "_continuation", "_error", "_mode", "_output", "_preparing", "_returned", "_type", "keep",
-        "record", "started", "tx",
+        "_completing", "_continuation", "_error", "_jobs", "_mode", "_next", "_output", "_preparing", "_returned",
+        "_type", "keep", "log", "record", "started", "step_txs", "tx",
     )  # fmt: skip
 
-    def __init__(self, record: Record, job_type: AnyJobType) -> None:
+    def __init__(self, record: Record, job_type: AnyJobType, jobs: Jobs) -> None:
         self.record = record
         self.tx: T | None = None
         self.started: list[Chain[Any]] = []
+        self.step_txs: dict[object, Any] = {}
+        """The open transactions of `tx_step` in threads."""
         self.keep: Micros | None = None
         """How long to keep the finished chain, if the handler has set it."""
+        self.log: bytes | None = None
+        """The log to store with the attempt, if a plugin has set it."""
         self._type = job_type
+        self._jobs = jobs
         self._mode: Mode | None = None
         self._preparing = False
         self._completing = False
         self._output: bytes | None = None
         self._continuation: Bound[Any] | None = None
+        self._next: NewJob | None = None
+        """The job of `_continuation`."""
         self._returned: Any = _NOTHING
         self._error: BaseException | None = None
+
+    @property
+    def in_block(self) -> bool:
+        """Whether a block of the attempt has a transaction: inside prepare(), after an atomic one, or in complete()."""
+        return self._preparing or self._completing or self.tx is not None
 
     def begin_prepare(self, mode: Mode) -> None:
         if mode not in ("staged", "atomic"):
@@ -108,7 +124,7 @@ class CompletionState(Generic[T]):
     def decide_continuation(self, bound: Bound[Any]) -> None:
         self._check_undecided()
         self._type.check_continuation(bound)
-        self._continuation = bound
+        self._continuation, self._next = bound, _next_job(bound, self.record, self._jobs)
         self._returned = bound
 
     def check_return(self, value: Any) -> None:
@@ -116,6 +132,10 @@ class CompletionState(Generic[T]):
         if self._error is not None:
             raise self._error
         if not self._completing:
+            if isinstance(value, Bound):
+                # Here, inside the middlewares: plugins send along the context of the handler.
+                self._continuation = value
+                self._next = _next_job(self._continuation, self.record, self._jobs)
             return
         if self._returned is _NOTHING:
             raise RuntimeError("complete() ended without done.output(...) or done.continue_with(...)")
@@ -127,30 +147,35 @@ class CompletionState(Generic[T]):
         if self._error is not None:
             return Raised(self._error)
         try:
-            if self._completing and self._continuation is not None:
-                return Continued(continuation(self._continuation, self.record))
+            if self._completing and self._next is not None:
+                return Continued(self._next)
             if self._completing:
                 assert self._output is not None
                 return Returned(self._output)
         except Exception as error:
             return Raised(error)
-        return outcome_of(value, self.record, self._type)
+        next_job = self._next if value is self._continuation else None
+        return outcome_of(value, self.record, self._type, self._jobs, next_job)
 
     def _check_undecided(self) -> None:
         if self._returned is not _NOTHING:
             raise RuntimeError("the attempt's end is decided already: one output() or continue_with(), once")
 
 
-def outcome_of(value: Any, record: Record, job_type: AnyJobType) -> Outcome:
-    """The outcome that a handler's return value stands for."""
+def outcome_of(value: Any, record: Record, job_type: AnyJobType, jobs: Jobs, next_job: NewJob | None = None) -> Outcome:
+    """The outcome that a handler's return value stands for. `next_job` is that of a continuation, if it exists."""
     try:
         if isinstance(value, Bound):
             bound: Bound[Any] = value  # pyright: ignore[reportUnknownVariableType]
             job_type.check_continuation(bound)
-            return Continued(continuation(bound, record))
+            return Continued(next_job or _next_job(bound, record, jobs))
         return Returned(_encoded(value, job_type))
     except Exception as error:
         return Raised(error)
+
+
+def _next_job(bound: Bound[Any], after: Record, jobs: Jobs) -> NewJob:
+    return with_carrier(jobs, continuation(bound, after))
 
 
 def _encoded(value: Any, job_type: AnyJobType) -> bytes:
@@ -165,9 +190,16 @@ def _encoded(value: Any, job_type: AnyJobType) -> bytes:
         raise
 
 
-def blocker_outputs(chains: list[Any], jobs: Jobs) -> tuple[Any, ...]:
-    """The outputs of a job's blockers, in order."""
-    return tuple(Chain[Any](chain, jobs).output for chain in chains)
+def blocker_outputs(chains: list[ChainRecord], jobs: Jobs) -> tuple[Any, ...]:
+    """The outputs of a job's blockers, in order: a `Failure` if a chain did not complete, None if it is open."""
+    return tuple(_blocker_output(chain, jobs) for chain in chains)
+
+
+def _blocker_output(chain: ChainRecord, jobs: Jobs) -> Any:
+    status = chain.last.status
+    if status is Status.COMPLETED:
+        return Chain[Any](chain, jobs).output
+    return failure_of(chain.last) if status.finished else None
 
 
 def progress_of(claim: Claim, fraction: float, note: str | None) -> ReportProgress:
@@ -197,19 +229,28 @@ class SharedDone(TypedDone[Tx]):
         self._completion.decide_output(value)
         return value
 
-    def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Bound[T]:
+    @overload
+    def continue_with(self, bound: Bound[T], **options: Unpack[ContinueKeywords]) -> Bound[T]: ...
+
+    @overload
+    def continue_with(
+        self, bound: Bound[T, B], *, after: B, **options: Unpack[ContinueKeywordsWithoutAfter]
+    ) -> Bound[T]: ...
+
+    def continue_with(self, bound: Bound[T, Any], **options: Any) -> Bound[T]:
         """Complete the job and continue the chain with the next one. The handler must return the value of this call."""
-        bound = with_continue_options(bound, options)
-        self._completion.decide_continuation(bound)
-        return bound
+        given = with_continue_options(bound, cast("ContinueKeywords", options))
+        self._completion.decide_continuation(given)
+        return given
 
     def check_awaited(self) -> None:
         """RuntimeError if a call was not awaited. Blocking calls need no check."""
 
-    def _start_operation(self, bound: Bound[Any], options: StartKeywords) -> Start:
-        new = new_chain(with_start_options(bound, options, call="done.start"), self._completion.record.trace)
+    def _starts(self, bound: AnyBound, options: dict[str, Any]) -> Starts:
+        given = with_start_options(bound, cast("StartKeywords", options), call="done.start")
+        new = new_chain(given, inherited_details(self._completion.record.details))
         check_batch([new])
-        return Start((new,))
+        return plugged(self._jobs, [new])
 
     def _record_started(self, started: Started) -> Chain[Any]:
         chain: Chain[Any] = Chain(started.chain, self._jobs, deduplicated=started.deduplicated)

@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable
+from contextlib import ExitStack
 from contextvars import copy_context
 from functools import partial
 from typing import Any, Protocol
 
 from holdfast.core.job import Job
 from holdfast.core.lifecycle import Settlement
-from holdfast.engine.operations import Settle, Settled
+from holdfast.engine.operations import AttemptLog, Settle, Settled, StoreLogs
 from holdfast.engine.rollback import roll_back
 from holdfast.engine.store import Store, SyncTransaction, Transaction
+from holdfast.registry.extensions import methods_of
 from holdfast.registry.jobs import Jobs
 from holdfast.worker.attempt import Attempt
 from holdfast.worker.completion_rules import CompletionState
 from holdfast.worker.held_claims import HeldClaim
 from holdfast.worker.middleware import Middleware
+from holdfast.worker.steps.attempt_steps import AttemptSteps
+from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.sync_attempt import SyncAttempt
 from holdfast.worker.threads import Threads
 
@@ -35,6 +39,11 @@ class Call(Protocol):
         """What the handler has done with its transactions."""
         ...
 
+    @property
+    def steps(self) -> AttemptSteps:
+        """The durable steps of the attempt."""
+        ...
+
     def run(self) -> Awaitable[Any]:
         """Call the handler and await its value."""
         ...
@@ -46,6 +55,13 @@ class Call(Protocol):
     async def roll_back(self) -> None:
         """Roll back the attempt's open transaction, if there is one."""
         ...
+
+
+def steps_of(held_claim: HeldClaim, completion: CompletionState[Any], store: StepStore) -> AttemptSteps:
+    """The durable steps of an attempt."""
+    return AttemptSteps(
+        held_claim.record, held_claim.signal, held_claim.begun, store=store, in_block=lambda: completion.in_block
+    )
 
 
 class AsyncCall:
@@ -60,8 +76,11 @@ class AsyncCall:
         jobs: Jobs,
         blockers: tuple[Any, ...],
         middlewares: tuple[Middleware, ...],
+        steps: StepStore,
+        threads: Threads,
     ) -> None:
-        self.completion: CompletionState[Transaction] = CompletionState(held_claim.record, held_claim.type)
+        self.completion: CompletionState[Transaction] = CompletionState(held_claim.record, held_claim.type, jobs)
+        self.steps = steps_of(held_claim, self.completion, steps)
         self.attempt = Attempt(
             Job(held_claim.record, jobs),
             store=store,
@@ -70,6 +89,8 @@ class AsyncCall:
             signal=held_claim.signal,
             blockers=blockers,
             middlewares=middlewares,
+            steps=self.steps,
+            threads=threads,
         )
         self._type = held_claim.type
         self._arguments = arguments
@@ -87,6 +108,8 @@ class AsyncCall:
         tx, self.completion.tx = self.completion.tx, None
         assert tx is not None
         try:
+            if self.completion.log is not None:
+                await tx.perform(StoreLogs((AttemptLog(settlement.claim, self.completion.log),)))
             (answer,) = await tx.perform(Settle((settlement,)))
         except BaseException as error:
             await roll_back(tx, error)
@@ -112,9 +135,11 @@ class ThreadCall:
         jobs: Jobs,
         blockers: tuple[Any, ...],
         middlewares: tuple[Middleware, ...],
+        steps: StepStore,
         threads: Threads,
     ) -> None:
-        self.completion: CompletionState[SyncTransaction] = CompletionState(held_claim.record, held_claim.type)
+        self.completion: CompletionState[SyncTransaction] = CompletionState(held_claim.record, held_claim.type, jobs)
+        self.steps = steps_of(held_claim, self.completion, steps)
         self.attempt = SyncAttempt(
             Job(held_claim.record, jobs),
             store=store,
@@ -123,11 +148,13 @@ class ThreadCall:
             signal=held_claim.signal,
             blockers=blockers,
             middlewares=middlewares,
+            steps=self.steps,
             loop=asyncio.get_running_loop(),
         )
         self._type = held_claim.type
         self._arguments = arguments
         self._threads = threads
+        self._thread_contexts = methods_of(jobs.scope(held_claim.record.type), "in_thread")
         self._handover = threading.Lock()
         self._in_thread = False
         self._abandoned = False
@@ -145,15 +172,16 @@ class ThreadCall:
         with self._handover:
             self._abandoned = True
             if self._in_thread:
-                if (tx := self.completion.tx) is not None:
-                    tx.abandon()
+                for tx in (self.completion.tx, *self.completion.step_txs.values()):
+                    if tx is not None:
+                        tx.abandon()
                 return
         await self._threads.run(self._roll_back)
 
     def _call(self) -> Any:
         self._in_thread = True
         try:
-            value = self._type.call(self.attempt, self._arguments)
+            value = self._call_handler()
             self.completion.check_return(value)
         except BaseException as error:
             self.completion.fail(error)
@@ -166,10 +194,20 @@ class ThreadCall:
                 self._roll_back()
         return value
 
+    def _call_handler(self) -> Any:
+        if not self._thread_contexts:
+            return self._type.call(self.attempt, self._arguments)
+        with ExitStack() as stack:
+            for make in self._thread_contexts:
+                stack.enter_context(make(self.attempt))
+            return self._type.call(self.attempt, self._arguments)
+
     def _commit(self, settlement: Settlement) -> Settled:
         tx, self.completion.tx = self.completion.tx, None
         assert tx is not None
         try:
+            if self.completion.log is not None:
+                tx.perform(StoreLogs((AttemptLog(settlement.claim, self.completion.log),)))
             (answer,) = tx.perform(Settle((settlement,)))
         except BaseException:
             tx.rollback()

@@ -6,11 +6,11 @@ import asyncio
 import threading
 from collections.abc import Sequence
 
+from holdfast.core.lost_claims import claim_lost_reason
 from holdfast.engine.observers import log
 from holdfast.engine.operations import GetJobs, LostReason
 from holdfast.engine.store import Store
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
-from holdfast.worker.losses import lost
 
 ANSWER_TIMEOUT = 1.0
 """Seconds that the store has to report why a claim was lost; at most half of the shortest lease."""
@@ -52,7 +52,7 @@ class LeaseGuard:
                 reasons.update(
                     (held_claim.record.id, reason)
                     for held_claim, record in found
-                    if (reason := lost(record, held_claim.claim))
+                    if (reason := claim_lost_reason(record, held_claim.claim))
                 )
             except Exception as error:
                 log.debug("the store could not report the state of expired claims", exc_info=error)

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
+from functools import partial
 from typing import Any
 
 from holdfast.core.job import Job
 from holdfast.core.lifecycle import Settlement
 from holdfast.engine.operations import Settled
 from holdfast.engine.store import Store, SyncTransaction
+from holdfast.errors import ClaimLost, HoldfastError
+from holdfast.registry.extensions import methods_of
 from holdfast.registry.jobs import Jobs
-from holdfast.worker.completion_rules import CompletionState
+from holdfast.worker.completion_rules import CompletionState, progress_of
+from holdfast.worker.handler_call import steps_of
 from holdfast.worker.held_claims import HeldClaim
 from holdfast.worker.middleware import Middleware
+from holdfast.worker.process_replies import SuspendedInChild
 from holdfast.worker.processes import Processes
+from holdfast.worker.steps.child_steps import AttemptInChild, StepReply, StepRequest
+from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.sync_attempt import SyncAttempt
 
 
 class ProcessCall:
-    """A plain handler, in a child process. It gets no attempt there, so it opens no transaction."""
+    """A plain handler, in a child process. Its attempt there has steps, and opens no transaction."""
 
     def __init__(
         self,
@@ -28,9 +36,11 @@ class ProcessCall:
         jobs: Jobs,
         blockers: tuple[Any, ...],
         middlewares: tuple[Middleware, ...],
+        steps: StepStore,
         processes: Processes,
     ) -> None:
-        self.completion: CompletionState[SyncTransaction] = CompletionState(held_claim.record, held_claim.type)
+        self.completion: CompletionState[SyncTransaction] = CompletionState(held_claim.record, held_claim.type, jobs)
+        self.steps = steps_of(held_claim, self.completion, steps)
         # For the middlewares, which run in this process.
         self.attempt = SyncAttempt(
             Job(held_claim.record, jobs),
@@ -40,16 +50,72 @@ class ProcessCall:
             signal=held_claim.signal,
             blockers=blockers,
             middlewares=middlewares,
+            steps=self.steps,
             loop=asyncio.get_running_loop(),
         )
         self._held_claim = held_claim
+        self._store = store
+        self._jobs = jobs
         self._processes = processes
 
     async def run(self) -> Any:
-        return await self._processes.call(self._held_claim)
+        takes_attempt, loop = self._held_claim.type.takes_attempt, asyncio.get_running_loop()
+        try:
+            value = await self._processes.call(
+                self._held_claim, self.attempt.child_notes, self._contexts(),
+                attempt=self._described() if takes_attempt else None,
+                answer_step=partial(self._answer_step, loop),
+            )  # fmt: skip
+        except SuspendedInChild as suspended:
+            self.steps.log.adopt_suspension(suspended.waits)
+            raise
+        self.completion.check_return(value)
+        return value
+
+    def _described(self) -> bytes:
+        """The attempt for the child, pickled."""
+        return pickle.dumps(AttemptInChild(self._held_claim.record, self.steps.now(), self.attempt.blockers))
+
+    def _answer_step(self, loop: asyncio.AbstractEventLoop, request: StepRequest) -> StepReply:
+        """Answer a request of a step in the child, in the thread that listens to it."""
+        try:
+            answer = asyncio.run_coroutine_threadsafe(self._perform_step(request), loop).result()
+        except asyncio.CancelledError:
+            return StepReply(request.number, error=ClaimLost(self._held_claim.record.id, "shutdown"))
+        except Exception as error:
+            return StepReply(request.number, error=_sendable(error))
+        return StepReply(request.number, answer)
+
+    async def _perform_step(self, request: StepRequest) -> Any:
+        match request.kind:
+            case "load":
+                return await self.steps.stored()
+            case "save":
+                await self.steps.save(request.subject)
+            case "message":
+                return await self.steps.message(request.subject)
+            case "progress":
+                fraction, note = request.subject
+                claim = self._held_claim.claim
+                if reason := await self._store.perform(progress_of(claim, fraction, note)):
+                    raise ClaimLost(claim.job_id, reason)
+        return None
+
+    def _contexts(self) -> bytes | None:
+        """What plugins enter in the child, pickled."""
+        scope = self._jobs.scope(self._held_claim.record.type)
+        contexts = [enter for make in methods_of(scope, "in_child") if (enter := make(self.attempt)) is not None]
+        return pickle.dumps(contexts) if contexts else None
 
     async def commit(self, settlement: Settlement) -> Settled:
         raise AssertionError("a handler in another process opens no transaction")
 
     async def roll_back(self) -> None:
         """Nothing to do: there is no transaction."""
+
+
+def _sendable(error: Exception) -> Exception:
+    """The error, or one with its text if the child could not unpickle it."""
+    if isinstance(error, ClaimLost):
+        return error
+    return HoldfastError(f"{type(error).__name__}: {error}")

@@ -14,15 +14,21 @@ import signal
 import sys
 import threading
 import traceback
+from contextlib import ExitStack
 from queue import SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.core.failure import message_of
 from holdfast.core.lifecycle import Reschedule
+from holdfast.engine.acting import act_as_handler
 from holdfast.errors import PayloadRefused
-from holdfast.registry.job_type import AnyJobType, Bound
+from holdfast.registry.bound import Bound
+from holdfast.registry.job_type import AnyJobType
+from holdfast.worker.current_job import JobInChild, child_notes, current_job
 from holdfast.worker.parent_death import signal_when_parent_dies
+from holdfast.worker.steps.child_steps import AttemptInChild, ChildAttempt, HandlerSuspended, StepReply, StepRequest
+from holdfast.worker.steps.suspended import Suspended
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -39,6 +45,11 @@ class Request(NamedTuple):
     """The module that attaches the handler. Importing the type alone may import only its declaration."""
     type: bytes
     input: bytes
+    job: JobInChild | None = None
+    contexts: bytes | None = None
+    """Pickled: functions whose results are entered around the handler."""
+    attempt: bytes | None = None
+    """Pickled `AttemptInChild`, if the handler takes an attempt."""
 
 
 class Abort(NamedTuple):
@@ -89,7 +100,14 @@ class HandlerAborted(NamedTuple):
     """The handler ended because of an abort."""
 
 
-Reply = Returned | Continued | InputRefused | HandlerRaised | HandlerRescheduled | HandlerAborted
+class Noted(NamedTuple):
+    """The end of the handler, with what plugins left in `child_notes`."""
+
+    reply: Reply
+    notes: dict[str, bytes]
+
+
+Reply = Returned | Continued | InputRefused | HandlerRaised | HandlerRescheduled | HandlerAborted | HandlerSuspended
 
 
 class Aborted(BaseException):
@@ -158,21 +176,26 @@ class _Child:
         self._requests: SimpleQueue[Request] = SimpleQueue()
         self._running: int | None = None
         self._abort: Abort | None = None
+        self._attempt: ChildAttempt | None = None
+        self._sending = False
+        """While a step sends a request: an abort must not leave half of it in the pipe."""
         self._main = threading.get_ident()
 
     def run(self) -> None:
+        act_as_handler()
         if ABORT_SIGNAL is not None:
             signal.signal(ABORT_SIGNAL, self._interrupt)
         threading.Thread(target=self._listen, name="holdfast-listener", daemon=True).start()
         while True:
             request = self._requests.get()
             reply = self._reply(request)
-            self._connection.send(reply)
+            self._connection.send(Noted(reply, child_notes) if child_notes else reply)
+            child_notes.clear()
 
     def _listen(self) -> None:
         while True:
             try:
-                message: Request | Abort = self._connection.recv()
+                message: Request | Abort | StepReply = self._connection.recv()
             except EOFError:
                 os._exit(0)
             except BaseException:
@@ -181,13 +204,25 @@ class _Child:
                 os._exit(1)
             if isinstance(message, Request):
                 self._requests.put(message)
+            elif isinstance(message, StepReply):
+                if self._attempt is not None:
+                    self._attempt.steps.replies.put(message)
             elif ABORT_SIGNAL is not None:
                 self._abort = message
                 signal.pthread_kill(self._main, ABORT_SIGNAL)
 
+    def _send_step(self, request: StepRequest) -> None:
+        self._sending = True
+        try:
+            self._connection.send(request)
+        finally:
+            self._sending = False
+        if self._abort is not None and ABORT_SIGNAL is not None:
+            signal.pthread_kill(self._main, ABORT_SIGNAL)
+
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         abort = self._abort
-        if abort is not None and abort.number == self._running:
+        if abort is not None and abort.number == self._running and not self._sending:
             self._running = None
             raise Aborted(abort.reason)
 
@@ -201,6 +236,9 @@ class _Child:
                 self._running = None
         except Aborted:
             return HandlerAborted()
+        except Suspended as error:
+            suspension = None if self._attempt is None else self._attempt.suspension(error)
+            return describe(error) if suspension is None else suspension
         except Reschedule as error:
             cause = None if error.__cause__ is None else describe(error.__cause__)
             return HandlerRescheduled(error.delay, error.at, cause)
@@ -208,17 +246,42 @@ class _Child:
             return describe(error)
 
     def _call(self, request: Request) -> Reply:
+        self._attempt = None
+        # Before the application is imported: a plugin may have to prepare the process for that.
+        contexts: Any = () if request.contexts is None else pickle.loads(request.contexts)  # noqa: S301 - our own worker
         importlib.import_module(request.module)
         job_type: AnyJobType = pickle.loads(request.type)  # noqa: S301 - written by our own worker
         try:
             arguments = job_type.arguments(request.input)
         except PayloadRefused as refusal:
             return InputRefused(str(refusal))
-        value = job_type.call(None, arguments)
+        with ExitStack() as stack:
+            stack.callback(current_job.reset, current_job.set(request.job))
+            for enter in contexts:
+                stack.enter_context(enter())
+            if request.attempt is not None:
+                about: AttemptInChild = pickle.loads(request.attempt)  # noqa: S301 - as above
+                self._attempt = ChildAttempt(about, _Decoder(job_type), self._send_step)
+                self._attempt.begin()
+                stack.enter_context(self._attempt.ending())
+            value = job_type.call(self._attempt, arguments)
         if isinstance(value, Bound):
             pickle.dumps(value)
             return Continued(value)  # pyright: ignore[reportUnknownArgumentType]
         return Returned(job_type.encode_output(value))
+
+
+class _Decoder:
+    """Decodes the payloads of one job type."""
+
+    def __init__(self, job_type: AnyJobType) -> None:
+        self._type = job_type
+
+    def input(self, type: str, stored: bytes) -> Any:
+        return self._type.decode_input(stored)
+
+    def output(self, type: str, stored: bytes) -> Any:
+        return self._type.decode_output(stored)
 
 
 def describe(error: BaseException) -> HandlerRaised:

@@ -7,10 +7,13 @@ import signal
 from typing import Any, cast
 
 from holdfast.core.lifecycle import Reschedule
+from holdfast.core.steps import Wait
 from holdfast.errors import PayloadRefused
 from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.mismatch import InputMismatch
 from holdfast.worker.process_child import Continued, HandlerRaised, HandlerRescheduled, InputRefused, Reply, Returned
+from holdfast.worker.steps.child_steps import HandlerSuspended
+from holdfast.worker.steps.suspended import Suspended
 
 
 class ProcessDied(Exception):
@@ -19,6 +22,14 @@ class ProcessDied(Exception):
 
 class ChildError(Exception):
     """An error of a handler in a child process that could not be pickled. Its class name and message are kept."""
+
+
+class SuspendedInChild(Suspended):
+    """The handler in a child process is suspended."""
+
+    def __init__(self, waits: tuple[Wait, ...]) -> None:
+        self.waits = waits
+        super().__init__()
 
 
 class ChildTraceback(Exception):
@@ -48,6 +59,8 @@ def value_of(reply: Reply | ChildExited, job_type: AnyJobType) -> Any:
             postponed = Reschedule(delay=0)
             postponed.delay, postponed.at = delay, at
             raise postponed from None if cause is None else _error_of(cause)
+        case HandlerSuspended(waits):
+            raise SuspendedInChild(waits)
         case InputRefused(message):
             raise InputMismatch(PayloadRefused(message))
         case HandlerRaised():

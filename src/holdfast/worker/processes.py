@@ -17,15 +17,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.registry.jobs import AnyJobType
 from holdfast.worker.abort_signal import AbortReason
+from holdfast.worker.current_job import JobInChild
 from holdfast.worker.held_claims import HeldClaim
-from holdfast.worker.process_child import Abort, HandlerAborted, HandlerRaised, Reply, Request, serve
+from holdfast.worker.process_child import Abort, HandlerAborted, HandlerRaised, Noted, Reply, Request, serve
 from holdfast.worker.process_replies import ChildExited, value_of
+from holdfast.worker.steps.child_steps import StepReply, StepRequest
 from holdfast.worker.threads import Threads
 
 if TYPE_CHECKING:
     # Imported when the first child is started: most workers start none.
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
+
+AnswerStep = Callable[[StepRequest], StepReply]
 
 ABORT_GRACE = 2.0
 """Seconds that an aborted handler has to clean up before its process is killed."""
@@ -54,20 +58,31 @@ class Processes:
                 f"module under its function's own name: {error}"
             ) from error
 
-    async def call(self, held_claim: HeldClaim) -> Any:
-        """Run a handler in a child. Returns its value or raises its error.
+    async def call(
+        self,
+        held_claim: HeldClaim,
+        notes: dict[str, bytes],
+        contexts: bytes | None = None,
+        *,
+        attempt: bytes | None = None,
+        answer_step: AnswerStep | None = None,
+    ) -> Any:
+        """Run a handler in a child. Returns its value or raises its error. Adds what plugins left there to `notes`.
 
         After an abort the child receives the reason, and is killed if the handler does not end in time. When this
-        call returns, the handler does not run any more.
+        call returns, the handler does not run any more. `answer_step` answers the requests of its steps, in a thread.
         """
         child = self._take()
-        request = Request(child.begin(), *self._references[held_claim.type.name], held_claim.record.input)
+        record = held_claim.record
+        job = JobInChild(record.id, record.chain_id, record.type, record.attempt)
+        request = Request(child.begin(), *self._references[record.type], record.input, job, contexts, attempt)
         try:
-            answer = self._threads.submit(partial(child.ask, request))
+            answer = self._threads.submit(partial(child.ask, request, answer_step))
         except BaseException:  # no thread could be started
             self._give_back(child)
             raise
         cancelled = await _wait_until_done(answer, lambda: child.abort(held_claim.signal.reason or "cancelled"))
+        notes.update(child.notes)
         self._give_back(child)
         reply = answer.result().value()
         if isinstance(reply, HandlerAborted) or (isinstance(reply, ChildExited) and cancelled):
@@ -139,12 +154,13 @@ class _Child:
     def begin(self) -> int:
         """Begin a call and return its number. From now on it can be aborted."""
         self._number += 1
+        self.notes: dict[str, bytes] = {}
         self._ended = threading.Event()
         self._aborting = False
         return self._number
 
-    def ask(self, request: Request) -> Reply | ChildExited:
-        """Send a request, and wait for the reply or for the exit of the child."""
+    def ask(self, request: Request, answer_step: AnswerStep | None = None) -> Reply | ChildExited:
+        """Send a request, and wait for the reply or for the exit of the child. Answer its steps meanwhile."""
         from multiprocessing.connection import wait
 
         try:
@@ -152,8 +168,15 @@ class _Child:
                 if self._aborting:  # aborted before this thread ran
                     return HandlerAborted()
                 self._connection.send(request)
-            wait([self._connection, self._process.sentinel])
-            reply = cast("Reply", self._connection.recv()) if self._connection.poll() else self._exited()
+            while True:
+                wait([self._connection, self._process.sentinel])
+                reply = self._received() if self._connection.poll() else self._exited()
+                if not isinstance(reply, StepRequest):
+                    break
+                assert answer_step is not None
+                answer = answer_step(reply)
+                with self._sending:
+                    self._connection.send(answer)
         except (OSError, EOFError):
             reply = self._exited()
         finally:
@@ -206,6 +229,13 @@ class _Child:
         self._process.join()
         self._process.close()
         self._crashes.close()
+
+    def _received(self) -> Reply | StepRequest:
+        received = cast("Reply | Noted | StepRequest", self._connection.recv())
+        if isinstance(received, Noted):
+            self.notes = received.notes
+            return received.reply
+        return received
 
     def _exited(self) -> ChildExited:
         self._process.join()

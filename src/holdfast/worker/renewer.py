@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable
 
 from holdfast.core.clock import duration
+from holdfast.core.lost_claims import claim_lost_reason
 from holdfast.engine.observers import Observers, log
 from holdfast.engine.operations import GetJobs, LostReason, Renew
 from holdfast.engine.store import Store
 from holdfast.engine.wakeups import Hints
 from holdfast.errors import HoldfastError
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
-from holdfast.worker.losses import lost
 
 CHECK_INTERVAL = 0.25
 """Minimum seconds between two checks for lost claims, however many wake-ups arrive."""
@@ -117,7 +117,7 @@ class Renewer:
         held_claims = self._held_claims.all()
         records = self._store.perform_sync(GetJobs(tuple(each.record.id for each in held_claims)))
         for held_claim, record in zip(held_claims, records, strict=True):
-            if reason := lost(record, held_claim.claim):
+            if reason := claim_lost_reason(record, held_claim.claim):
                 self._abort_lost(held_claim, reason)
 
     def _abort_lost(self, held_claim: HeldClaim, reason: LostReason) -> None:

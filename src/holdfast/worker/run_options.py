@@ -5,9 +5,11 @@ The order of precedence: the start's options, then the type's, the worker's and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from holdfast.client.client import Client
 from holdfast.client.references import Names, type_names
 from holdfast.core.clock import SECOND, duration
 from holdfast.core.defaults import MISMATCH_TIMEOUT, RENEWALS_PER_LEASE
@@ -16,7 +18,7 @@ from holdfast.core.retry import Retry, Seconds, seconds
 from holdfast.engine.operations import TypeTerms
 from holdfast.errors import UnknownJobType
 from holdfast.registry.jobs import AnyJobType, Jobs
-from holdfast.registry.options import check_renewal
+from holdfast.registry.options import check_duration, check_renewal
 
 GIVE_UP_AT = 0.9
 """An attempt is aborted after this part of its lease without a renewal, or later if the renew interval is longer."""
@@ -93,3 +95,20 @@ def types_to_run(jobs: Jobs, types: Names | None) -> dict[str, AnyJobType]:
         if job_type.function is None:
             raise ValueError(f"job type {name!r} is only declared here; attach its handler first")
     return {name: jobs[name] for name in names}
+
+
+def check_worker(
+    client: Client, concurrency: int, lease: Seconds, renew_interval: Seconds | None, timeout: Seconds | None, *,
+    zero: Mapping[str, Seconds], **durations: Seconds,
+) -> None:  # fmt: skip
+    """Refuse wrong arguments of `Worker`. The durations in `zero` may be 0."""
+    if not isinstance(client, Client):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a checker
+        raise TypeError(f"a worker is given an open Client, not a {type(client).__name__}: Worker(Client(store, jobs))")
+    if concurrency < 1:
+        raise ValueError(f"concurrency must be at least 1, not {concurrency}")
+    check_renewal(lease, renew_interval)
+    check_duration("timeout", timeout)
+    for name, value in durations.items():
+        check_duration(name, value)
+    for name, value in zero.items():
+        check_duration(name, value, zero=True)

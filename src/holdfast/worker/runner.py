@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
+from holdfast.core.details import epoch_of
 from holdfast.core.failure import message_of
 from holdfast.core.job import Chain
-from holdfast.core.lifecycle import Mismatched, Outcome, Raised, Released, Settlement, settle
-from holdfast.core.record import Record, Status
+from holdfast.core.lifecycle import Mismatched, Outcome, Raised, Settlement, SuspendedFor
+from holdfast.core.record import ChainRecord, Record, Status
+from holdfast.core.settle import settle
 from holdfast.engine.interruption import ends_task, is_ctrl_c
 from holdfast.engine.observers import Observers
 from holdfast.engine.operations import GetBlockers, LostReason, Settled
@@ -20,47 +22,22 @@ from holdfast.engine.store import Store
 from holdfast.errors import ClaimLost
 from holdfast.registry.jobs import Jobs
 from holdfast.worker.attempt_events import emit_claimed, emit_end
-from holdfast.worker.completion_rules import blocker_outputs, outcome_of
+from holdfast.worker.attempt_run import RELEASED, RELEASED_LATER, AttemptRun, aborted
+from holdfast.worker.completion_rules import CompletionState, blocker_outputs, outcome_of
+from holdfast.worker.current_job import current_job
 from holdfast.worker.handler_call import AsyncCall, Call, ThreadCall
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
-from holdfast.worker.middleware import Middleware, wrap_handler
+from holdfast.worker.lifespans import Lifespans
+from holdfast.worker.limits import lanes_released
+from holdfast.worker.middleware import Middleware, middlewares_of, wrap_handler
 from holdfast.worker.mismatch import InputMismatch, arguments_of, reading_input
 from holdfast.worker.process_call import ProcessCall
 from holdfast.worker.processes import Processes
 from holdfast.worker.run_options import RunOptions
 from holdfast.worker.settler import Settler
+from holdfast.worker.steps.step_store import StepStore
+from holdfast.worker.steps.suspended import is_suspension
 from holdfast.worker.threads import Threads
-
-_RELEASED = Released()
-
-
-class AttemptTimeout(Exception):
-    """The attempt took longer than its timeout."""
-
-
-class LeaseInDanger(Exception):
-    """The lease could not be renewed in time. The attempt was aborted before another worker could claim the job."""
-
-
-class AttemptRun:
-    """The state of one attempt. Each stage of the runner writes here what the next stage reads."""
-
-    __slots__ = ("call", "interrupt", "outcome", "settlement", "task", "timeout")
-
-    def __init__(self, task: asyncio.Task[None]) -> None:
-        self.task = task
-        self.call: Call | None = None
-        self.timeout: float | None = None
-        self.outcome: Outcome | None = _RELEASED
-        """None if the claim is lost."""
-        self.settlement: Settlement | None = None
-        self.interrupt: BaseException | None = None
-        """A KeyboardInterrupt of Ctrl-C that was raised while the handler ran."""
-
-    @property
-    def has_transaction(self) -> bool:
-        """Whether a transaction of the attempt is open. It must end before the slot is free."""
-        return self.call is not None and self.call.completion.tx is not None
 
 
 class Runner:
@@ -77,7 +54,9 @@ class Runner:
         threads: Threads,
         processes: Processes,
         observers: Observers,
-        middlewares: tuple[Middleware, ...],
+        middlewares: Iterable[Middleware],
+        lifespans: Lifespans,
+        steps: StepStore,
     ) -> None:
         self._store = store
         self._jobs = jobs
@@ -87,11 +66,14 @@ class Runner:
         self._threads = threads
         self._processes = processes
         self._observers = observers
-        self._middlewares = middlewares
+        given = tuple(middlewares)
+        self._middlewares = {name: middlewares_of(jobs, name, given) for name in options}
+        self._lifespans = lifespans
+        self._steps = steps
         self._without_attempt = frozenset(
             name
             for name, each in options.items()
-            if each.type.is_async and not each.type.takes_attempt and not middlewares
+            if each.type.is_async and not each.type.takes_attempt and not self._middlewares[name]
         )
         """Types without an attempt object: their async handlers take none, and there is no middleware."""
         self._emits_started = False
@@ -109,7 +91,7 @@ class Runner:
     def give_back(self, held_claim: HeldClaim) -> None:
         """Release a job whose handler was not called."""
         held_claim.leave()
-        self._submit(held_claim, self._settle(held_claim, _RELEASED))
+        self._submit(held_claim, self._settle(held_claim, RELEASED))
 
     async def call(self, held_claim: HeldClaim, run: AttemptRun) -> None:
         """Call the handler in the current task and write its outcome to `run`. Errors of the handler are not raised.
@@ -120,6 +102,7 @@ class Runner:
         if self._emits_started:
             self._observers.emit("started", held_claim.record)
         record, options, task = held_claim.record, held_claim.options, run.task
+        current_job.set(record)  # the task belongs to this attempt
         timer: asyncio.TimerHandle | None = None
         try:
             if held_claim.enter(task):
@@ -128,23 +111,28 @@ class Runner:
                     timer = task.get_loop().call_later(run.timeout, held_claim.abort, "timeout")
                 if record.type in self._without_attempt:
                     value = await options.type.call(None, arguments_of(record, options.type))
-                    run.outcome = outcome_of(value, record, options.type)
+                    run.outcome = outcome_of(value, record, options.type, self._jobs)
                 else:
-                    blockers = (await self._blockers(record)) if record.blockers else ()
-                    run.call = self._call(held_claim, blockers)
-                    value = await wrap_handler(self._middlewares, run.call.attempt, run.call.run)()
-                    run.outcome = run.call.completion.outcome(value)
+                    chains = (await self._store.perform(GetBlockers(record.id))) if record.blockers else []
+                    run.call = self._call(held_claim, chains)
+                    if epoch_of(record.details):  # `step_id` depends on the stored steps
+                        await run.call.steps.load()
+                    middlewares = self._middlewares[record.type]
+                    value = await wrap_handler(middlewares, run.call.attempt, run.call.run)()
+                    run.outcome = self._outcome(run.call, value)
         except asyncio.CancelledError as error:
             # Without an abort, the handler awaited a task that was cancelled: that is an ordinary error.
-            run.outcome = _RELEASED if held_claim.signal.aborted else Raised(error)
+            run.outcome = RELEASED_LATER if held_claim.signal.aborted else Raised(error)
         except ClaimLost as error:
             held_claim.signal.fire(cast("LostReason", error.reason))
             run.outcome = None
         except InputMismatch as mismatch:
             run.outcome = Mismatched(mismatch.refusal)
         except BaseException as error:
+            if run.call is not None and run.call.steps.suspended and is_suspension(error):
+                run.outcome = SuspendedFor(run.call.steps.log.waits)
             # Only Ctrl-C ends the worker. A handler that raises SystemExit, for example, has failed.
-            if options.type.is_async and is_ctrl_c(error):
+            elif options.type.is_async and is_ctrl_c(error):
                 run.interrupt = error
             else:
                 run.outcome = Raised(error)
@@ -153,10 +141,16 @@ class Runner:
             if timer is not None:
                 timer.cancel()
 
+    def _outcome(self, call: Call, value: Any) -> Outcome:
+        """The outcome of a handler that returned."""
+        if call.steps.suspended:
+            return Raised(RuntimeError("the handler, or a middleware, caught Suspended and did not raise it again"))
+        return call.completion.outcome(value)
+
     def decide(self, held_claim: HeldClaim, run: AttemptRun) -> None:
         """Decide the settlement after the handler has ended."""
         if run.outcome is not None and held_claim.signal.reason is not None:
-            run.outcome = self._aborted(held_claim, run.outcome, run.timeout)
+            run.outcome = aborted(held_claim.signal.reason, run.outcome, run.timeout)
         run.settlement = None if run.outcome is None else self._settle(held_claim, run.outcome, run.call)
 
     async def conclude(self, held_claim: HeldClaim, run: AttemptRun) -> None:
@@ -170,13 +164,14 @@ class Runner:
         if run.settlement is None:  # the claim is lost, so nothing may be written
             self._abort_lost(held_claim)
         else:
-            self._submit(held_claim, run.settlement)
+            cause = run.outcome.error if isinstance(run.outcome, Raised) else None
+            self._submit(held_claim, run.settlement, cause, run.call)
 
     async def end_transaction(self, held_claim: HeldClaim, run: AttemptRun) -> None:
         """Write the settlement in the attempt's transaction and commit, or roll back and settle outside of it."""
         call, settlement = run.call, run.settlement
         assert call is not None
-        if settlement is None or settlement.status is not Status.COMPLETED:
+        if settlement is None or settlement.status is not Status.COMPLETED or call.completion.tx is None:
             try:
                 await call.roll_back()
             except BaseException as error:  # the server rolls back when the connection closes
@@ -186,54 +181,41 @@ class Runner:
                 self._observers.emit("store_error", held_claim.record, detail=detail, cause=error)
             self.write(held_claim, run)
             return
-        started = call.completion.started
         try:
             answer = await call.commit(settlement)
         except BaseException as error:
             if ends_task(error, run.task):
                 raise
-            self._settle_in_doubt(held_claim, settlement, error, started)
+            self._settle_in_doubt(held_claim, settlement, error, call.completion)
         else:
-            self._answered(held_claim, settlement, answer, started=started)
+            self._answered(held_claim, settlement, answer, started=call.completion.started)
 
-    async def _blockers(self, record: Record) -> tuple[Any, ...]:
-        chains = await self._store.perform(GetBlockers(record.id))
-        with reading_input():
-            return blocker_outputs(chains, self._jobs)
-
-    def _call(self, held_claim: HeldClaim, blockers: tuple[Any, ...]) -> Call:
+    def _call(self, held_claim: HeldClaim, chains: list[ChainRecord]) -> Call:
         job_type = held_claim.options.type
+        with reading_input():
+            blockers = blocker_outputs(chains, self._jobs)
         arguments = arguments_of(held_claim.record, job_type)
+        middlewares = self._middlewares[job_type.name]
+        call: Call
+        steps = self._steps
         if job_type.is_async:
-            return AsyncCall(
-                held_claim,
-                arguments,
-                store=self._store,
-                jobs=self._jobs,
-                blockers=blockers,
-                middlewares=self._middlewares,
-            )
-        if job_type.executor == "process":
-            return ProcessCall(
-                held_claim, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares,
-                processes=self._processes,
+            call = AsyncCall(
+                held_claim, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=middlewares,
+                steps=steps, threads=self._threads,
             )  # fmt: skip
-        return ThreadCall(
-            held_claim, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=self._middlewares,
-            threads=self._threads,
-        )  # fmt: skip
-
-    def _aborted(self, held_claim: HeldClaim, outcome: Outcome, timeout: float | None) -> Outcome | None:
-        """The outcome of an attempt that was aborted."""
-        match held_claim.signal.reason:
-            case "shutdown":
-                return outcome
-            case "timeout":
-                return Raised(AttemptTimeout(f"the attempt took longer than {timeout:g} s"))
-            case "error":
-                return Raised(LeaseInDanger("the lease could not be renewed in time"))
-            case _:
-                return None
+        elif job_type.executor == "process":
+            call = ProcessCall(
+                held_claim, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=middlewares,
+                steps=steps, processes=self._processes,
+            )  # fmt: skip
+        else:
+            call = ThreadCall(
+                held_claim, arguments, store=self._store, jobs=self._jobs, blockers=blockers, middlewares=middlewares,
+                steps=steps, threads=self._threads,
+            )  # fmt: skip
+        call.attempt.state = self._lifespans.state(job_type.name)
+        call.attempt.blocker_chains = tuple(Chain[Any](chain, self._jobs) for chain in chains)
+        return call
 
     def _settle(self, held_claim: HeldClaim, outcome: Outcome, call: Call | None = None) -> Settlement:
         options = held_claim.options
@@ -242,11 +224,14 @@ class Runner:
             settlement = replace(settlement, keep=call.completion.keep)
         return settlement
 
-    def _submit(self, held_claim: HeldClaim, settlement: Settlement) -> None:
-        self._settler.submit(held_claim, settlement, self._answered)
+    def _submit(
+        self, claim: HeldClaim, settlement: Settlement, cause: BaseException | None = None, call: Call | None = None
+    ) -> None:
+        answered = self._answered if cause is None else partial(self._answered, cause=cause)
+        self._settler.submit(claim, settlement, answered, None if call is None else call.completion.log)
 
     def _settle_in_doubt(
-        self, held_claim: HeldClaim, intended: Settlement, error: BaseException, started: list[Chain[Any]]
+        self, held_claim: HeldClaim, intended: Settlement, error: BaseException, completion: CompletionState[Any]
     ) -> None:
         """Settle an attempt whose commit raised an error: the transaction may or may not be committed.
 
@@ -256,26 +241,34 @@ class Runner:
 
         def answered(held_claim: HeldClaim, failed: Settlement, answer: Settled) -> None:
             if answer.lost == "already_completed":
-                self._settler.submit(held_claim, intended, partial(self._answered, started=started))
+                self._settler.submit(held_claim, intended, partial(self._answered, started=completion.started))
             else:
-                self._answered(held_claim, failed, answer)
+                self._answered(held_claim, failed, answer, cause=error)
 
-        self._settler.submit(held_claim, self._settle(held_claim, Raised(error)), answered)
+        self._settler.submit(held_claim, self._settle(held_claim, Raised(error)), answered, completion.log)
 
     def _answered(
-        self, held_claim: HeldClaim, settlement: Settlement, answer: Settled, *, started: Sequence[Chain[Any]] = ()
+        self,
+        held_claim: HeldClaim,
+        settlement: Settlement,
+        answer: Settled,
+        *,
+        started: Sequence[Chain[Any]] = (),
+        cause: BaseException | None = None,
     ) -> None:
         if answer.refused is not None and settlement.status is Status.COMPLETED:
             # The store refuses the handler's result, so the attempt has failed.
-            self._submit(held_claim, self._settle(held_claim, Raised(answer.refused)))
+            self._submit(held_claim, self._settle(held_claim, Raised(answer.refused)), answer.refused)
             return
         self._held_claims.remove(held_claim)
-        emit_end(self._observers, held_claim, settlement, answer, started)
+        lanes_released(self._store.wakeups, held_claim.record)
+        emit_end(self._observers, held_claim, settlement, answer, started, cause=cause)
 
     def _abort_lost(self, held_claim: HeldClaim) -> None:
         reason = held_claim.signal.reason
         lost = cast("LostReason", reason) if reason in get_args(LostReason) else "taken_by_another_worker"
         self._held_claims.remove(held_claim)
+        lanes_released(self._store.wakeups, held_claim.record)
         emit_end(self._observers, held_claim, None, Settled(lost=lost))
 
 

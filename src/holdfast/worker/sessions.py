@@ -17,6 +17,7 @@ class SessionTransaction:
 
     def __init__(self, store: Store, factory: Callable[[], Any]) -> None:
         self.native = factory()
+        self._remove = _removal(factory)
         self._joined: Transaction = store.join(self.native)
         self._guard = SessionGuard(self.native)
 
@@ -32,6 +33,7 @@ class SessionTransaction:
         finally:
             self._guard.take_back()
             await self.native.close()
+            self._remove()
 
     async def rollback(self) -> None:
         self._guard.take_back()
@@ -39,6 +41,7 @@ class SessionTransaction:
             await self.native.rollback()
         finally:
             await self.native.close()
+            self._remove()
 
 
 class SyncSessionTransaction:
@@ -46,6 +49,7 @@ class SyncSessionTransaction:
 
     def __init__(self, store: Store, factory: Callable[[], Any]) -> None:
         self.native = factory()
+        self._remove = _removal(factory)
         self._joined: SyncTransaction = store.join_sync(self.native)
         self._guard = SessionGuard(self.native)
 
@@ -61,6 +65,7 @@ class SyncSessionTransaction:
         finally:
             self._guard.take_back()
             self.native.close()
+            self._remove()
 
     def rollback(self) -> None:
         self._guard.take_back()
@@ -68,6 +73,18 @@ class SyncSessionTransaction:
             self.native.rollback()
         finally:
             self.native.close()
+            self._remove()
 
     def abandon(self) -> None:
         """Does nothing: only the session's own thread may use it. Its locks are released when the handler ends."""
+
+
+def _removal(factory: Callable[[], Any]) -> Callable[[], None]:
+    """Removes the closed session from a scoped factory, which would return it again. Called in the same scope."""
+    registry = getattr(factory, "registry", None)
+    clear: Callable[[], None] | None = getattr(registry, "clear", None)
+    return clear or _nothing
+
+
+def _nothing() -> None:
+    return

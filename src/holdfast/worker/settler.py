@@ -15,7 +15,7 @@ from holdfast.core.failure import message_of
 from holdfast.core.lifecycle import Settlement
 from holdfast.core.retry import Retry
 from holdfast.engine.observers import Observers, log
-from holdfast.engine.operations import Settle, Settled
+from holdfast.engine.operations import AttemptLog, Settle, Settled, StoreLogs
 from holdfast.engine.store import Store
 from holdfast.errors import HoldfastError, NotPermitted, StoreReplaced, StoreUnavailable
 from holdfast.worker.held_claims import HeldClaim
@@ -39,6 +39,8 @@ class PendingSettlement(msgspec.Struct, eq=False, gc=False):
     held_claim: HeldClaim
     settlement: Settlement
     answered: Answered
+    log: bytes | None = None
+    """What the handler logged, if it is to be stored."""
 
 
 class Settler:
@@ -63,13 +65,15 @@ class Settler:
         self._idle.set()
         self._places = asyncio.Semaphore(SEPARATE_WRITES)
 
-    def submit(self, held_claim: HeldClaim, settlement: Settlement, answered: Answered) -> None:
-        """Queue the settlement of a claim. `answered` is called with its result."""
+    def submit(
+        self, held_claim: HeldClaim, settlement: Settlement, answered: Answered, log: bytes | None = None
+    ) -> None:
+        """Queue the settlement of a claim, with the log of its attempt. `answered` is called with its result."""
         if not self._waiting:
             self._idle.clear()
             self._more.set()
         self._unanswered += 1
-        self._waiting.append(PendingSettlement(held_claim, settlement, answered))
+        self._waiting.append(PendingSettlement(held_claim, settlement, answered, log))
 
     async def flush(self) -> None:
         """Wait until all submitted settlements are written."""
@@ -110,15 +114,32 @@ class Settler:
         for each, answer in zip(batch, answers, strict=True):
             each.answered(each.held_claim, each.settlement, answer)
         self._unanswered -= len(batch)
+        batch.clear()  # the callback of a failed attempt refers to its exception, and so to its frames
         self._written()
         if not self._unanswered:
             self._idle.set()
         return True
 
+    async def _store_logs(self, batch: list[PendingSettlement]) -> None:
+        """Write the logs of attempts, before their settlements end the claims. An outage is raised.
+
+        After another error the settlements are written without logs: a log must not delay the end of a job.
+        """
+        logs = tuple(AttemptLog(each.held_claim.claim, each.log) for each in batch if each.log is not None)
+        if not logs:
+            return
+        try:
+            await self._store.perform(StoreLogs(logs))
+        except StoreUnavailable:
+            raise
+        except Exception:
+            log.exception("worker %s could not store the logs of %d attempts", self._worker_id, len(logs))
+
     async def _write(self, batch: list[PendingSettlement], *, again: bool) -> list[Settled]:
         failures = 0
         while True:
             try:
+                await self._store_logs(batch)
                 return await self._store.perform(Settle(tuple([each.settlement for each in batch]), again))
             except StoreReplaced as error:
                 return [Settled(refused=error) for _ in batch]

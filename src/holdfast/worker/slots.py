@@ -10,8 +10,9 @@ from typing import cast
 from holdfast.core.record import Record
 from holdfast.engine.interruption import ends_task
 from holdfast.engine.observers import log
+from holdfast.worker.attempt_run import AttemptRun
 from holdfast.worker.held_claims import HeldClaim, HeldClaims
-from holdfast.worker.runner import AttemptRun, Runner
+from holdfast.worker.runner import Runner
 
 
 class Slots:

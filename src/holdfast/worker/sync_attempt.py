@@ -6,24 +6,30 @@ import asyncio
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, ExitStack, closing, contextmanager
 from contextvars import Context, copy_context
-from typing import Any, ClassVar, TypeVar, Unpack, overload
+from typing import Any, ClassVar, TypeVar, Unpack, cast, overload
 
 from holdfast.core.job import Chain, Job
 from holdfast.engine import procedures
-from holdfast.engine.store import Store
+from holdfast.engine.operations import Start
+from holdfast.engine.store import Store, SyncTransaction
 from holdfast.errors import ClaimLost
+from holdfast.registry.extensions import methods_of
 from holdfast.registry.jobs import Bound, Jobs
-from holdfast.registry.options import StartKeywords
+from holdfast.registry.options import StartKeywords, StartKeywordsWithoutAfter
 from holdfast.worker.abort_signal import Signal
 from holdfast.worker.attempt_blocks import Begin, Block, Body, Commit, Perform, RollBack, SharedAttempt
 from holdfast.worker.attempt_types import Blockers, State, Tx
 from holdfast.worker.completion_rules import CompletionState, Mode, SharedDone
 from holdfast.worker.middleware import Middleware, block_manager
 from holdfast.worker.sessions import SyncSessionTransaction
-from holdfast.worker.threads import Ended
+from holdfast.worker.steps.attempt_steps import AttemptSteps
+from holdfast.worker.steps.sync_tx_step import SyncTxStep
+from holdfast.worker.steps.thread_steps import ThreadSteps
+from holdfast.worker.threads import Ended, wait_on_loop
 
 R = TypeVar("R")
 T = TypeVar("T")
+B = TypeVar("B")
 
 _UNSET: Any = object()
 
@@ -31,13 +37,21 @@ _UNSET: Any = object()
 class SyncDone(SharedDone[Tx]):
     """The completion of an attempt, inside `with attempt.complete()`."""
 
-    def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]:
+    @overload
+    def start(self, bound: Bound[T], **options: Unpack[StartKeywords]) -> Chain[T]: ...
+
+    @overload
+    def start(self, bound: Bound[T, B], *, after: B, **options: Unpack[StartKeywordsWithoutAfter]) -> Chain[T]: ...
+
+    def start(self, bound: Bound[T, Any], **options: Any) -> Chain[T]:
         """Start a side chain: it exists if, and only if, this completion commits."""
-        (started,) = self._tx.perform(self._start_operation(bound, options))
+        with self._starts(bound, options) as starts:
+            (started,) = self._tx.perform(Start(starts.jobs))
+            starts.answered([started])
         return self._record_started(started)
 
 
-class SyncAttempt(SharedAttempt[Tx, Blockers, State]):
+class SyncAttempt(SyncTxStep, SharedAttempt[Tx, Blockers, State]):
     """One run of a job in a thread. A plain function cannot be cancelled: check `signal` in a long one."""
 
     __holdfast_attempt__: ClassVar[str] = "sync"
@@ -52,6 +66,7 @@ class SyncAttempt(SharedAttempt[Tx, Blockers, State]):
         signal: Signal,
         blockers: tuple[Any, ...],
         middlewares: tuple[Middleware, ...],
+        steps: AttemptSteps,
         loop: asyncio.AbstractEventLoop,
     ) -> None:
         super().__init__(
@@ -62,8 +77,10 @@ class SyncAttempt(SharedAttempt[Tx, Blockers, State]):
             signal=signal,
             blockers=blockers,
             middlewares=middlewares,
+            steps=steps,
         )
         self._loop = loop
+        self._steps = ThreadSteps(steps, signal, job.id, loop)
 
     @overload
     def prepare(self, mode: Mode = "staged", *, session: None = None) -> AbstractContextManager[Tx]: ...
@@ -125,7 +142,7 @@ class SyncAttempt(SharedAttempt[Tx, Blockers, State]):
     def _perform(self, request: Begin | Perform | Commit | RollBack) -> Any:
         match request:
             case Begin(session):
-                return self._store.begin_sync() if session is None else SyncSessionTransaction(self._store, session)
+                return self._begin_sync() if session is None else SyncSessionTransaction(self._store, session)
             case Perform(tx, operation):
                 return tx.perform(operation)
             case Commit(tx):
@@ -133,6 +150,12 @@ class SyncAttempt(SharedAttempt[Tx, Blockers, State]):
             case RollBack(tx):
                 tx.rollback()
         return None
+
+    def _begin_sync(self) -> SyncTransaction:
+        for begin in methods_of(self._jobs.scope(self.job.type), "begin"):
+            if (tx := begin(self, self._store)) is not None:
+                return cast("SyncTransaction", tx)
+        return self._store.begin_sync()
 
     def _done(self, tx: Any) -> SyncDone[Any]:
         return SyncDone(self._completion, tx, self._jobs)
@@ -169,7 +192,8 @@ class SyncAttempt(SharedAttempt[Tx, Blockers, State]):
                 each.reset(before)
 
     def _await(self, coroutine: Coroutine[Any, Any, R], context: Context) -> R:
-        return asyncio.run_coroutine_threadsafe(_within(coroutine, context), self._loop).result().value()
+        ended: Ended[R] = wait_on_loop.get()(_within(coroutine, context), self._loop)
+        return ended.value()
 
 
 async def _within(coroutine: Coroutine[Any, Any, R], context: Context) -> Ended[R]:

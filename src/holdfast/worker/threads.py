@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar, cast
 
@@ -16,6 +17,17 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 _Work = tuple[Callable[[], Any], "asyncio.Future[Ended[Any]]"]
+
+
+def _wait(coroutine: Coroutine[Any, Any, Any], loop: asyncio.AbstractEventLoop) -> Any:
+    return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
+
+
+wait_on_loop: ContextVar[Callable[[Coroutine[Any, Any, Any], asyncio.AbstractEventLoop], Any]] = ContextVar(
+    "holdfast_wait_on_loop", default=_wait
+)
+"""How the thread of a plain handler waits for a coroutine on the event loop. A test whose thread also executes the
+statements of the store replaces it."""
 
 
 class Ended(Generic[R_co]):

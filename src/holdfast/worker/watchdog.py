@@ -11,6 +11,7 @@ from types import FrameType
 
 from holdfast.engine.observers import log
 from holdfast.worker.held_claims import HeldClaim, HeldClaims, lease_clock
+from holdfast.worker.renewer import Renewer
 
 CHECK_INTERVAL = 1.0
 """Seconds between two checks while jobs are running."""
@@ -91,3 +92,19 @@ def _line(frame: FrameType, number: int) -> str:
 def _shortened(stack: list[str]) -> list[str]:
     """The first line and the last lines of a deep stack."""
     return stack if len(stack) <= STACK_LINES else [stack[0], "...", *stack[2 - STACK_LINES :]]
+
+
+def start_threads(renewer: Renewer, watchdog: Watchdog) -> None:
+    """Start the threads that work while the event loop is blocked: both, or none."""
+    renewer.start()
+    try:
+        watchdog.start()
+    except BaseException:
+        renewer.stop(0)
+        raise
+
+
+def stop_threads(renewer: Renewer, watchdog: Watchdog, timeout: float) -> None:
+    """Stop both threads."""
+    renewer.stop(timeout)
+    watchdog.stop()

@@ -16,32 +16,43 @@ from holdfast.client.references import Names
 from holdfast.core import defaults
 from holdfast.core.ids import new_token
 from holdfast.core.retry import Retry, Seconds, seconds
+from holdfast.engine.acting import act_as_handler
 from holdfast.engine.events import Event
 from holdfast.engine.observers import Observer, Observers, log
-from holdfast.registry.options import check_duration, check_renewal
 from holdfast.worker.claim_loop import ClaimLoop
 from holdfast.worker.claimer import Claimer
 from holdfast.worker.held_claims import HeldClaims
 from holdfast.worker.lease_guard import LeaseGuard
+from holdfast.worker.lifespans import Lifespans
+from holdfast.worker.limits import declare_limits
 from holdfast.worker.middleware import Middleware
 from holdfast.worker.os_signals import on_signals
 from holdfast.worker.processes import Processes
 from holdfast.worker.pruner import Pruner
 from holdfast.worker.reaper import Reaper
 from holdfast.worker.renewer import Renewer
-from holdfast.worker.run_options import WorkerDefaults, types_to_run
+from holdfast.worker.reporter import Reporter, described
+from holdfast.worker.run_options import WorkerDefaults, check_worker, types_to_run
 from holdfast.worker.runner import Runner
 from holdfast.worker.settler import Settler
 from holdfast.worker.slots import Slots
+from holdfast.worker.steps.step_store import StepStore
 from holdfast.worker.threads import Threads
-from holdfast.worker.watchdog import Watchdog
+from holdfast.worker.ticker import Ticker
+from holdfast.worker.watchdog import Watchdog, start_threads, stop_threads
 
+REMOVAL_TIMEOUT = 2.0
+"""Seconds that the row of the worker has to be deleted at its end. Without that it is ignored after 90 s."""
 SHUTDOWN_TIMEOUT = 5.0
 """Seconds that aborted handlers have to end, and then again that settlements have to be written."""
 
 
 class Worker:
-    """Runs jobs of a client's registry on its store. It leaves types without a handler here to other workers."""
+    """Runs jobs of a client's registry on its store. It leaves types without a handler here to other workers.
+
+    With `ticks=False` it neither writes the declared schedules nor starts their chains. `threads` run plain handlers;
+    a test may give threads of its own.
+    """
 
     def __init__(
         self,
@@ -61,40 +72,48 @@ class Worker:
         recovery: Retry | None = None,
         poll_without_wakeups: Seconds = defaults.POLL_WITHOUT_WAKEUPS,
         memory_limit: int | None = None,
+        ticks: bool = True,
         middlewares: Iterable[Middleware] = (),
         observers: Iterable[Observer | Callable[[Event], None]] = (),
+        threads: Threads | None = None,
     ) -> None:
-        if not isinstance(client, Client):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a checker
-            raise TypeError(
-                f"a worker is given an open Client, not a {type(client).__name__}: Worker(Client(store, jobs))"
-            )
-        if concurrency < 1:
-            raise ValueError(f"concurrency must be at least 1, not {concurrency}")
-        check_renewal(lease, renew_interval)
-        check_duration("timeout", timeout)
-        check_duration("poll_interval", poll_interval)
-        check_duration("poll_without_wakeups", poll_without_wakeups)
-        check_duration("grace", grace, zero=True)
-        check_duration("mismatch_timeout", mismatch_timeout, zero=True)
-        check_duration("job_delay", job_delay, zero=True)
+        check_worker(
+            client, concurrency, lease, renew_interval, timeout, poll_interval=poll_interval,
+            poll_without_wakeups=poll_without_wakeups,
+            zero={"grace": grace, "mismatch_timeout": mismatch_timeout, "job_delay": job_delay},
+        )  # fmt: skip
         # Unique per start, even if containers restart with the same host name and process id.
         self.id = worker_id or f"{socket.gethostname()}-{os.getpid()}-{new_token()[:6]}"
+        self.client = client
         self._store = client.store
         self._grace = seconds(grace)
         recovery = recovery or Retry(initial=0.2, maximum=5, jitter=0.5, max_attempts=None)
-        self._observers = Observers([*client.observers.given, *observers])
+        self._observers = Observers([*client.observers.given, *observers], client.jobs)
         types_run = types_to_run(client.jobs, types)
         self._types = tuple(types_run)
         usual = WorkerDefaults(retry or Retry(), lease, renew_interval, timeout, mismatch_timeout)
         self._options = {name: usual.of(job_type) for name, job_type in types_run.items()}
         self._shortest_lease = min(options.lease for options in self._options.values())
-        self._threads = Threads(f"holdfast-{self.id}")
+        self._threads = threads or Threads(f"holdfast-{self.id}")
         self._processes = Processes(self._threads, memory_limit=memory_limit)
-        for job_type in types_run.values():
-            if job_type.executor == "process":
-                self._processes.check(job_type)
+        for job_type in (each for each in types_run.values() if each.executor == "process"):
+            self._processes.check(job_type)
         self._held_claims = HeldClaims()
+        self._lifespans = Lifespans(client.jobs)
+        self.on_drain = self.stop
+        """Called when an operator drains this worker. A process with its own grace period replaces it."""
+        self._reporter = Reporter(
+            self._store, described(self.id, client.jobs, self._types, concurrency), self._observers, recovery,
+            drain=self._drain_requested,
+        )  # fmt: skip
+        self._ticks = ticks
+        self._ticker = Ticker(
+            self._store, client.jobs, self._observers, self.id, poll_interval=seconds(poll_interval),
+            poll_without_wakeups=seconds(poll_without_wakeups), recovery=recovery, reported=self._reporter.reported,
+        )  # fmt: skip
         self._started = False
+        self._claiming = False
+        self.concurrency = concurrency
         self._stopping = asyncio.Event()
         self._end_grace = asyncio.Event()
         self._background: asyncio.Task[None] | None = None
@@ -103,26 +122,20 @@ class Worker:
             self._store,
             Claimer(self._store, claim_terms, self.id, shortest=self._shortest_lease),
             Reaper(self._store, self._held_claims, self._observers, self.id, types=self._types),
-            self._observers,
-            self.id,
-            types=self._types,
-            poll_interval=seconds(poll_interval),
-            poll_without_wakeups=seconds(poll_without_wakeups),
-            recovery=recovery,
-            stopping=self._stopping,
-        )
+            self._observers, self.id, types=self._types, poll_interval=seconds(poll_interval),
+            poll_without_wakeups=seconds(poll_without_wakeups), recovery=recovery, stopping=self._stopping,
+        )  # fmt: skip
         self._settler = Settler(self._store, self._observers, recovery, self.id, written=self._claim_loop.slot_freed)
+        self._steps = StepStore(self._store, recovery)
         runner = Runner(
             store=self._store, jobs=client.jobs, options=self._options, held_claims=self._held_claims,
             settler=self._settler, threads=self._threads, processes=self._processes, observers=self._observers,
-            middlewares=tuple(middlewares),
+            middlewares=middlewares, lifespans=self._lifespans, steps=self._steps,
         )  # fmt: skip
         self._slots = Slots(
             runner, self._held_claims, concurrency=concurrency, job_delay=seconds(job_delay), stopping=self._stopping,
             freed=self._claim_loop.slot_freed,
         )  # fmt: skip
-
-    # Running
 
     async def run(self, *, signals: bool = True) -> None:
         """Run jobs until cancelled, stopped or signalled. Then finish or release the running ones in the grace period.
@@ -137,6 +150,13 @@ class Worker:
     async def __aenter__(self) -> Self:
         self._store.check_open()
         self._background = asyncio.create_task(self._run_parts(), name=f"holdfast-worker-{self.id}")
+        try:
+            await self._lifespans.wait_until_entered(self._background)
+        except BaseException:
+            self.stop()
+            self.stop()
+            await asyncio.wait([self._background])
+            raise
         return self
 
     async def __aexit__(
@@ -147,11 +167,26 @@ class Worker:
         await self._wait_until_done(self._background)
 
     def stop(self) -> None:
-        """Stop claiming and begin the grace period. A second call ends the grace period."""
+        """Stop claiming and begin the grace period. A second call ends the grace period, or the lifespans' entry."""
         if self._stopping.is_set():
             self._end_grace.set()
+            self._lifespans.abort_entry()
         self._stopping.set()
         self._claim_loop.wake()
+
+    def _drain_requested(self) -> None:
+        if not self._stopping.is_set():  # a second `stop` would end the grace period
+            self.on_drain()
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The names of the job types that it runs."""
+        return self._types
+
+    @property
+    def claiming(self) -> bool:
+        """Whether it has entered its lifespans and claims jobs."""
+        return self._claiming and not self._stopping.is_set()
 
     @property
     def busy(self) -> int:
@@ -175,6 +210,12 @@ class Worker:
         if self._started:
             raise RuntimeError("a worker runs once; make another one")
         self._started = True
+        act_as_handler()
+        async with self._lifespans.entered(self) as entered:
+            if entered:
+                await self._work()
+
+    async def _work(self) -> None:
         loop = asyncio.get_running_loop()
         renewer = Renewer(
             self._store, self._held_claims, self._observers, self.id, shortest=self._shortest_lease,
@@ -186,14 +227,21 @@ class Worker:
         with ExitStack() as subscriptions:
             subscriptions.callback(self._store.wakeups.subscribe(self._claim_loop.receive))
             subscriptions.callback(self._store.wakeups.subscribe(renewer.receive))
-            _start_threads(renewer, watchdog)
+            subscriptions.callback(self._store.wakeups.subscribe(self._reporter.receive))
+            subscriptions.callback(self._store.wakeups.subscribe(self._ticker.receive))
+            start_threads(renewer, watchdog)
             parts = [
                 asyncio.create_task(self._settler.run(), name="holdfast-settler"),
                 asyncio.create_task(lease_guard.run(), name="holdfast-lease_guard"),
                 asyncio.create_task(pruner.run(), name="holdfast-pruner"),
             ]
+            reporting = asyncio.create_task(self._reporter.run(), name="holdfast-reporter")
+            if self._ticks:
+                parts.append(asyncio.create_task(self._ticker.run(), name="holdfast-ticker"))
             for part in parts:
                 part.add_done_callback(self._stop_after_error)
+            await declare_limits(self._store, self._options.values(), self._observers, self.id)
+            self._claiming = True
             self._observers.emit("worker_started", worker=self.id, detail=", ".join(sorted(self._types)))
             try:
                 await self._claim_loop.run(self._slots)
@@ -204,16 +252,23 @@ class Worker:
                 if self._claim_loop.error is not None:
                     raise self._claim_loop.error
             finally:
+                self._claiming = False
                 subscriptions.close()
-                await self._end(parts, renewer, watchdog)
+                await self._end(parts, reporting, renewer, watchdog)
 
-    async def _end(self, parts: list[asyncio.Task[None]], renewer: Renewer, watchdog: Watchdog) -> None:
+    async def _end(
+        self, parts: list[asyncio.Task[None]], reporting: asyncio.Task[None], renewer: Renewer, watchdog: Watchdog
+    ) -> None:
         try:
-            for part in parts:
+            # Not cancelled at once: a report that is in progress must not be written after the row was deleted.
+            self._reporter.end()
+            await asyncio.wait([reporting], timeout=REMOVAL_TIMEOUT)
+            self._steps.close()
+            for part in (*parts, reporting):
                 part.cancel()
-            await asyncio.gather(*parts, return_exceptions=True)
+            await asyncio.gather(*parts, reporting, return_exceptions=True)
             # Not in the event loop's own thread pool: handlers may have blocked all of its threads.
-            await self._threads.run(partial(_stop_threads, renewer, watchdog))
+            await self._threads.run(partial(stop_threads, renewer, watchdog, SHUTDOWN_TIMEOUT))
         finally:
             self._processes.close()
             self._threads.close()
@@ -225,10 +280,10 @@ class Worker:
             log.error("%s failed: worker %s stops", part.get_name(), self.id, exc_info=error)
             self.stop()
 
-    # Stopping
-
     async def _drain(self) -> None:
         tasks = self._slots.tasks
+        if tasks:
+            self._reporter.stopping()
         self._observers.emit("worker_stopping", worker=self.id, detail=f"{len(tasks)} running")
         grace_ended = asyncio.create_task(self._end_grace.wait())
         deadline = asyncio.get_running_loop().time() + self._grace
@@ -245,17 +300,3 @@ class Worker:
         with suppress(TimeoutError):
             # If a settlement is not written in time, its lease expires and another worker runs the job again.
             await asyncio.wait_for(self._settler.flush(), timeout=SHUTDOWN_TIMEOUT)
-
-
-def _start_threads(renewer: Renewer, watchdog: Watchdog) -> None:
-    renewer.start()
-    try:
-        watchdog.start()
-    except BaseException:
-        renewer.stop(0)
-        raise
-
-
-def _stop_threads(renewer: Renewer, watchdog: Watchdog) -> None:
-    renewer.stop(SHUTDOWN_TIMEOUT)
-    watchdog.stop()

@@ -1,0 +1,56 @@
+"""The state of one attempt in a worker, and what an abort means for its outcome."""
+
+from __future__ import annotations
+
+import asyncio
+
+from holdfast.core.lifecycle import Outcome, Raised, Released, Settlement
+from holdfast.worker.abort_signal import AbortReason
+from holdfast.worker.handler_call import Call
+
+RELEASED = Released()
+RELEASED_LATER = Released(begun=True)
+
+
+class AttemptTimeout(Exception):
+    """The attempt took longer than its timeout."""
+
+
+class LeaseInDanger(Exception):
+    """The lease could not be renewed in time. The attempt was aborted before another worker could claim the job."""
+
+
+class AttemptRun:
+    """The state of one attempt. Each stage of the runner writes here what the next stage reads."""
+
+    __slots__ = ("call", "interrupt", "outcome", "settlement", "task", "timeout")
+
+    def __init__(self, task: asyncio.Task[None]) -> None:
+        self.task = task
+        self.call: Call | None = None
+        self.timeout: float | None = None
+        self.outcome: Outcome | None = RELEASED
+        """None if the claim is lost."""
+        self.settlement: Settlement | None = None
+        self.interrupt: BaseException | None = None
+        """A KeyboardInterrupt of Ctrl-C that was raised while the handler ran."""
+
+    @property
+    def has_transaction(self) -> bool:
+        """Whether a transaction of the attempt is open. It must end before the slot is free."""
+        if self.call is None:
+            return False
+        return self.call.completion.tx is not None or bool(self.call.completion.step_txs)
+
+
+def aborted(reason: AbortReason | None, outcome: Outcome, timeout: float | None) -> Outcome | None:
+    """The outcome of an attempt that was aborted for this reason. None if the claim is lost."""
+    match reason:
+        case "shutdown":
+            return outcome
+        case "timeout":
+            return Raised(AttemptTimeout(f"the attempt took longer than {timeout:g} s"))
+        case "error":
+            return Raised(LeaseInDanger("the lease could not be renewed in time"))
+        case _:
+            return None

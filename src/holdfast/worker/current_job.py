@@ -1,0 +1,38 @@
+"""Which job the current code runs for: in handlers, in the tasks that they start, in threads and in child processes."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import NamedTuple, Protocol
+
+
+class CurrentJob(Protocol):
+    """What is known of the job everywhere."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def chain_id(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def attempt(self) -> int: ...
+
+
+class JobInChild(NamedTuple):
+    """The job of a handler in a child process."""
+
+    id: str
+    chain_id: str
+    type: str
+    attempt: int
+
+
+current_job: ContextVar[CurrentJob | None] = ContextVar("holdfast_current_job", default=None)
+"""Set while an attempt runs. A thread that a handler starts has it only if the handler copies its context."""
+
+child_notes: dict[str, bytes] = {}
+"""In a child process: what a plugin leaves for its part in the worker's process. Sent with the end of the handler."""

@@ -1,0 +1,116 @@
+"""What the steps of one attempt need from the worker: the store, the time and the rules."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from holdfast.core.clock import SECOND, Micros, duration
+from holdfast.core.record import Record
+from holdfast.core.steps import Checkpoint, StepRow
+from holdfast.worker.abort_signal import Signal
+from holdfast.worker.held_claims import lease_clock
+from holdfast.worker.steps.log import Key, StepLog
+from holdfast.worker.steps.step_store import StepStore
+
+POLL = 0.1
+"""Seconds between two reads of a message while the attempt waits for it in place."""
+
+_CREATING = threading.Lock()
+
+
+class AttemptSteps:
+    """The steps of one attempt. Its coroutines run on the event loop of the worker."""
+
+    def __init__(
+        self, record: Record, signal: Signal, begun: float, *, store: StepStore, in_block: Callable[[], bool]
+    ) -> None:
+        self._log: StepLog | None = None
+        self._in_block = in_block
+        self._record = record
+        self._signal = signal
+        self._begun = begun
+        self._store = store
+        self._loading: asyncio.Lock | None = None
+
+    @property
+    def log(self) -> StepLog:
+        """The steps of the attempt. Created when they are first used: most attempts have none."""
+        if (log := self._log) is None:
+            with _CREATING:
+                if (log := self._log) is None:
+                    log = self._log = StepLog(self._record, in_block=self._in_block)
+        return log
+
+    @property
+    def suspended(self) -> bool:
+        """Whether the attempt is suspended."""
+        return self._log is not None and self._log.suspended
+
+    def now(self) -> Micros:
+        """The time of the store: that of the claim, and what has passed since on this machine."""
+        clock = self._store.store.clock
+        if clock is not None:
+            return clock()
+        return (self._record.started_at or 0) + duration(lease_clock() - self._begun)
+
+    async def load(self) -> None:
+        """Read the stored steps, once."""
+        if self.log.loaded:
+            return
+        self._loading = self._loading or asyncio.Lock()
+        async with self._loading:
+            if not self.log.loaded:
+                self.log.adopt(await self._store.load(self._record.claim, self._signal))
+
+    async def stored(self) -> list[StepRow]:
+        """The stored steps, for a child process."""
+        return await self._store.load(self._record.claim, self._signal)
+
+    async def save(self, checkpoint: Checkpoint) -> None:
+        """Store a step. Raises ClaimLost."""
+        await self._store.save(checkpoint, self._signal)
+        self.log.saved(checkpoint)
+
+    async def message(self, name: str) -> bytes | None:
+        """The message of the chain with this name."""
+        return await self._store.message(self._record.chain_id, name, self._record.claim, self._signal)
+
+    async def save_positions(self) -> None:
+        """Store the positions of cursors before the attempt is suspended."""
+        positions, self.log.positions = self.log.positions, {}
+        for key, position in positions.items():
+            await self.save(position_of(self.log, key, position, done=False))
+
+    async def pause(self, until: Micros) -> None:
+        """Wait in place until this time. A manual clock that reaches it ends the wait too."""
+        clock: Any = self._store.store.clock
+        left = (until - self.now()) / SECOND
+        if not hasattr(clock, "waiting"):
+            await asyncio.sleep(max(left, 0))
+            return
+        loop, moved = asyncio.get_running_loop(), asyncio.Event()
+        with clock.waiting(until, lambda: loop.call_soon_threadsafe(moved.set)):
+            timer = loop.call_later(max(left, 0), moved.set)
+            try:
+                await moved.wait()
+            finally:
+                timer.cancel()
+
+
+def position_of(log: StepLog, key: Key, position: tuple[int, bytes], *, done: bool) -> Checkpoint:
+    """The checkpoint of a cursor."""
+    count, last = position
+    return log.checkpoint(key, "cursor", result=b"[%d,%s]" % (count, last), done=done)
+
+
+def read_position(row: StepRow | None) -> tuple[int, bytes]:
+    """How many items of a cursor are finished, and the last one as JSON."""
+    if row is None or row.result is None:
+        return 0, b"null"
+    count, last = msgspec.json.decode(row.result, type=tuple[int, msgspec.Raw])
+    return count, bytes(last)

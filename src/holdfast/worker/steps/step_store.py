@@ -1,0 +1,125 @@
+"""The reads and writes of a worker's steps, in batches: what is ready when a write returns is the next write.
+
+There are no timers, as in the settler. Steps that finish together share a commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from holdfast.core.record import Claim
+from holdfast.core.retry import Retry
+from holdfast.core.steps import Checkpoint, StepRow
+from holdfast.engine.operations import GetMessages, GetSteps, LostReason, Operation, SaveSteps
+from holdfast.engine.store import Store
+from holdfast.errors import ClaimLost, StoreReplaced, StoreUnavailable
+from holdfast.worker.abort_signal import Signal
+
+BATCH = 500
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+class Batches(Generic[Item, Answer]):
+    """Performs one operation for all items that are waiting."""
+
+    def __init__(
+        self, store: Store, recovery: Retry, operation: Callable[[tuple[Item, ...]], Operation[list[Answer]]]
+    ) -> None:
+        self._store = store
+        self._recovery = recovery
+        self._operation = operation
+        self._waiting: list[tuple[Item, asyncio.Future[Answer], Signal]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def perform(self, item: Item, claim: Claim, signal: Signal) -> Answer:
+        """Perform the operation for this item. During an outage it waits until the attempt is aborted."""
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, answer, signal))
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="holdfast-steps")
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            if signal.aborted and answer.cancelled():
+                raise ClaimLost(claim.job_id, signal.reason or "shutdown") from None
+            raise
+
+    def close(self) -> None:
+        """End the operation that is still running."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+                await self._perform(batch)
+        finally:
+            self._task = None
+
+    async def _perform(self, batch: list[tuple[Item, asyncio.Future[Answer], Signal]]) -> None:
+        failures = 0
+        while batch := [each for each in batch if not each[1].done()]:
+            try:
+                answers = await self._store.perform(self._operation(tuple([item for item, *_ in batch])))
+            except StoreReplaced as error:
+                _fail(batch, error)
+            except StoreUnavailable:
+                failures += 1
+                for _, answer, signal in batch:
+                    if signal.aborted:
+                        answer.cancel()
+                await asyncio.sleep(min(self._recovery.delay(failures), 5.0))
+            except asyncio.CancelledError:
+                for _, answer, _ in batch:
+                    answer.cancel()
+                raise
+            except Exception as error:
+                if len(batch) == 1:
+                    _fail(batch, error)
+                else:  # the error may concern a single item
+                    for each in batch:
+                        await self._perform([each])
+            else:
+                for (_, future, _), answered in zip(batch, answers, strict=True):
+                    if not future.done():
+                        future.set_result(answered)
+
+
+class StepStore:
+    """The steps and messages of all attempts of a worker."""
+
+    def __init__(self, store: Store, recovery: Retry) -> None:
+        self.store = store
+        self._loads: Batches[str, list[StepRow]] = Batches(store, recovery, GetSteps)
+        self._saves: Batches[Checkpoint, LostReason | None] = Batches(store, recovery, SaveSteps)
+        self._messages: Batches[tuple[str, str], bytes | None] = Batches(store, recovery, GetMessages)
+
+    def close(self) -> None:
+        """End the operations that are still running. Called after all attempts have ended."""
+        for batches in (self._loads, self._saves, self._messages):
+            batches.close()
+
+    async def load(self, claim: Claim, signal: Signal) -> list[StepRow]:
+        """The stored steps of a job."""
+        return await self._loads.perform(claim.job_id, claim, signal)
+
+    async def save(self, checkpoint: Checkpoint, signal: Signal) -> None:
+        """Store a step. Raises ClaimLost."""
+        reason = await self._saves.perform(checkpoint, checkpoint.claim, signal)
+        if reason is not None:
+            raise ClaimLost(checkpoint.claim.job_id, reason)
+
+    async def message(self, chain_id: str, name: str, claim: Claim, signal: Signal) -> bytes | None:
+        """The value of a message; None if it was not sent."""
+        return await self._messages.perform((chain_id, name), claim, signal)
+
+
+def _fail(batch: list[tuple[Any, asyncio.Future[Any], Signal]], error: Exception) -> None:
+    for _, answer, _ in batch:
+        if not answer.done():
+            answer.set_exception(error)
