@@ -1,0 +1,112 @@
+"""One chain: why it is in its state, its graph, its jobs with their attempts, and the changes to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse, Response
+
+from holdfast.core.explanation import Explanation
+from holdfast.core.job import Chain, Job
+from holdfast.core.record import Status
+from holdfast.dashboard.access import Field
+from holdfast.dashboard.graph import draw
+from holdfast.dashboard.pages.complete import waits_for_completion
+from holdfast.dashboard.pages.listing import shown_status
+from holdfast.dashboard.pages.steps import awaited_message, shown_steps
+from holdfast.dashboard.routing import get
+from holdfast.dashboard.timeline import timeline
+from holdfast.dashboard.view import View
+
+MOST_JOBS = 300
+"""Jobs of a chain on the page: the newest ones."""
+MOST_WITH_BLOCKERS = 20
+MOST_DEPENDENTS = 300
+
+
+async def show(view: View) -> Response:
+    chain_id = view.query.get("id") or view.request.path_params["id"]
+    page = await view.viewer.list_jobs(chain=chain_id, limit=MOST_JOBS)
+    jobs = sorted(page.items, key=lambda job: job.index)
+    if not jobs:
+        raise HTTPException(404)
+    chain = await view.viewer.get_chain(chain_id)
+    selected = _selected(view, jobs)
+    report = await view.viewer.report(selected)
+    if report is None:  # deleted meanwhile
+        raise HTTPException(404)
+    attempts, older = timeline(report, view.redaction)
+    blockers: dict[str, tuple[list[Chain[Any]], int]] = {}
+    for job in [job for job in jobs if job.record.blockers][-MOST_WITH_BLOCKERS:]:
+        blockers[job.id] = await view.viewer.blockers(job)
+    dependents = await view.viewer.dependents(chain_id, MOST_DEPENDENTS)
+    steps, older_steps = await shown_steps(view, selected)
+    stats = await view.viewer.stats_or_none()
+    explanation = await view.viewer.explain(selected)
+    row = stats.types.get(selected.type) if stats is not None else None
+    return view.page(
+        "chain.html",
+        chain=chain,
+        chain_id=chain_id,
+        current=jobs[-1],
+        chain_status=shown_status(jobs[-1]),
+        jobs=jobs,
+        first_index=jobs[0].index,
+        selected=selected,
+        selected_status=shown_status(selected),
+        explanation=_text(view, explanation),
+        awaited=awaited_message(explanation),
+        drawing=draw(jobs, blockers, dependents, selected=selected.id),
+        has_links=bool(blockers or dependents or len(jobs) > 1),
+        steps=steps,
+        older_steps=older_steps,
+        attempts=attempts,
+        older=older,
+        input=view.redaction.payload(selected.record.input, "input"),
+        output=view.redaction.payload(selected.record.output, "output"),
+        error=view.redaction.traceback(selected.error),
+        changes=await view.viewer.audit(selected),
+        paused=row is not None and row.paused,
+        can=_possible(selected, jobs[-1], whole=chain is not None),
+        external=selected is jobs[-1] and chain is not None and waits_for_completion(explanation),
+        live=view.live(chain_id),
+    )
+
+
+async def download(view: View) -> Response:
+    """An input or output, complete."""
+    job = await view.viewer.get_job(view.query.get("id", ""))
+    field: Field = "output" if view.query.get("field") == "output" else "input"
+    stored = None if job is None else job.record.input if field == "input" else job.record.output
+    if stored is None:
+        raise HTTPException(404)
+    headers = {"Content-Disposition": f'attachment; filename="{field}.json"'}
+    return PlainTextResponse(view.redaction.whole(stored, field), headers=headers)
+
+
+def _selected(view: View, jobs: list[Job]) -> Job:
+    """The job whose details are shown: the current one unless the URL names another."""
+    wanted = view.query.get("job")
+    return next((job for job in jobs if job.id == wanted), jobs[-1])
+
+
+def _text(view: View, explanation: Explanation | None) -> str:
+    if explanation is None:
+        return ""
+    error = explanation.job.error
+    # The reasons contain the text of the error, which must be redacted.
+    return explanation.text if error is None else explanation.text.replace(str(error), view.redaction.error(error))
+
+
+def _possible(job: Job, current: Job, *, whole: bool) -> dict[str, bool]:
+    """Which changes make sense in this state. `whole`: the viewer may see the first and the last job."""
+    return {
+        "retry": job.status in (Status.FAILED, Status.CANCELLED),
+        "run_now": shown_status(job) == "scheduled",
+        "cancel": whole and not current.status.finished,
+        "delete": whole and current.status is not Status.RUNNING,
+    }
+
+
+ROUTES = [get("/download", download), get("/chains/{id:path}", show)]

@@ -1,0 +1,113 @@
+"""What the lists of jobs and of chains share: the query, the tabs by status, the columns and the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from holdfast.client.client_calls import Stats
+from holdfast.core.job import Job
+from holdfast.core.record import Status
+from holdfast.dashboard.query import Query
+from holdfast.dashboard.view import View
+
+PAGE_SIZE = 50
+
+COLUMNS: Mapping[str, Sequence[str]] = {
+    "blocked": ("waits_for", "created"),
+    "pending": ("attempt", "error", "due", "created"),
+    "scheduled": ("attempt", "due", "created"),
+    "running": ("worker", "attempt", "progress", "running_since"),
+    "completed": ("worker", "ran", "finished"),
+    "failed": ("error", "attempt", "finished"),
+    "cancelled": ("error", "finished"),
+}
+"""The columns of a list of one status. A list of several statuses has `MIXED`."""
+MIXED = ("status", "error", "attempt", "created", "finished")
+TITLES = {
+    "attempt": "Attempt",
+    "created": "Created",
+    "due": "Due",
+    "error": "Error",
+    "finished": "Finished",
+    "progress": "Progress",
+    "ran": "Run time",
+    "running_since": "Since",
+    "status": "Status",
+    "waits_for": "Waits for",
+    "worker": "Worker",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A link to the same list with another status."""
+
+    title: str
+    url: str
+    count: str | None
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A job, or a chain with its current job, as the list shows it."""
+
+    job: Job
+    id: str
+    type: str
+    key: str | None
+    url: str
+    error: str
+
+    @property
+    def shown_status(self) -> str:
+        return shown_status(self.job)
+
+
+def shown_status(job: Job) -> str:
+    """The status of a job; "scheduled" if it is pending and due later."""
+    later = job.status is Status.PENDING and job.scheduled_at > datetime.now(UTC)
+    return "scheduled" if later else str(job.status)
+
+
+def columns(query: Query) -> Sequence[str]:
+    """The columns for the statuses of a query."""
+    statuses = query.filters.get("status", ())
+    return COLUMNS[statuses[0]] if len(statuses) == 1 else MIXED
+
+
+def tabs(view: View, path: str, query: Query, stats: Stats | None) -> list[Tab]:
+    """One tab per status. They have numbers if the query restricts nothing but types: the store counts by type."""
+    chosen = query.filters.get("status", ())
+    counts = _counts(query, stats) if stats is not None and query.only <= {"type", "status"} else {}
+    mark = "~" if view.viewer.approximate else ""
+    total = sum(count for status, count in counts.items() if status != "scheduled")
+    first = Tab(
+        "All", view.url(path, q=query.with_term("status", None)), f"{mark}{total:,}" if counts else None, not chosen
+    )
+    names = ("running", "pending", "scheduled", "blocked", "failed", "cancelled", "completed")
+    return [
+        first,
+        *(
+            Tab(
+                name,
+                view.url(path, q=query.with_term("status", name)),
+                _number(counts.get(name), mark),
+                list(chosen) == [name],
+            )
+            for name in names
+        ),
+    ]
+
+
+def _counts(query: Query, stats: Stats) -> dict[str, int]:
+    wanted = query.filters.get("type")
+    rows = [row for name, row in stats.types.items() if not wanted or name in wanted]
+    counts = {str(status): sum(row.counts.get(status, 0) for row in rows) for status in Status}
+    return {**counts, "scheduled": sum(row.scheduled for row in rows)}
+
+
+def _number(count: int | None, mark: str) -> str | None:
+    return None if count is None else f"{mark}{count:,}"
