@@ -1,0 +1,1 @@
+"""The command of Holdfast in `manage.py`."""
