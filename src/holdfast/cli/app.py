@@ -10,32 +10,51 @@ from typing import Annotated
 import typer
 
 from holdfast.cli import (
+    audit,
+    backfill,
     backlog,
     bench,
     cancel,
+    dashboard,
     delete,
     demo,
     doctor,
+    errors,
     events,
+    explain,
+    fire,
     help,
+    limits,
+    mcp,
     migrate,
     pause,
+    pause_schedule,
     prune,
     report,
     resume,
+    resume_schedule,
     retry,
     run_now,
+    schedule,
+    schedules,
+    send,
     show,
     simulate,
+    skip,
     start,
+    stats,
     status,
     supervise,
+    top,
+    unschedule,
     wait,
     worker,
+    workers,
 )
 from holdfast.cli import config as config_command
 from holdfast.cli import list as list_command
 from holdfast.cli.command import App, ConfigFile, Json, Store
+from holdfast.cli.command_group import command_group
 from holdfast.cli.exit_codes import MEANINGS, Exit
 from holdfast.cli.settings import Flags
 
@@ -78,7 +97,9 @@ def holdfast(
         bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
     ] = False,
 ) -> None:
-    ctx.obj = Flags(store, app, config, json)
+    # A program that contains this command line may have given a store and an application.
+    outer = ctx.obj if isinstance(ctx.obj, Flags) else Flags()
+    ctx.obj = Flags(store, app, config, json).over(outer)
 
 
 for panel, functions in {
@@ -86,28 +107,55 @@ for panel, functions in {
     "Run": {
         "worker": worker.worker,
         "supervise": supervise.supervise,
+        "dashboard": dashboard.dashboard,
         "migrate": migrate.migrate,
         "config": config_command.config,
     },
     "Start": {"start": start.start, "wait": wait.wait},
+    "Schedule": {
+        "schedules": schedules.schedules,
+        "schedule": schedule.schedule,
+        "unschedule": unschedule.unschedule,
+        "fire": fire.fire,
+        "backfill": backfill.backfill,
+        "pause-schedule": pause_schedule.pause_schedule,
+        "resume-schedule": resume_schedule.resume_schedule,
+    },
     "Look": {
         "status": status.status,
+        "top": top.top,
+        "stats": stats.stats,
+        "errors": errors.errors,
         "backlog": backlog.backlog,
         "list": list_command.list_,
         "show": show.show,
+        "explain": explain.explain,
         "report": report.report,
         "events": events.events,
+        "audit": audit.audit,
     },
     "Operate": {
         "retry": retry.retry,
         "cancel": cancel.cancel,
         "run-now": run_now.run_now,
+        "skip": skip.skip,
+        "send": send.send,
         "delete": delete.delete,
         "pause": pause.pause,
         "resume": resume.resume,
         "prune": prune.prune,
         "doctor": doctor.doctor,
+        "mcp": mcp.mcp,
     },
 }.items():
     for name, function in functions.items():
         app.command(name, cls=help.Command, rich_help_panel=panel, epilog=EPILOG)(function)
+
+app.add_typer(
+    command_group(workers.workers, {"drain": workers.drain}, epilog=EPILOG), name="workers", rich_help_panel="Look"
+)
+app.add_typer(
+    command_group(limits.limits, {"set": limits.set_limit, "reset": limits.reset_limit}, epilog=EPILOG),
+    name="limits",
+    rich_help_panel="Look",
+)

@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from holdfast.cli import tables
+from holdfast.cli.bulk import DryRun, Limit, Yes, act_on, confirm, preview, report, stop_if_none
 from holdfast.cli.command import command
-from holdfast.cli.documents import Document
-from holdfast.cli.exit_codes import Mistake
+from holdfast.cli.documents import Document, status_document
+from holdfast.cli.filters import Filters
 from holdfast.cli.invocation import Invocation
-from holdfast.cli.outcomes import report_outcomes, status_document
-from holdfast.cli.selection import Ids, Since, Statuses, Types, chain_of, each, select
+from holdfast.cli.selection import Chosen, Ids, select
+from holdfast.core.failure import write as write_error
 from holdfast.core.record import UNFINISHED, Status
+from holdfast.engine.acting import audit_of
+from holdfast.engine.operations import Cancel
 from holdfast.errors import AlreadyCompleted
+
+_NO_REASON = "cancelled from the command line"
 
 
 @command
 def cancel(
     run: Invocation,
+    filters: Filters,
     ids: Ids = None,
-    status: Statuses = None,
-    type: Types = None,
-    since: Since = None,
-    reason: Annotated[str, typer.Option(help="Shown with the chain.")] = "cancelled from the command line",
-    yes: Annotated[bool, typer.Option("--yes", help="Needed with a filter: cancelling cannot be undone.")] = False,
+    limit: Limit = None,
+    reason: Annotated[str | None, typer.Option(help="Shown with the chain and in the audit.")] = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> None:
     """Cancel chains. Jobs that have not started never run. Running handlers are stopped and can write nothing more."""
     with run.client() as client:
-        chosen = select(client, ids, status=status, type=type, since=since, default=sorted(UNFINISHED))
-        if not ids and not yes:
-            raise Mistake(f"this would cancel {tables.some(len(chosen), 'chain')}; add --yes to do it")
+        selection = select(client, ids, filters, default=sorted(UNFINISHED), limit=limit)
+        stop_if_none(run, selection)
+        if dry_run:
+            preview(run, "cancel", selection)
+            return
+        confirm(run, "cancel", len(selection.chosen), yes=yes or not selection.filtered)
 
-        def act(id: str) -> Document:
-            before = chain_of(client, id)
-            chain = client.cancel(before, reason=reason)
-            if chain.status is not Status.CANCELLED:
-                raise AlreadyCompleted(chain.id)
-            return status_document(chain.status)
+        def act(batch: Sequence[Chosen]) -> list[Document]:
+            error = write_error("Cancelled", reason or _NO_REASON)
+            operation = Cancel(tuple(each.chain_id for each in batch), error, audit=audit_of(None, reason))
+            return [
+                status_document(chain.last.status)
+                if chain.last.status is Status.CANCELLED
+                else {"error": str(AlreadyCompleted(chain.first.id))}
+                for chain in client.store.perform_sync(operation)
+            ]
 
-        documents, code = each(run, chosen, act)
-    report_outcomes(run, "cancelled", documents=documents, code=code)
+        outcomes = act_on(run, "cancelling", selection, act)
+    report(run, "cancelled", outcomes)

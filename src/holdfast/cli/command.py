@@ -12,6 +12,7 @@ from typing import Annotated, Any, Concatenate, ParamSpec, cast
 import typer
 
 from holdfast.cli.exit_codes import Exit, Mistake
+from holdfast.cli.filters import FILTER_OPTIONS, Filters, read_filters
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.settings import Flags
 from holdfast.errors import HoldfastError
@@ -55,17 +56,29 @@ def _shared(
 SHARED = inspect.signature(_shared, eval_str=True).parameters
 
 
+def flags_of(given: dict[str, Any]) -> Flags:
+    """Remove the shared options from the arguments of a command, and return them."""
+    return _shared(**{name: given.pop(name) for name in SHARED})
+
+
 def command(function: Callable[Concatenate[Invocation, P], None]) -> Callable[..., None]:
-    """Make a function a command: add the shared options, and turn errors into a message and an exit code."""
+    """Make a function a command: add the shared options, and turn errors into a message and an exit code.
+
+    A parameter `filters` of the type Filters stands for the options that select chains or jobs.
+    """
     own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+    filtered = any(each.annotation is Filters for each in own)
+    if filtered:
+        own = [option for each in own for option in (FILTER_OPTIONS.values() if each.annotation is Filters else [each])]
 
     @functools.wraps(function)
     def run(**given: Any) -> None:
-        flags = _shared(**{name: given.pop(name) for name in SHARED})
-        invocation = Invocation(flags)
+        invocation = Invocation(flags_of(given))
         try:
             for name, value in given.items():
                 check_text(name, value)
+            if filtered:
+                given["filters"] = read_filters(**{name: given.pop(name) for name in FILTER_OPTIONS})
             function(invocation, **given)  # type: ignore[call-arg]
         except (HoldfastError, Mistake) as error:
             invocation.refuse(error)

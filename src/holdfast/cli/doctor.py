@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
@@ -17,8 +17,11 @@ from holdfast.cli.settings import NOWHERE, Settings
 from holdfast.cli.status import EXTERNAL
 from holdfast.cli.table_layout import Sheet
 from holdfast.client.client_calls import Stats
+from holdfast.client.schedule_findings import schedule_findings
+from holdfast.client.unserved import external_types, unserved
 from holdfast.config.wakeups import named_in
 from holdfast.core.job import moment as to_moment
+from holdfast.core.worker_record import LiveWorker
 from holdfast.engine.operations import Finding
 from holdfast.engine.wakeups import ConnectedWakeups
 from holdfast.errors import NotPermitted, StoreUnavailable
@@ -36,10 +39,13 @@ def doctor(run: Invocation) -> None:
         with run.client() as client:
             if isinstance(client.store.wakeups, ConnectedWakeups):
                 client.store.wakeups.open()
-            examined, stats = client.examine(), client.stats()
+            examined, stats, workers = client.examine(), client.stats(), client.workers()
             findings.append(Finding("ok", "store", f"{client.store.name} answers"))
             findings += _without_external(run, examined, stats=stats)
-            findings += _unhandled(run, stats)
+            findings += schedule_findings(client.schedules(), workers)
+            unhandled = _unhandled(run, stats)
+            findings += unhandled
+            findings += _workers(run, stats, workers, known={finding.subject for finding in unhandled})
     except (StoreUnavailable, NotPermitted) as error:
         findings.append(Finding("error", "store", run.complain(error)))
         code = exit_of(error)
@@ -84,6 +90,15 @@ def _unhandled(run: Invocation, stats: Stats) -> list[Finding]:
         for name, row in stats.types.items()
         if row.due and not row.paused and name not in handled and not name.startswith(PREFIX)
     ]
+
+
+def _workers(run: Invocation, stats: Stats, workers: Sequence[LiveWorker], *, known: Collection[str]) -> list[Finding]:
+    """The live workers, and due jobs that none of them runs. The types in `known` have another finding already."""
+    slots, busy = sum(worker.concurrency for worker in workers), sum(worker.busy for worker in workers)
+    detail = f"{len(workers):,} live, {busy:,} of {slots:,} slots in use" if workers else "none is live"
+    external = {*run.declared_only, *external_types(workers)}
+    types = {name: row for name, row in stats.types.items() if name not in external and name not in known}
+    return [Finding("ok", "workers", detail), *unserved(types, workers)]
 
 
 def _settings(run: Invocation) -> list[Finding]:

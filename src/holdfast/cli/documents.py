@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.cli.times import iso
 from holdfast.codec.codec import plain
+from holdfast.codec.masking import masked
 from holdfast.core.failure import ErrorText
 from holdfast.core.job import AttemptReport, Chain, Job
 from holdfast.core.record import Status
+from holdfast.core.step_report import Step
 from holdfast.errors import PayloadRefused
 
 Document = dict[str, Any]
-
-MASK = "***"
-_SECRET = re.compile(r"password|passwd|token|secret|authorization|cookie|api[_-]?key", re.IGNORECASE)
 
 
 def chain_document(chain: Chain[Any]) -> Document:
@@ -75,6 +72,11 @@ def payload_document(job: Job, *, secrets: bool) -> Document:
     return found if record.output is None else {**found, "output": payload(record.output, secrets=secrets)}
 
 
+def status_document(status: Status) -> Document:
+    """The new status of a chain, for its entry in the answer of a command."""
+    return {"status": str(status)}
+
+
 def blocker_document(chain: Chain[Any]) -> Document:
     return {"id": chain.id, "type": chain.type, "status": str(chain.status)}
 
@@ -92,7 +94,27 @@ def attempt_document(attempt: AttemptReport) -> Document:
     }
     if attempt.error is not None:
         document["traceback"] = attempt.error.traceback
+    if attempt.log is not None:
+        document["log"] = attempt.log
     return document
+
+
+def step_document(step: Step) -> Document:
+    """One step, without its result."""
+    return {
+        "name": step.name,
+        "each": step.each,
+        "kind": step.kind,
+        "attempt": step.attempt,
+        "started_at": iso(step.started_at),
+        "finished_at": iso(step.finished_at),
+        "error": error_text(step.error),
+    }
+
+
+def step_payload(step: Step, *, secrets: bool) -> Document:
+    """The result of a step."""
+    return {"result": step.result if secrets else masked(step.result)}
 
 
 def error_text(error: ErrorText | None) -> str | None:
@@ -109,22 +131,3 @@ def payload(stored: bytes | None, *, secrets: bool) -> Any:
         # A codec of the application's own, encrypting perhaps: it is not ours to read.
         return f"({len(stored)} bytes that are not JSON)"
     return value if secrets else masked(value)
-
-
-def masked(value: Any) -> Any:
-    """The value with what stands under a secret's name hidden, at any depth."""
-    match value:
-        case dict():
-            return {key: MASK if _SECRET.search(key) else masked(each) for key, each in _items(value)}
-        case list():
-            return [masked(each) for each in _elements(value)]
-        case _:
-            return value
-
-
-def _items(value: Any) -> Sequence[tuple[str, Any]]:
-    return list(value.items())
-
-
-def _elements(value: Any) -> Sequence[Any]:
-    return list(value)

@@ -8,11 +8,16 @@ from holdfast.errors import (
     ChainNotFound,
     HoldfastError,
     JobNotFound,
+    LimitNotFound,
     MissingExtra,
     PayloadRefused,
+    ScheduleNotFound,
+    StepNotFound,
     StoreUnavailable,
     UnknownJobType,
     WaitTimeout,
+    WorkerNotFound,
+    WrongBlockers,
 )
 
 
@@ -32,7 +37,7 @@ MEANINGS = {
     Exit.DONE: "done",
     Exit.FAILED: "the chain failed or was cancelled, or what was asked is refused",
     Exit.USAGE: "wrong usage or configuration",
-    Exit.NOT_FOUND: "no such chain or job",
+    Exit.NOT_FOUND: "no such chain, job, limit, schedule, step or worker",
     Exit.TIMED_OUT: "timed out; the chain goes on",
     Exit.UNREACHABLE: "the store cannot be reached",
 }
@@ -47,11 +52,11 @@ def exit_of(error: HoldfastError | Mistake) -> Exit:
     match error:
         case StoreUnavailable():
             return Exit.UNREACHABLE
-        case ChainNotFound() | JobNotFound():
+        case ChainNotFound() | JobNotFound() | LimitNotFound() | ScheduleNotFound() | StepNotFound() | WorkerNotFound():
             return Exit.NOT_FOUND
         case WaitTimeout():
             return Exit.TIMED_OUT
-        case Mistake() | MissingExtra() | UnknownJobType() | PayloadRefused():
+        case Mistake() | MissingExtra() | UnknownJobType() | PayloadRefused() | WrongBlockers():
             return Exit.USAGE
         case _:
             return Exit.FAILED

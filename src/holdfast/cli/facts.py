@@ -15,14 +15,16 @@ from holdfast.core.job import Chain, Job
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id of a chain or of a job.")]
 
 
-def chain_facts(chain: Chain[Any]) -> RenderableType:
-    """What is known of a chain."""
+def chain_facts(chain: Chain[Any], *, paused: bool = False) -> RenderableType:
+    """What is known of a chain. `paused`: no worker may claim its current job."""
     now = datetime.now(UTC)
     return tables.facts(
         [
             ("chain", chain.id),
             ("type", chain.type),
             ("status", tables.status(chain.job, now)),
+            ("paused", _paused(paused)),
+            ("progress", _progress(chain.job)),
             ("key", chain.key),
             ("created", relative(chain.created_at, now)),
             ("due", relative(chain.scheduled_at, now) if chain.finished_at is None else None),
@@ -32,8 +34,8 @@ def chain_facts(chain: Chain[Any]) -> RenderableType:
     )
 
 
-def job_facts(job: Job) -> RenderableType:
-    """What is known of a job."""
+def job_facts(job: Job, *, paused: bool = False) -> RenderableType:
+    """What is known of a job. `paused`: no worker may claim it."""
     now = datetime.now(UTC)
     attempts = f"{job.attempt} of {job.max_attempts}" if job.max_attempts else str(job.attempt)
     return tables.facts(
@@ -43,6 +45,7 @@ def job_facts(job: Job) -> RenderableType:
             ("type", job.type),
             ("step", str(job.index + 1)),
             ("status", tables.status(job, now)),
+            ("paused", _paused(paused)),
             ("attempt", attempts),
             ("worker", job.worker),
             ("progress", _progress(job)),
@@ -53,6 +56,10 @@ def job_facts(job: Job) -> RenderableType:
             ("error", None if job.error is None else tables.text(job.error, "red")),
         ]
     )
+
+
+def _paused(paused: bool) -> str | None:
+    return "yes" if paused else None
 
 
 def _progress(job: Job) -> str | None:

@@ -66,7 +66,7 @@ class Invocation:
         Empty without --app on this command line: a command that only reads does not import code because of the
         environment or a file. Named queues are left out, because their handlers are not in the registry.
         """
-        if self.flags.app is None:
+        if self.flags.app is None and self.flags.host is None:
             return frozenset()
         try:
             return frozenset(

@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, TypeVar
 
 import typer
 
 from holdfast.cli import tables
 from holdfast.cli.command import checked, command
 from holdfast.cli.documents import Document, chain_document, job_document
+from holdfast.cli.exit_codes import Mistake
+from holdfast.cli.filters import Filters
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.table_layout import Sheet
-from holdfast.cli.times import since as since_moment
+from holdfast.core.job import Page
+
+T = TypeVar("T")
 
 
 @command
 def list_(
     run: Invocation,
-    status: Annotated[
-        list[str] | None,
-        typer.Option(help="blocked, pending, scheduled, running, completed, failed or cancelled. May be repeated."),
-    ] = None,
-    type: Annotated[list[str] | None, typer.Option(help="Only of this job type. May be repeated.")] = None,
-    key: Annotated[str | None, typer.Option(help="Only with this key.")] = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="Created since then: 2h, 7d, 2026-01-31.")] = None,
+    filters: Filters,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Go on after an earlier page: its next_cursor.")] = None,
     jobs: Annotated[bool, typer.Option("--jobs", help="List the single jobs rather than chains.")] = False,
 ) -> None:
     """List chains, newest first."""
-    created = since_moment(since)
-    with run.client() as client:
+    wanted = filters.keywords()
+    with run.client() as client, checked():
         if jobs:
-            with checked():
-                page = client.list_jobs(status=status, type=type, key=key, since=created, limit=limit, cursor=cursor)
-            documents = [job_document(job) for job in page.items]
-            _answer(run, documents, next_cursor=page.next_cursor, table=tables.jobs(page.items))
+            if filters.chain_type is not None:
+                raise Mistake("--chain-type selects chains; use --type with --jobs")
+            of_jobs = {name: value for name, value in wanted.items() if name != "chain_type"}
+            listed = _full_page(partial(client.list_jobs, **of_jobs), cursor, limit)  # type: ignore[arg-type]
+            documents = [job_document(job) for job in listed.items]
+            _answer(run, documents, next_cursor=listed.next_cursor, table=tables.jobs(listed.items))
         else:
-            with checked():
-                found = client.list_chains(status=status, type=type, key=key, since=created, limit=limit, cursor=cursor)
+            found = _full_page(partial(client.list_chains, **wanted), cursor, limit)
             documents = [chain_document(chain) for chain in found.items]
             _answer(run, documents, next_cursor=found.next_cursor, table=tables.chains(found.items))
+
+
+def _full_page(read: Callable[..., Page[T]], cursor: str | None, limit: int) -> Page[T]:
+    """A page with `limit` items, or the rest of the list: several pages if they are short."""
+    items: list[T] = []
+    while True:
+        page = read(cursor=cursor, limit=limit - len(items))
+        items += page.items
+        cursor = page.next_cursor
+        if cursor is None or len(items) == limit:
+            return Page(items, cursor)
 
 
 def _answer(run: Invocation, documents: list[Document], *, next_cursor: str | None, table: Sheet) -> None:

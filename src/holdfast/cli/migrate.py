@@ -8,7 +8,7 @@ import typer
 
 from holdfast.cli import tables
 from holdfast.cli.command import checked, command
-from holdfast.cli.exit_codes import Mistake
+from holdfast.cli.exit_codes import Exit, Mistake
 from holdfast.cli.invocation import Invocation
 from holdfast.stores.address import open_store
 
@@ -19,10 +19,18 @@ def migrate(
     sql: Annotated[
         bool, typer.Option("--sql", help="Print the script instead, for those who run their own migrations.")
     ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit with 1 if the schema is not up to date.")
+    ] = False,
 ) -> None:
     """Bring the store's schema up to date. Safe to repeat."""
+    if sql and check:
+        raise Mistake("--sql and --check cannot be combined")
     if sql:
         _print_script(run)
+        return
+    if check:
+        _check(run)
         return
     with run.client(creates=True) as client:
         with checked():
@@ -32,6 +40,15 @@ def migrate(
         tables.text("nothing to do: the schema is up to date")
     ]
     run.answer({"store": name, "applied": steps}, *shown)
+
+
+def _check(run: Invocation) -> None:
+    with checked():
+        store = open_store(run.address)
+        pending = store.pending_migrations()
+    shown = [tables.text(f"pending {step}") for step in pending] or [tables.text("the schema is up to date")]
+    run.answer({"store": store.name, "pending": pending}, *shown)
+    run.end(Exit.FAILED if pending else Exit.DONE)
 
 
 def _print_script(run: Invocation) -> None:

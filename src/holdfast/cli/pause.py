@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from holdfast.cli import tables
+from holdfast.cli.bulk import Reason
 from holdfast.cli.command import command
 from holdfast.cli.exit_codes import Mistake
 from holdfast.cli.invocation import Invocation
@@ -21,12 +22,12 @@ Names = Annotated[list[str], typer.Argument(metavar="TYPE...", help="Names of jo
 
 
 @command
-def pause(run: Invocation, types: Names) -> None:
+def pause(run: Invocation, types: Names, reason: Reason = None) -> None:
     """Hand out no jobs of these types until they are resumed. Running ones go on."""
     names = typed_ids(types)
     with run.client() as client:
         _check_known(run, names, stored=client.stats().types)
-        client.pause(names)
+        client.pause(names, reason=reason)
     run.answer({"paused": names}, *(tables.text(f"paused {name}") for name in names))
 
 

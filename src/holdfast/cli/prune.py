@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.cli import tables
 from holdfast.cli.command import command
 from holdfast.cli.invocation import Invocation
-from holdfast.cli.selection import progress
+from holdfast.cli.progress import progress
 
 BATCH = 500
 

@@ -9,6 +9,7 @@ from holdfast.cli.command import command
 from holdfast.cli.documents import (
     attempt_document,
     job_document,
+    step_document,
 )
 from holdfast.cli.facts import Id, job_facts
 from holdfast.cli.invocation import Invocation
@@ -18,11 +19,18 @@ from holdfast.core.job import Report
 
 @command
 def report(run: Invocation, id: Id) -> None:
-    """Show every attempt: worker, times, outcome, error. A chain's id stands for all of its jobs."""
+    """Show every attempt: worker, times, outcome, error, stored log; and the finished steps.
+
+    A chain's id stands for all of its jobs.
+    """
     with run.client() as client:
         found = reports_of(client, id)
     documents = [
-        {"job": job_document(each.job), "attempts": [attempt_document(attempt) for attempt in each.attempts]}
+        {
+            "job": job_document(each.job),
+            "attempts": [attempt_document(attempt) for attempt in each.attempts],
+            "steps": [step_document(step) for step in each.steps],
+        }
         for each in found
     ]
     shown = [part for number, each in enumerate(found) for part in (*([""] if number else []), *_report(each))]
@@ -37,5 +45,12 @@ def _report(found: Report) -> list[RenderableType]:
         if each.error is not None and each.error.traceback
         for part in ("", tables.text(f"attempt {each.number}", "bold"), tables.lines(each.error.traceback.rstrip()))
     ]
+    logs = [
+        part
+        for each in found.attempts
+        if each.log
+        for part in ("", tables.text(f"log of attempt {each.number}", "bold"), tables.lines(each.log.rstrip()))
+    ]
     table = tables.attempts(found.attempts) if found.attempts else tables.text("no attempt yet", "dim")
-    return [job_facts(found.job), "", table, *traces]
+    steps: list[RenderableType] = ["", tables.text("steps", "bold"), tables.steps(found.steps)] if found.steps else []
+    return [job_facts(found.job), "", table, *steps, *traces, *logs]

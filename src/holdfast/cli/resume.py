@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.cli import tables
+from holdfast.cli.bulk import Reason
 from holdfast.cli.command import command
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.pause import Names
@@ -11,7 +12,7 @@ from holdfast.cli.selection import typed_ids
 
 
 @command
-def resume(run: Invocation, types: Names) -> None:
+def resume(run: Invocation, types: Names, reason: Reason = None) -> None:
     """Hand out jobs of these types again."""
     names = typed_ids(types)
     with run.client() as client:
@@ -19,5 +20,5 @@ def resume(run: Invocation, types: Names) -> None:
         for name in names:
             if name not in stored or not stored[name].paused:
                 run.warn(f"{printable(name)} was not paused")
-        client.resume(names)
+        client.resume(names, reason=reason)
     run.answer({"resumed": names}, *(tables.text(f"resumed {name}") for name in names))

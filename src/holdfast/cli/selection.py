@@ -3,31 +3,57 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from holdfast.cli.command import check_text, checked
-from holdfast.cli.documents import Document
-from holdfast.cli.exit_codes import Exit, Mistake, exit_of
-from holdfast.cli.invocation import Invocation
-from holdfast.cli.times import since as since_moment
+from holdfast.cli.documents import Document, error_text
+from holdfast.cli.exit_codes import Mistake
+from holdfast.cli.filters import NO_FILTERS, Filters
 from holdfast.client.references import listing_filter
 from holdfast.client.sync_client import SyncClient
-from holdfast.core.job import Chain
-from holdfast.engine.operations import ListChains
-from holdfast.errors import ChainNotFound, HoldfastError, NotPermitted, StoreUnavailable
+from holdfast.core.failure import read_error
+from holdfast.core.record import ChainRecord, Record
+from holdfast.engine.operations import GetChains, GetJobs, ListChains
+
+_PAGE = 1000
 
 Ids = Annotated[
     list[str] | None, typer.Argument(metavar="ID...", help="Ids of chains or jobs; - reads them from stdin.")
 ]
-Statuses = Annotated[
-    list[str] | None, typer.Option("--status", help="Take all chains with this status. May be repeated.")
-]
-Types = Annotated[list[str] | None, typer.Option("--type", help="Take all chains of this type. May be repeated.")]
-Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="... created since then: 2h, 2026-01-31.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A chain to act on. `id` is the id that the user gave, `job_id` its current job or the job that the id names."""
+
+    id: str
+    chain_id: str
+    job_id: str
+    type: str
+    status: str
+    error: str | None
+
+    @classmethod
+    def of(cls, chain: ChainRecord, *, job: Record | None = None) -> Chosen:
+        named = job or chain.last
+        error = error_text(read_error(named.error))
+        return cls(named.id if job else chain.first.id, chain.first.id, named.id, named.type, str(named.status), error)
+
+    def document(self) -> Document:
+        return {"id": self.id, "type": self.type, "status": self.status, "error": self.error}
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chains, and the ids for which there is none. `filtered`: found by a filter."""
+
+    chosen: list[Chosen]
+    missing: Sequence[str] = ()
+    filtered: bool = False
 
 
 def typed_ids(ids: Sequence[str] | None) -> list[str]:
@@ -40,63 +66,66 @@ def typed_ids(ids: Sequence[str] | None) -> list[str]:
 def select(
     client: SyncClient,
     ids: Sequence[str] | None,
+    filters: Filters = NO_FILTERS,
     *,
-    status: Sequence[str] | None = None,
-    type: Sequence[str] | None = None,
-    since: str | None = None,
     default: Iterable[str] = (),
-) -> list[str]:
-    """The ids that the arguments select. A filter without a status uses the statuses in `default`."""
-    filtered = bool(status or type or since)
-    if ids and filtered:
+    limit: int | None = None,
+) -> Selection:
+    """The chains that the arguments select, at most `limit`. A filter without a status uses those in `default`."""
+    if ids and filters.given:
         raise Mistake("give ids or a filter, not both")
-    if not ids and not filtered:
+    if not ids and not filters.given:
         raise Mistake("which ones? Give ids, - to read ids from stdin, or a filter such as --status failed")
     if ids:
-        return typed_ids(ids)
-    found: list[str] = []
+        return _named(client, typed_ids(ids)[:limit])
+    found = _filtered(client, replace(filters, status=filters.status or list(default)), limit)
+    return Selection(found, filtered=True)
+
+
+def _filtered(client: SyncClient, filters: Filters, limit: int | None) -> list[Chosen]:
     with checked():
-        shown = listing_filter(status=status or list(default), type=type, since=since_moment(since))
+        shown = listing_filter(**filters.keywords())
+    found: list[Chosen] = []
     before: int | None = None
-    # Not client.list_chains, which may read from a replica that lags: the command changes these chains.
-    while page := client.store.perform_sync(ListChains(shown, 1000, before)):
-        found += [chain.first.id for chain in page]
-        before = page[-1].first.seq
+    while limit is None or len(found) < limit:
+        # Not client.list_chains, which may read from a replica that lags: the command changes these chains.
+        size = _PAGE if limit is None else min(_PAGE, limit - len(found))
+        page = client.store.perform_sync(ListChains(shown, size, before))
+        found += map(Chosen.of, page)
+        before = page.next_before
+        if before is None:
+            break
     return found
 
 
-def each(run: Invocation, ids: Sequence[str], act: Callable[[str], Document]) -> tuple[list[Document], Exit]:
-    """Call `act` for each id in turn. A refused one does not stop the others; an outage of the store does.
-
-    Returns a document per id, and the first exit code that is not 0.
-    """
-    documents: list[Document] = []
-    code = Exit.DONE
-    with progress(run) as bar:
-        for identifier in bar.track(ids, description="working"):
-            try:
-                documents.append({"id": identifier, "done": True, **act(identifier)})
-            except (StoreUnavailable, NotPermitted):
-                raise
-            except HoldfastError as error:
-                code = code or exit_of(error)
-                documents.append({"id": identifier, "done": False, "error": str(error)})
-    return documents, code
+def _named(client: SyncClient, ids: Sequence[str]) -> Selection:
+    """A chain's id, which is that of its first job, stands for the chain and its current job."""
+    chains = _chains(client, ids)
+    jobs = _jobs(client, [id for id in ids if id not in chains])
+    chains |= _chains(client, [job.chain_id for job in jobs.values() if job.chain_id not in chains])
+    chosen: list[Chosen] = []
+    missing: list[str] = []
+    for id in ids:
+        job = jobs.get(id)
+        chain = chains.get(id if job is None else job.chain_id)
+        if chain is None:
+            missing.append(id)
+        else:
+            chosen.append(Chosen.of(chain, job=job))
+    return Selection(chosen, missing)
 
 
-def progress(run: Invocation) -> Progress:
-    """A progress bar on stderr, if stderr is a terminal."""
-    return Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=run.err, transient=True, disable=run.json or not run.err.is_terminal,
-    )  # fmt: skip
+def _chains(client: SyncClient, ids: Sequence[str]) -> dict[str, ChainRecord]:
+    found: dict[str, ChainRecord] = {}
+    for begin in range(0, len(ids), _PAGE):
+        chains = client.store.perform_sync(GetChains(tuple(ids[begin : begin + _PAGE])))
+        found |= {chain.first.id: chain for chain in chains if chain is not None}
+    return found
 
 
-def chain_of(client: SyncClient, id: str) -> Chain[Any]:
-    """The chain with this id, or that of the job with it."""
-    chain = client.get(id)
-    if chain is None and (job := client.get_job(id)) is not None:
-        chain = client.get(job.chain_id)
-    if chain is None:
-        raise ChainNotFound(id)
-    return chain
+def _jobs(client: SyncClient, ids: Sequence[str]) -> dict[str, Record]:
+    found: dict[str, Record] = {}
+    for begin in range(0, len(ids), _PAGE):
+        jobs = client.store.perform_sync(GetJobs(tuple(ids[begin : begin + _PAGE])))
+        found |= {job.id: job for job in jobs if job is not None}
+    return found

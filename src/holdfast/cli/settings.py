@@ -16,6 +16,16 @@ NOWHERE = "nowhere"
 
 
 @dataclass(frozen=True, slots=True)
+class Host:
+    """The store and the application of a program that contains the command line, such as Django's `manage.py`."""
+
+    store: str
+    app: str
+    source: str
+    """For messages: what sets them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Flags:
     """The options of every command, as given before or after its name."""
 
@@ -23,6 +33,7 @@ class Flags:
     app: str | None = None
     config: Path | None = None
     json: bool = False
+    host: Host | None = None
 
     def over(self, outer: Flags) -> Flags:
         """These options, completed by those given before the name of the command."""
@@ -31,6 +42,7 @@ class Flags:
             app=outer.app if self.app is None else self.app,
             config=outer.config if self.config is None else self.config,
             json=self.json or outer.json,
+            host=self.host or outer.host,
         )
 
 
@@ -82,6 +94,7 @@ def settle(flags: Flags, environment: Mapping[str, str] = os.environ) -> Setting
     config = read_config(flags.config, environment)
     store, store_from = _first(
         (flags.store, "--store"),
+        *([] if flags.host is None else [(flags.host.store, flags.host.source)]),
         (environment.get("HOLDFAST_STORE"), "HOLDFAST_STORE"),
         (config.store, str(config.path)),
     )
@@ -91,7 +104,10 @@ def settle(flags: Flags, environment: Mapping[str, str] = os.environ) -> Setting
     if store is not None and (brings_its_own(store) or named_in(store)):
         wakeups = None
     app, app_from = _first(
-        (flags.app, "--app"), (environment.get("HOLDFAST_APP"), "HOLDFAST_APP"), (config.app, str(config.path))
+        (flags.app, "--app"),
+        *([] if flags.host is None else [(flags.host.app, flags.host.source)]),
+        (environment.get("HOLDFAST_APP"), "HOLDFAST_APP"),
+        (config.app, str(config.path)),
     )
     return Settings(config, store, store_from, wakeups, wakeups_from, app, app_from)
 

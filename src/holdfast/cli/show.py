@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,10 @@ from holdfast.cli.documents import (
     chain_document,
     job_document,
     payload_document,
+    step_document,
+    step_payload,
 )
+from holdfast.cli.explain import explanation_document, explanation_lines
 from holdfast.cli.facts import Id, chain_facts, job_facts
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.job_reports import jobs_of
@@ -23,6 +27,7 @@ from holdfast.cli.printable import write_json
 from holdfast.cli.table_layout import Sheet
 from holdfast.client.sync_client import SyncClient
 from holdfast.core.job import Chain, Job
+from holdfast.core.step_report import Step
 from holdfast.engine.operations import GetBlockers
 from holdfast.errors import JobNotFound
 
@@ -36,7 +41,7 @@ def show(
     ] = False,
     secrets: Annotated[bool, typer.Option("--secrets", help="With --payload: mask nothing.")] = False,
 ) -> None:
-    """Show a chain with its jobs and their blockers, or one job."""
+    """Show a chain with its jobs and their blockers, or one job, and why it is in its state."""
     with run.client() as client:
         chain = client.get(id)
         job = None if chain is not None else client.get_job(id)
@@ -44,30 +49,46 @@ def show(
             raise JobNotFound(id)
         found = [job] if job is not None else jobs_of(client, id)
         blockers = {each.id: _blockers(client, each) for each in found if each.record.blockers}
+        explanation = client.explain(found[-1])
+        steps = {each.id: client.steps(each) for each in found}
     documents = [
         {
             **job_document(each),
             "blockers": [blocker_document(blocker) for blocker in blockers.get(each.id, ())],
+            "steps": [
+                {**step_document(step), **(step_payload(step, secrets=secrets) if payload else {})}
+                for step in steps[each.id]
+            ],
             **(payload_document(each, secrets=secrets) if payload else {}),
         }
         for each in found
     ]
     details = Group(
-        *(part for each, document in zip(found, documents, strict=True) for part in _details(each, document))
+        *(
+            part
+            for each, document in zip(found, documents, strict=True)
+            for part in _details(each, document, steps[each.id])
+        )
     )
+    paused = explanation is not None and any(reason.kind == "paused" for reason in explanation.reasons)
     if chain is not None:
-        document = {"kind": "chain", **chain_document(chain), "jobs": documents}
-        run.answer(document, chain_facts(chain), "", tables.jobs(found), details)
+        document: Document = {"kind": "chain", **chain_document(chain), "jobs": documents}
+        shown: list[RenderableType] = [chain_facts(chain, paused=paused), "", tables.jobs(found), details]
     else:
-        run.answer({"kind": "job", **documents[0]}, job_facts(found[0]), details)
+        document, shown = {"kind": "job", **documents[0]}, [job_facts(found[0], paused=paused), details]
+    document["paused"] = paused
+    if explanation is not None:  # None if the job was deleted meanwhile
+        document["explanation"] = explanation_document(explanation)
+        shown += ["", *explanation_lines(explanation)]
+    run.answer(document, *shown)
 
 
 def _blockers(client: SyncClient, job: Job) -> list[Chain[Any]]:
     return [Chain(record, client.jobs) for record in client.store.perform_sync(GetBlockers(job.id))]
 
 
-def _details(job: Job, document: Document) -> list[RenderableType]:
-    """What a table has no room for: blockers, input and output."""
+def _details(job: Job, document: Document, steps: Sequence[Step]) -> list[RenderableType]:
+    """What a table has no room for: blockers, steps, input and output."""
     shown: list[RenderableType] = []
     if document["blockers"]:
         shown += ["", tables.text(f"blockers of {job.type} {job.id}", "bold")]
@@ -75,6 +96,11 @@ def _details(job: Job, document: Document) -> list[RenderableType]:
         for blocker in document["blockers"]:
             table.add_row(tables.text(blocker["type"]), tables.styled(blocker["status"]), tables.text(blocker["id"]))
         shown.append(table)
+    if steps:
+        shown += ["", tables.text(f"steps of {job.type} {job.id}", "bold"), tables.steps(steps)]
+        results = [(step["name"], step["result"]) for step in document["steps"] if step.get("result") is not None]
+        for name, result in results:
+            shown += [tables.text(f"result of {name}", "bold"), tables.lines(write_json(result, indent=2))]
     for name in ("input", "output"):
         if name in document:
             shown += ["", tables.text(f"{name} of {job.type} {job.id}", "bold")]

@@ -17,7 +17,7 @@ from holdfast.cli.command import checked, command
 from holdfast.cli.exit_codes import Exit
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.logs import log_to_stderr
-from holdfast.cli.selection import progress
+from holdfast.cli.progress import progress
 from holdfast.cli.supervise import CHILD
 from holdfast.cli.table_layout import Sheet
 from holdfast.cli.times import lasting, optional_duration

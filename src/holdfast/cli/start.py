@@ -16,7 +16,7 @@ from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import printable
 from holdfast.cli.times import optional_duration, zoned
 from holdfast.cli.wait import wait_for
-from holdfast.registry.options import Dedup
+from holdfast.registry.options import Dedup, When
 
 
 @command
@@ -31,6 +31,19 @@ def start(
         str | None, typer.Option(help="Which chains with the key count: incomplete (default) or any.")
     ] = None,
     window: Annotated[str | None, typer.Option(metavar="DURATION", help="... and how old they may be.")] = None,
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="With --key: a chain that has not begun takes this input and these options."),
+    ] = False,
+    debounce: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION", help="With --key: the same, and the chain is due this long after the last start."
+        ),
+    ] = None,
+    debounce_max: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="... but at most this long after the first start.")
+    ] = None,
     delay: Annotated[str | None, typer.Option(metavar="DURATION", help="Due after this time.")] = None,
     at: Annotated[
         str | None, typer.Option(metavar="TIME", help="Due at this time, with its zone: 2026-01-31T12:00:00Z.")
@@ -43,6 +56,9 @@ def start(
     after: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Wait for this chain first. May be repeated.")
     ] = None,
+    when: Annotated[
+        str | None, typer.Option(help="With --after: start when they completed (default), failed or ended.")
+    ] = None,
     id: Annotated[str | None, typer.Option(metavar="ID", help="The chain's id. Starting it twice is safe.")] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for its end, and answer like `wait`.")] = False,
     timeout: Annotated[str | None, typer.Option(metavar="DURATION", help="With --wait: how long to wait.")] = None,
@@ -53,13 +69,15 @@ def start(
     patience = optional_duration(timeout)
     jobs = run.jobs
     with checked():
-        bound = jobs[type].parse(_read(input))
+        bound = jobs[type].parse(read_input(input))
         bound = bound.options(
             key=key, dedup=cast("Dedup | None", dedup), window=optional_duration(window),
             delay=optional_duration(delay), at=zoned(at, "--at"), priority=priority, max_attempts=max_attempts,
             timeout=optional_duration(attempt_timeout), after=after or (), id=id,
+            when=cast("When | None", when), replace=replace, debounce=optional_duration(debounce),
+            debounce_max=optional_duration(debounce_max),
         )  # fmt: skip
-    with run.client(jobs, creates=True) as client:
+    with run.client(jobs, creates=True) as client, checked():
         chain = client.start(bound)
     if wait:
         wait_for(run, chain.id, timeout=patience)
@@ -69,7 +87,7 @@ def start(
     run.answer({**chain_document(chain), "deduplicated": found}, tables.text(f"{what} {chain.id} ({chain.status})"))
 
 
-def _read(text: str) -> str:
+def read_input(text: str) -> str:
     """An input as typed, or from where the text says."""
     if text == "-":
         return sys.stdin.read()

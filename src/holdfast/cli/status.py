@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Annotated
 
@@ -19,12 +19,16 @@ from holdfast.cli.command import command
 from holdfast.cli.documents import Document
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.printable import write_json
+from holdfast.cli.rates import counters_document, counts_table
 from holdfast.cli.table_layout import Sheet
 from holdfast.cli.times import duration, iso, lasting
+from holdfast.cli.workers import worker_document
 from holdfast.client.client import Client
+from holdfast.client.unserved import external_types, served_types, unserved
 from holdfast.core.job import Job
 from holdfast.core.job import moment as to_moment
 from holdfast.core.record import Status
+from holdfast.core.worker_record import LiveWorker
 from holdfast.engine.operations import Finding, TypeStats
 
 WAITED_TOO_LONG = 60.0
@@ -32,6 +36,7 @@ WAITED_TOO_LONG = 60.0
 EXPIRED_TOO_LONG = 10.0
 """Seconds after the end of a lease within which a worker of the type reaps the job."""
 MOST_RUNNING = 1000
+RATES_OVER = timedelta(minutes=5)
 EXTERNAL = "waits for an external completion"
 """Shown for a type that the application declares without a handler: no worker runs it."""
 
@@ -43,23 +48,24 @@ def status(
         bool, typer.Option("--watch", "-w", help="Refresh until Ctrl-C; with --json, one line each.")
     ] = False,
     interval: Annotated[str, typer.Option(metavar="DURATION", help="With --watch: how often.")] = "1s",
+    rates: Annotated[bool, typer.Option("--rates", help="Also what happened in the last five minutes.")] = False,
 ) -> None:
     """Show the number of jobs by type and status, the workers that run jobs, and problems."""
     pause = max(duration(interval), 0.1)
     if watch:
-        run.attend(partial(_watch, run, pause=pause))
+        run.attend(partial(_watch, run, pause=pause, rates=rates))
     else:
-        document = run.attend(partial(look, declared_only=run.declared_only))
+        document = run.attend(partial(look, declared_only=run.declared_only, rates=rates))
         run.answer(document, screen(document))
 
 
-async def _watch(run: Invocation, client: Client, *, pause: float) -> None:
+async def _watch(run: Invocation, client: Client, *, pause: float, rates: bool) -> None:
     """Refresh until cancelled."""
     on_screen = run.out.is_terminal and not run.json
     declared_only = run.declared_only
     with Live(console=run.out, auto_refresh=False, screen=True) if on_screen else nullcontext() as live:
         while True:
-            document = await look(client, declared_only=declared_only)
+            document = await look(client, declared_only=declared_only, rates=rates)
             if live is not None:
                 live.update(screen(document), refresh=True)
             elif run.json:
@@ -69,18 +75,23 @@ async def _watch(run: Invocation, client: Client, *, pause: float) -> None:
             await asyncio.sleep(pause)
 
 
-async def look(client: Client, *, declared_only: Collection[str] = ()) -> Document:
+async def look(client: Client, *, declared_only: Collection[str] = (), rates: bool = False) -> Document:
     """The state of the store as a document. It costs little, so --watch reads it every second; `doctor` examines more.
 
-    Jobs of `declared_only` types wait for an external completion, so they do not count as due.
+    Jobs of `declared_only` types wait for an external completion, so they do not count as due. The same applies to
+    types that live workers declare without a handler. `rates`: also what happened in the last five minutes.
     """
     now = datetime.now(UTC)
     stats = await client.stats()
+    workers = await client.workers()
     running: Sequence[Job] = ()
     if stats.counts[Status.RUNNING]:
         running = (await client.list_jobs(status="running", limit=MOST_RUNNING)).items
-    for_workers = {name: row for name, row in stats.types.items() if name not in declared_only}
-    troubles = [*_waiting_too_long(for_workers, now), *_expired(running, now)]
+    external = {*declared_only, *external_types(workers)}
+    for_workers = {name: row for name, row in stats.types.items() if name not in external}
+    late = _waiting_too_long(for_workers, served_types(workers), now)
+    troubles = [*unserved(for_workers, workers), *late, *_expired(running, now)]
+    counted = {"rates": counters_document(await client.counters(now - RATES_OVER))} if rates else {}
     return {
         "store": client.store.name,
         "at": iso(now),
@@ -90,8 +101,9 @@ async def look(client: Client, *, declared_only: Collection[str] = ()) -> Docume
         "types": [
             {**_type_document(row, now=now), "external": name not in for_workers} for name, row in stats.types.items()
         ],
-        "workers": _workers(running, now),
+        "workers": _workers(workers, running, now),
         "findings": [finding._asdict() for finding in troubles],
+        **counted,
     }
 
 
@@ -120,13 +132,10 @@ def screen(document: Document) -> RenderableType:
         parts.append(counted)
     else:
         parts.append(tables.text("no jobs", "dim"))
+    if document.get("rates", {}).get("types"):
+        parts += ["", counts_table(document["rates"])]
     if document["workers"]:
-        at_work = Sheet("worker", "running", "lease ends", numbers=("running", "lease ends"))
-        for row in document["workers"]:
-            left = row["lease_seconds"]
-            ends = tables.text(f"{lasting(-left)} ago", "red") if left < 0 else tables.text(f"in {lasting(left)}")
-            at_work.add_row(tables.text(row["worker"]), f"{row['running']:,}", ends)
-        parts += ["", at_work]
+        parts += ["", _worker_table(document["workers"])]
     for row in document["findings"]:
         parts.append(Text.assemble(tables.styled(row["level"]), " ", tables.text(f"{row['subject']}: {row['detail']}")))
     return Group(*parts)
@@ -150,25 +159,48 @@ def _type_document(row: TypeStats, *, now: datetime) -> Document:
     }
 
 
-def _workers(running: Sequence[Job], now: datetime) -> list[Document]:
-    """The workers that hold claims, and when the first lease of each ends."""
+def _workers(live: Sequence[LiveWorker], running: Sequence[Job], now: datetime) -> list[Document]:
+    """The live workers, and others that hold claims. With each, when the first of its leases ends."""
     ends: dict[str, list[datetime]] = {}
     for job in running:
         if job.worker is not None and job.leased_until is not None:
             ends.setdefault(job.worker, []).append(job.leased_until)
-    return [
-        {"worker": worker, "running": len(leases), "lease_seconds": (min(leases) - now).total_seconds()}
-        for worker, leases in sorted(ends.items())
+    first = {worker: (min(leases) - now).total_seconds() for worker, leases in ends.items()}
+    listed = [
+        {
+            "worker": worker.id, "running": worker.busy, "lease_seconds": first.pop(worker.id, None), "live": True,
+            **worker_document(worker),
+        }
+        for worker in live
+    ]  # fmt: skip
+    return listed + [
+        {"worker": worker, "running": len(ends[worker]), "lease_seconds": left, "live": False}
+        for worker, left in sorted(first.items())
     ]
 
 
-def _waiting_too_long(types: Mapping[str, TypeStats], now: datetime) -> list[Finding]:
+def _worker_table(rows: Sequence[Document]) -> Sheet:
+    made = Sheet("worker", "running", "lease ends", "state", numbers=("running", "lease ends"))
+    for row in rows:
+        left = row["lease_seconds"]
+        ends = tables.text("") if left is None else tables.text(f"in {lasting(left)}")
+        if left is not None and left < 0:
+            ends = tables.text(f"{lasting(-left)} ago", "red")
+        slots = f"{row['running']:,}/{row['concurrency']:,}" if row["live"] else f"{row['running']:,}"
+        state = tables.text("gone", "red") if not row["live"] else tables.text("draining" if row["draining"] else "")
+        made.add_row(tables.text(row["worker"]), slots, ends, state)
+    return made
+
+
+def _waiting_too_long(types: Mapping[str, TypeStats], served: frozenset[str], now: datetime) -> list[Finding]:
+    """Jobs that wait although a live worker runs their type."""
     found: list[Finding] = []
-    for name, row in types.items():
+    for name in sorted(served & types.keys()):
+        row = types[name]
         oldest = to_moment(row.oldest_due)
         waited = 0.0 if oldest is None or row.paused else (now - oldest).total_seconds()
         if waited > WAITED_TOO_LONG:
-            detail = f"{row.due:,} due, the first for {lasting(waited)}; is a worker running that takes them?"
+            detail = f"{row.due:,} due, the first for {lasting(waited)}: more arrive than the live workers run"
             found.append(Finding("warning", name, detail))
     return found
 

@@ -11,6 +11,7 @@ import typer
 
 from holdfast.cli.command import checked, command
 from holdfast.cli.exit_codes import Exit, Mistake
+from holdfast.cli.exporters import exporter
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.logs import log_to_stderr
 from holdfast.cli.passwords import hide, passwords_in
@@ -68,6 +69,7 @@ def supervise(
             groups=settings.groups,
             work_kinds=settings.work_kinds,
             listen=settings.listen if listen is None else parse_listen(listen),
+            exporter=exporter(),
             logging=logging,
             reload=lambda: _read_again(run, jobs, address=address, app=None if target else app),
             entry=CHILD,

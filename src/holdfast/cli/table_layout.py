@@ -11,18 +11,23 @@ from rich.table import Table
 from rich.text import Text
 
 _NOTHING = ("", "-", "·")
-_FIRM = ("", "type", "status", "outcome", "id")
+_FIRM = ("", "type", "status", "outcome", "id", "action", "target")
 _LEAST = {"error": 20, "finding": 30}
 """Columns that may wrap do so at this width, or at 12 characters."""
-_GIVING_WAY = ("step", "took", "attempt", "id", "worker", "key", "next", "started", "age")
-"""Columns that are left out if there is no room, in this order. Ids are never left out: they are folded."""
+_GIVING_WAY = ("step", "took", "attempt", "worker", "key", "next", "started", "age")
+"""Columns that are left out if there is no room, in this order."""
+_IDS = ("id", "target")
+"""Columns that are copied from the terminal into a command: neither left out, nor folded while anything else can be."""
+_NARROW = 10
+"""The width of a wrapped text if there is no room for more."""
 _GAP = 2
 
 
 class Sheet:
     """A table. Types and statuses are neither wrapped nor left out. An empty column is left out.
 
-    If it is too wide, long texts wrap, then the least important columns are left out, then ids are folded.
+    If it is too wide, long texts wrap, then the least important columns are left out, then types and statuses are
+    folded. An id is folded last: with a type of usual length it is whole in 80 columns.
     """
 
     def __init__(self, *columns: str, numbers: Sequence[str] = ()) -> None:
@@ -83,15 +88,16 @@ class Sheet:
         for name in _GIVING_WAY:
             at = self._columns.index(name) if name in self._columns else -1
             if at in widths and is_too_wide():
-                if name == "id":
-                    widths[at] = (widths[at] + 1) // 2
-                else:
-                    del widths[at]
+                del widths[at]
         if is_too_wide():
-            for at, name in enumerate(self._columns):
-                if at in widths and not self._is_loose(at):
-                    half = (cell_len(name) + 1) // 2
-                    shrink(at, max(self._widest(at), half) if name in self._numbers else min(widths[at], 12))
+            for at in loose:
+                if at in widths:
+                    shrink(at, min(widths[at], _NARROW))
+            firm = [at for at in widths if not self._is_loose(at)]
+            for at in sorted(firm, key=lambda at: self._columns[at] in _IDS):
+                name = self._columns[at]
+                half = (cell_len(name) + 1) // 2
+                shrink(at, max(self._widest(at), half) if name in self._numbers else min(widths[at], 12))
         return widths
 
     def _widest(self, at: int) -> int:

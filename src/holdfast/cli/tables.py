@@ -11,10 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.cli.documents import is_scheduled
-from holdfast.cli.printable import printable, printable_lines
+from holdfast.cli.printable import printable, printable_lines, write_json
 from holdfast.cli.table_layout import Sheet
 from holdfast.cli.times import lasting, relative
 from holdfast.core.job import AttemptReport, Chain, Job
+from holdfast.core.step_report import Step
 
 STYLES = {
     "blocked": "magenta",
@@ -26,6 +27,7 @@ STYLES = {
     "cancelled": "bright_black",
     "lost": "red",
     "rescheduled": "yellow",
+    "suspended": "yellow",
     "mismatched": "yellow",
     "released": "bright_black",
     "ok": "green",
@@ -92,6 +94,19 @@ def attempts(found: Iterable[AttemptReport]) -> Sheet:
         made.add_row(
             text(each.number), styled(each.outcome), text(each.worker), text(relative(each.started_at, now)),
             text(took(each.started_at, each.ended_at)), text(relative(each.next_at, now)),
+            text(each.error or "", "red"),
+        )  # fmt: skip
+    return made
+
+
+def steps(found: Iterable[Step]) -> Sheet:
+    """The steps of a job, one per line."""
+    now = datetime.now(UTC)
+    made = Sheet("name", "each", "kind", "attempt", "finished", "took", "error", numbers=("attempt",))
+    for each in found:
+        made.add_row(
+            text(each.name), text("" if each.each is None else write_json(each.each)), text(each.kind),
+            text(each.attempt), text(relative(each.finished_at, now)), text(took(each.started_at, each.finished_at)),
             text(each.error or "", "red"),
         )  # fmt: skip
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AsyncExitStack, nullcontext
 from enum import StrEnum
 from typing import Annotated
 
@@ -10,17 +11,21 @@ import typer
 
 from holdfast.cli.command import checked, command
 from holdfast.cli.exit_codes import Mistake
+from holdfast.cli.exporters import exporter
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.load_app import load_jobs
 from holdfast.cli.logs import log_to_stderr
+from holdfast.cli.reloading import SourceWatch, restart, restarted_after_repair
 from holdfast.cli.times import optional_duration, positive_duration
 from holdfast.client.client import Client
 from holdfast.config import Settings
+from holdfast.config.listen_address import parse_listen
 from holdfast.core.defaults import CONCURRENCY, GRACE, POLL_INTERVAL, SUPERVISED_LEASE
 from holdfast.engine.observers import log
 from holdfast.registry.jobs import Jobs
 from holdfast.supervisor import Group
 from holdfast.supervisor.child_protocol import assign_types, find_jobs
+from holdfast.supervisor.worker_health import WorkerHealth
 from holdfast.worker import Worker, event_loop
 
 
@@ -78,6 +83,13 @@ def worker(
         str | None,
         typer.Option(metavar="NAME", help="Name of the worker. Default: generated."),
     ] = None,
+    health: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Serve /healthz, /readyz, /backlog and /metrics."),
+    ] = None,
+    reload: Annotated[
+        bool, typer.Option("--reload", help="Restart, after draining, when a module of the application changes.")
+    ] = False,
     log_level: Annotated[
         Level | None, typer.Option(help="Log level on stderr. Default: level in [logging], else info.")
     ] = None,
@@ -95,10 +107,14 @@ def worker(
     address = run.address
     if address.startswith("memory:"):
         raise Mistake("a memory:// store exists in one process only: no other process could start jobs for this worker")
-    jobs = jobs_to_run(run, target)
+    with checked():
+        listen = None if health is None else parse_listen(health)
+    with restarted_after_repair() if reload else nullcontext():
+        jobs = jobs_to_run(run, target)
     terms = _group_of(settings, group)
     names = [name.strip() for each in types or () for name in each.split(",") if name.strip()]
     ended = optional_duration(grace)
+    exported = exporter() if listen is not None else None
     with checked():
         client = Client(address, jobs)
         made = Worker(
@@ -109,8 +125,13 @@ def worker(
             poll_interval=positive_duration(poll_interval, "--poll-interval"),
             poll_without_wakeups=terms.poll_without_wakeups, retry=terms.retry, timeout=terms.timeout,
             mismatch_timeout=terms.mismatch_timeout, memory_limit=terms.memory_limit,
+            observers=[] if exported is None else [exported.attempts],
         )  # fmt: skip
-    event_loop.run(_work(client, made))
+    watch = SourceWatch() if reload else None
+    served = None if listen is None else WorkerHealth(made, client, listen, exporter=exported)
+    event_loop.run(_work(client, made, served, watch))
+    if watch is not None and watch.changed:
+        restart()
     run.answer({"worker": made.id, "stopped": True})
 
 
@@ -154,11 +175,23 @@ def _share(settings: Settings, jobs: Jobs, *, group: Group) -> Sequence[str] | N
     return shares.get(group.name)
 
 
-async def _work(client: Client, made: Worker) -> None:
+async def _work(client: Client, made: Worker, health: WorkerHealth | None, watch: SourceWatch | None) -> None:
     with checked():
         await client.open()
     try:
         await client.get_job("none")  # fails if the tables are missing
-        await made.run()
+        async with AsyncExitStack() as stack:
+            if health is not None:
+                await _listen(health, stack)
+            if watch is not None:
+                stack.enter_context(watch.watching(made))
+            await made.run()
     finally:
         await client.close()
+
+
+async def _listen(health: WorkerHealth, stack: AsyncExitStack) -> None:
+    try:
+        await stack.enter_async_context(health)
+    except OSError as error:
+        raise Mistake(f"cannot listen: {error.strerror or error}") from error

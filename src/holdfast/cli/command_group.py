@@ -1,0 +1,36 @@
+"""A command with subcommands: `holdfast workers` lists, `holdfast workers drain ID` acts."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import typer
+
+from holdfast.cli import help
+from holdfast.cli.command import flags_of
+
+
+def command_group(
+    listing: Callable[..., None], subcommands: Mapping[str, Callable[..., None]], *, epilog: str
+) -> typer.Typer:
+    """A group of commands. Without a subcommand it runs `listing`. The shared options may stand before or after it."""
+    group = typer.Typer(
+        cls=help.Group, invoke_without_command=True, epilog=epilog, pretty_exceptions_enable=False, help=listing.__doc__
+    )
+
+    @functools.wraps(listing)
+    def run(**given: Any) -> None:
+        context: typer.Context = given["ctx"]
+        if context.invoked_subcommand is None:
+            listing(**given)
+        else:
+            context.obj = flags_of(given)
+
+    run.__signature__ = inspect.signature(listing)  # type: ignore[attr-defined]
+    group.callback()(run)
+    for name, subcommand in subcommands.items():
+        group.command(name, cls=help.Command, epilog=epilog)(subcommand)
+    return group
