@@ -72,7 +72,7 @@ class _Runs:
     """The job types of a benchmark, and the times that their handlers recorded."""
 
     def __init__(self) -> None:
-        self.jobs = Jobs()
+        self.jobs = Jobs(name="benchmark")
         self._begun: asyncio.Future[float] | None = None
 
         @self.jobs.job(name="holdfast-bench-add")

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from rich.console import Console
 
 from holdfast import Chain, Job, Status, SyncClient
+from holdfast.demo.dashboard import DashboardProcess
 from holdfast.demo.jobs import BIG, approve, is_declined_at_first, jobs
 from holdfast.demo.ledger import SCHEMA, open_shop
 from holdfast.demo.os_signals import Ending, ending
@@ -29,16 +30,33 @@ class DemoFailed(Exception):
     """A part of the scenario did not end in time."""
 
 
-def run_demo(console: Console, *, customers: int = 20, quiet: bool = False) -> Verdict:
-    """Run the scenario on a temporary SQLite file. The verdict says whether every check passed."""
+def run_demo(
+    console: Console,
+    *,
+    customers: int = 20,
+    quiet: bool = False,
+    opened: Callable[[str], None] | None = None,
+    until: Callable[[], None] | None = None,
+) -> Verdict:
+    """Run the scenario on a temporary SQLite file. The verdict says whether every check passed.
+
+    With `opened`, a dashboard runs beside it: the function is called with its URL. `until` is called at the end, before
+    the file and the dashboard are removed.
+    """
     with ending() as end, tempfile.TemporaryDirectory(prefix="holdfast-demo-") as folder, ExitStack() as closing:
         terminal = closing.enter_context(Terminal(console, quiet=quiet))
         story = Story(Path(folder), terminal, end)
         closing.callback(story.close)
         try:
-            return story.play(customers=customers)
+            if opened is not None:
+                opened(story.open_dashboard())
+            verdict = story.play(customers=customers)
         except DemoFailed as failure:
             return Verdict(wrong=[str(failure)])
+        if until is not None:
+            terminal.say("the dashboard stays open until Ctrl-C", "bold")
+            until()
+        return verdict
 
 
 class Story:
@@ -55,6 +73,15 @@ class Story:
         self._shop.executescript(SCHEMA)
         self._started = Started([], [])
         self._workers: list[WorkerProcess] = []
+        self._dashboard: DashboardProcess | None = None
+
+    def open_dashboard(self) -> str:
+        """Start a dashboard on the store, and return its URL."""
+        self._dashboard = DashboardProcess(self._address, self._folder)
+        if self._dashboard.url is None:
+            raise DemoFailed(f"the dashboard did not start; its log says:\n{self._dashboard.log.read_text()[-2000:]}")
+        self._stage.say(f"dashboard on {self._dashboard.url}", "bold")
+        return self._dashboard.url
 
     def play(self, *, customers: int) -> Verdict:
         """The whole scenario, from the first worker to the verdict."""
@@ -97,6 +124,8 @@ class Story:
         """Stop the remaining processes, and close the file."""
         for worker in self._workers:
             worker.stop()
+        if self._dashboard is not None:
+            self._dashboard.stop()
         self._shop.close()
         self._client.close()
 

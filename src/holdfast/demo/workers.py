@@ -27,7 +27,7 @@ class WorkerProcess:
                     "--app", "holdfast.demo.jobs:jobs", "--store", store, "--worker-id", name,
                     "--concurrency", str(CONCURRENCY), "--lease", LEASE,
                 ],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, cwd=folder, env=_surroundings(),
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, cwd=folder, env=own_environment(),
             )  # fmt: skip
 
     @property
@@ -55,6 +55,6 @@ class WorkerProcess:
                 self.kill()
 
 
-def _surroundings() -> dict[str, str]:
+def own_environment() -> dict[str, str]:
     """The environment without the settings of the user's own store."""
     return {name: value for name, value in os.environ.items() if not name.startswith("HOLDFAST_")}

@@ -20,7 +20,7 @@ class SimulatedFailure(Exception):
 
 def simulated(kinds: Iterable[WorkKind]) -> Jobs:
     """A registry with one job type per kind. Its jobs take `(number, seed)` and return how long they took."""
-    jobs = Jobs()
+    jobs = Jobs(name="simulation")
     for kind in kinds:
         _declare(jobs, kind)
     return jobs

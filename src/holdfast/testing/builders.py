@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from holdfast.core import failure
 from holdfast.core.clock import Micros, duration
+from holdfast.core.details import FailureHook, JobDetails, write_details
 from holdfast.core.ids import new_id
 from holdfast.core.lifecycle import DedupScope, NewJob, Settlement
 from holdfast.core.record import Record, Status
 from holdfast.core.retry import Seconds, seconds
+from holdfast.core.settle import fail
+from holdfast.core.steps import Checkpoint, StepKind, Wait
 
 
 def new_job(
@@ -28,7 +31,10 @@ def new_job(
     exclude: tuple[str, ...] = (),
     after: tuple[str, ...] = (),
     on_blocker_failure: str = "wait",
+    blocker_types: tuple[str, ...] = (),
     trace: str | None = None,
+    on_failure: FailureHook | None = None,
+    due_within: Seconds | None = None,
 ) -> NewJob:
     """The first job of a chain."""
     given, id = id, new_id() if id is None else id
@@ -50,8 +56,10 @@ def new_job(
         exclude=exclude,
         after=after,
         on_blocker_failure=on_blocker_failure,
-        trace=trace,
+        blocker_types=blocker_types,
+        details=write_details(JobDetails(trace=trace, on_failure=on_failure)),
         chosen=given is not None,
+        due_within=_micros(due_within),
     )
 
 
@@ -68,6 +76,8 @@ def next_job(
     key: str | None = None,
     after: tuple[str, ...] = (),
     on_blocker_failure: str = "wait",
+    blocker_types: tuple[str, ...] = (),
+    on_failure: FailureHook | None = None,
 ) -> NewJob:
     """A continuation of the chain of another job."""
     return NewJob(
@@ -83,6 +93,8 @@ def next_job(
         key=key,
         after=after,
         on_blocker_failure=on_blocker_failure,
+        blocker_types=blocker_types,
+        details=write_details(JobDetails(on_failure=on_failure)),
     )
 
 
@@ -117,6 +129,40 @@ def released(job: Record) -> Settlement:
     return Settlement(job.claim, Status.PENDING, "released")
 
 
+def sleep_for(name: str, delay: Seconds, *, number: int = 1) -> Wait:
+    """A sleep that suspends its attempt."""
+    return Wait(name, "", "sleep", number, 1, delay=duration(seconds(delay)))
+
+
+def receive_of(name: str, timeout: Seconds | None = None, *, number: int = 1) -> Wait:
+    """A receive that suspends its attempt."""
+    return Wait(name, "", "receive", number, 1, delay=_micros(timeout))
+
+
+def suspended(job: Record, *waits: Wait) -> Settlement:
+    """The attempt waits for the end of sleeps, or for messages."""
+    return Settlement(job.claim, Status.PENDING, "suspended", waits=waits)
+
+
+def checkpoint(
+    job: Record,
+    name: str,
+    *,
+    each: str = "",
+    kind: StepKind = "step",
+    number: int = 1,
+    result: bytes | None = b"null",
+    error: bytes | None = None,
+    took: Seconds = 0,
+    done: bool = True,
+) -> Checkpoint:
+    """A step of an attempt, to be stored."""
+    return Checkpoint(
+        job.claim, name, each, kind, number, job.attempt, result=result, error=error,
+        took=duration(seconds(took)), done=done,
+    )  # fmt: skip
+
+
 def mismatched(job: Record, *, delay: Seconds = 0, error: str = "no such parameter") -> Settlement:
     """The worker could not read the input; another worker may."""
     stored = failure.write("PayloadRefused", error)
@@ -125,12 +171,12 @@ def mismatched(job: Record, *, delay: Seconds = 0, error: str = "no such paramet
 
 def finally_mismatched(job: Record, error: str = "no such parameter") -> Settlement:
     """No worker could read the input within the mismatch timeout."""
-    return Settlement(job.claim, Status.FAILED, "mismatched", error=failure.write("PayloadRefused", error))
+    return fail(job, failure.write("PayloadRefused", error), outcome="mismatched")
 
 
 def failed(job: Record, error: str = "no luck") -> Settlement:
-    """The last attempt failed."""
-    return Settlement(job.claim, Status.FAILED, "failed", error=failure.write("ValueError", error))
+    """The last attempt failed. The settlement starts the failure hook of the job, if it has one."""
+    return fail(job, failure.write("ValueError", error))
 
 
 def cancelled(job: Record, reason: str = "no longer wanted") -> Settlement:

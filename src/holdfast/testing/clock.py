@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 
 from holdfast.core.clock import SECOND, Micros, duration
 from holdfast.core.retry import Seconds, seconds
@@ -21,6 +22,7 @@ class ManualClock:
     def __init__(self, start: Micros = A_MOMENT) -> None:
         self._now = start
         self._listeners: dict[int, Callable[[], None]] = {}
+        self._waits: dict[tuple[Micros, object], None] = {}
         self._next = 0
         self._lock = threading.Lock()
 
@@ -49,6 +51,31 @@ class ManualClock:
             self._next += 1
             self._listeners[number] = listener
         return lambda: self._unsubscribe(number)
+
+    @contextmanager
+    def waiting(self, until: Micros, ended: Callable[[], object]) -> Generator[None]:
+        """Code waits in place for this time: `ended` is called when the clock reaches it. `drain` moves the clock."""
+
+        def check() -> None:
+            if self._now >= until:
+                ended()
+
+        unsubscribe, entry = self.subscribe(check), (until, object())
+        with self._lock:
+            self._waits[entry] = None
+        check()
+        try:
+            yield
+        finally:
+            unsubscribe()
+            with self._lock:
+                self._waits.pop(entry, None)
+
+    @property
+    def waits(self) -> list[Micros]:
+        """The times that code waits for in place."""
+        with self._lock:
+            return [until for until, _ in self._waits]
 
     def _unsubscribe(self, number: int) -> None:
         with self._lock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.core.clock import SECOND
 from holdfast.core.record import Record, Status
-from holdfast.engine.operations import Cancel, Complete, Completion, GetBlockers, RetryJobs
+from holdfast.engine.operations import Cancel, Complete, Completion, GetBlockers, GetDependents, RetryJobs
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job
 from holdfast.testing.conformance.harness import Harness
 
@@ -172,6 +172,26 @@ async def the_blockers_of_a_job_are_returned_in_the_given_order(harness: Harness
 
     assert [chain.first.id for chain in chains] == [three.id, one.id, two.id]
     assert [chain.last.output for chain in chains] == [None, b"1", None]
+
+
+async def the_dependents_of_a_chain_are_its_unfinished_jobs_in_order(harness: Harness) -> None:
+    one, two = await _two_blockers(harness)
+    first = await harness.started(new_job("first", after=(one.id, one.id)))
+    second = await harness.started(new_job("second", after=(two.id, one.id)))
+    third = await harness.started(new_job("third", after=(one.id,)))
+
+    async def dependents(limit: int) -> list[str]:
+        return [job.id for job in await harness.perform(GetDependents(one.id, limit))]
+
+    assert await dependents(10) == [first.id, second.id, third.id]
+    assert await dependents(2) == [first.id, second.id]
+    await harness.perform(Cancel((second.id,)))
+    await harness.settle(completed(one))
+    assert await dependents(10) == [first.id, third.id]
+    (claimed,) = await harness.claim("first")
+    await harness.settle(completed(claimed))
+    assert await dependents(10) == [third.id]
+    assert await harness.perform(GetDependents("unknown", 10)) == []
 
 
 async def two_blockers_that_complete_at_the_same_time_unblock_their_dependent(harness: Harness) -> None:

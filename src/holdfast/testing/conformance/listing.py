@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from holdfast.core.clock import SECOND
 from holdfast.core.record import Record, Status
 from holdfast.engine.operations import Cancel, Delete, Filter, ListChains, ListJobs
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, rescheduled, retrying
 from holdfast.testing.conformance.harness import Harness
+from holdfast.testing.conformance.lists import listed_chains, listed_jobs
 
 
 async def jobs_and_chains_are_listed_newest_first(harness: Harness) -> None:
@@ -88,18 +88,6 @@ async def rows_are_filtered_by_status(harness: Harness) -> None:
     }
 
 
-async def a_chain_is_filtered_by_the_status_of_its_last_job_and_by_other_fields_of_its_first(harness: Harness) -> None:
-    job = await harness.claimed(new_job("resize", key="k"))
-    harness.clock.advance(10)
-    await harness.settled(continued(job, next_job(job, "publish")))
-    since = Filter(since=harness.clock())
-
-    assert await _chains(harness, Filter(statuses=(Status.PENDING,), types=("resize",), key="k")) == [job.id]
-    assert await _chains(harness, Filter(statuses=(Status.COMPLETED,))) == []
-    assert await _chains(harness, Filter(types=("publish",))) == []
-    assert await _chains(harness, since) == []
-
-
 async def scheduled_jobs_are_pending_and_due_later(harness: Harness) -> None:
     await harness.start(new_job())
     later = await harness.started(new_job(delay=60))
@@ -110,36 +98,9 @@ async def scheduled_jobs_are_pending_and_due_later(harness: Harness) -> None:
     wanted = Filter(statuses=(Status.PENDING,), scheduled=True)
 
     assert [job.id for job in await harness.perform(ListJobs(wanted, limit=10))] == [waiting.id, later.id]
-    assert await _chains(harness, wanted) == [waiting.id, later.id]
+    assert await listed_chains(harness, wanted) == [waiting.id, later.id]
     harness.clock.advance(60)
     assert await harness.perform(ListJobs(wanted, limit=10)) == []
-
-
-async def rows_are_filtered_by_type_chain_and_key(harness: Harness) -> None:
-    one = await harness.claimed(new_job("a", key="k"))
-    await harness.settled(continued(one, next_job(one, "c")))
-    two, three = await harness.started(new_job("b", key="k")), await harness.started(new_job("b"))
-
-    assert await _jobs(harness, Filter(types=("a", "c"))) == [(await harness.chain(one.id)).last.id, one.id]
-    assert await _jobs(harness, Filter(chain_id=one.id)) == [(await harness.chain(one.id)).last.id, one.id]
-    assert await _jobs(harness, Filter(key="k")) == [two.id, one.id]
-    assert await _jobs(harness, Filter(key="k", types=("b",))) == [two.id]
-    assert await _jobs(harness, Filter(key="unknown's")) == []
-    assert await _chains(harness, Filter(types=("b", "c"))) == [three.id, two.id]
-    assert await _chains(harness, Filter(chain_id=two.id)) == [two.id]
-    assert await _chains(harness, Filter(key="k")) == [two.id, one.id]
-
-
-async def rows_are_filtered_by_a_period_of_creation(harness: Harness) -> None:
-    jobs: list[Record] = []
-    for _ in range(4):
-        jobs.append(await harness.started())
-        harness.clock.advance(1)
-    wanted = Filter(since=jobs[1].created_at, until=jobs[3].created_at)
-
-    assert await _jobs(harness, wanted) == [jobs[2].id, jobs[1].id]
-    assert await _chains(harness, wanted) == [jobs[2].id, jobs[1].id]
-    assert await _jobs(harness, Filter(since=harness.clock() - SECOND)) == [jobs[3].id]
 
 
 async def all_jobs_of_a_chain_are_listed(harness: Harness) -> None:
@@ -151,7 +112,7 @@ async def all_jobs_of_a_chain_are_listed(harness: Harness) -> None:
         job = await harness.claim_one()
         ids.append(following.id)
 
-    assert await _jobs(harness, Filter(chain_id=job.chain_id)) == ids[::-1]
+    assert await listed_jobs(harness, Filter(chain_id=job.chain_id)) == ids[::-1]
 
 
 async def chains_whose_keep_time_is_over_can_be_left_out(harness: Harness) -> None:
@@ -159,14 +120,14 @@ async def chains_whose_keep_time_is_over_can_be_left_out(harness: Harness) -> No
     lost = await harness.claimed(new_job(key="k", keep=60))
     await harness.settled(failed(lost))
     unfinished = await harness.started(new_job(key="k", keep=0))
-    kept = Filter(types=("resize",), key="k", kept=True)
+    kept = Filter(chain_types=("resize",), key="k", kept=True)
 
     harness.clock.advance(59.999999)
-    assert await _chains(harness, kept) == [unfinished.id, lost.id, brief.id]
+    assert await listed_chains(harness, kept) == [unfinished.id, lost.id, brief.id]
     harness.clock.advance(0.000001)
-    assert await _chains(harness, kept) == [unfinished.id]
-    assert await _chains(harness, Filter(kept=True)) == [unfinished.id]
-    assert await _chains(harness, Filter(key="k")) == [unfinished.id, lost.id, brief.id]
+    assert await listed_chains(harness, kept) == [unfinished.id]
+    assert await listed_chains(harness, Filter(kept=True)) == [unfinished.id]
+    assert await listed_chains(harness, Filter(key="k")) == [unfinished.id, lost.id, brief.id]
 
 
 async def jobs_that_wait_after_a_failed_attempt_are_listed_separately(harness: Harness) -> None:
@@ -178,7 +139,7 @@ async def jobs_that_wait_after_a_failed_attempt_are_listed_separately(harness: H
     done = await harness.completed(new_job("d"))
     others = [done.id, later.id, new.id]
 
-    for read in (_jobs, _chains):
+    for read in (listed_jobs, listed_chains):
         assert await read(harness, Filter(failing=True)) == [failing.id]
         assert await read(harness, Filter(failing=False)) == others
         assert await read(harness, Filter(failing=True, types=("b",))) == []
@@ -205,11 +166,3 @@ async def _one_of_each(harness: Harness) -> dict[Status, str]:
         Status.CANCELLED: dropped.id,
         Status.PENDING: pending.id,
     }
-
-
-async def _jobs(harness: Harness, wanted: Filter) -> list[str]:
-    return [job.id for job in await harness.perform(ListJobs(wanted, limit=100))]
-
-
-async def _chains(harness: Harness, wanted: Filter) -> list[str]:
-    return [chain.first.id for chain in await harness.perform(ListChains(wanted, limit=100))]

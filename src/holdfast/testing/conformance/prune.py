@@ -58,7 +58,7 @@ async def a_chain_whose_key_is_taken_for_longer_loses_its_payloads_and_is_not_de
     await harness.settled(retrying(first))
     job = await harness.claim_one()
     await harness.settled(completed(job, b'"result"'))
-    kept = Filter(types=("resize",), key="k", kept=True)
+    kept = Filter(chain_types=("resize",), key="k", kept=True)
     again = new_job(key="k", dedup="successful")
     harness.clock.advance(60)
     assert await harness.perform(ListChains(kept, limit=10)) == []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from holdfast.core.clock import SECOND
 from holdfast.core.ids import new_id
 from holdfast.core.record import Status
-from holdfast.engine.operations import Cancel, RunNow
+from holdfast.engine.operations import Audit, Cancel, GetAudit, Listen, ReadEvents, RunNow
 from holdfast.errors import JobNotFound, NotPending
 from holdfast.testing.builders import new_job, retrying
 from holdfast.testing.conformance.harness import Harness
@@ -37,6 +38,17 @@ async def a_job_that_is_already_due_keeps_its_position(harness: Harness) -> None
 
     assert record == first
     assert [(await harness.claim_one()).id for _ in range(2)] == [first.id, second.id]
+
+
+async def a_job_that_is_named_twice_is_made_due_once(harness: Harness) -> None:
+    job = await harness.started(new_job(delay=3600))
+    after = await harness.perform(Listen("me", 3600 * SECOND))
+
+    records = await harness.perform(RunNow((job.id, job.id), audit=Audit("ann")))
+
+    assert [record.scheduled_at for record in records] == [harness.clock()] * 2
+    assert [event.kind for event in await harness.perform(ReadEvents(after, 9))] == ["hurried"]
+    assert [entry.action for entry in await harness.perform(GetAudit(9))] == ["run_now"]
 
 
 async def jobs_in_another_status_are_refused(harness: Harness) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from holdfast.core.clock import SECOND
 from holdfast.core.ids import new_id
 from holdfast.core.lifecycle import NewJob
@@ -13,6 +15,15 @@ from holdfast.testing.conformance.harness import Harness
 
 _COPIED = [name for name in NewJob.__struct_fields__ if name in Record.__struct_fields__]
 """The fields of a record that come from the new job."""
+
+
+async def an_id_that_is_repeated_in_a_batch_counts_where_it_is_first(harness: Harness) -> None:
+    one, two = new_job(input=b"1"), new_job(input=b"2")
+
+    started = await harness.perform(Start((one, replace(one, input=b"3"), two, one)))
+
+    assert [each.deduplicated for each in started] == [False, True, False, True]
+    assert [job.input for job in await harness.claim(limit=9)] == [b"1", b"2"]
 
 
 async def a_started_job_is_the_only_one_of_its_chain_and_is_due_now(harness: Harness) -> None:
@@ -31,7 +42,7 @@ async def fields_that_are_not_given_are_empty(harness: Harness) -> None:
     job = await harness.started(new_job())
 
     assert (job.priority, job.blockers, job.open_blockers, job.on_blocker_failure) == (0, 0, 0, "wait")
-    unset = (job.max_attempts, job.output, job.error, job.key, job.timeout, job.keep, job.trace)
+    unset = (job.max_attempts, job.output, job.error, job.key, job.timeout, job.keep, job.details)
     assert unset == (None,) * 7
     unheld = (job.worker, job.token, job.leased_until, job.renewed_at, job.started_at, job.finished_at)
     assert unheld == (None,) * 6
@@ -39,6 +50,7 @@ async def fields_that_are_not_given_are_empty(harness: Harness) -> None:
 
 
 async def every_field_of_a_new_job_is_kept(harness: Harness) -> None:
+    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     job = new_job(
         "send-email",
         input=b'{"to": "a@b"}',
@@ -49,7 +61,7 @@ async def every_field_of_a_new_job_is_kept(harness: Harness) -> None:
         keep=3600,
         key="mail-1",
         on_blocker_failure="fail",
-        trace="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        trace=trace,
         dedup_for=7200,
     )
 
@@ -58,7 +70,7 @@ async def every_field_of_a_new_job_is_kept(harness: Harness) -> None:
     assert {name: getattr(kept, name) for name in _COPIED} == {name: getattr(job, name) for name in _COPIED}
     assert (kept.type, kept.input, kept.priority, kept.max_attempts) == ("send-email", job.input, -7, 3)
     assert (kept.timeout, kept.keep) == (1_500_000, 3600 * SECOND)
-    assert (kept.key, kept.on_blocker_failure, kept.trace) == ("mail-1", "fail", job.trace)
+    assert (kept.key, kept.on_blocker_failure, kept.trace) == ("mail-1", "fail", trace)
     assert kept.scheduled_at == harness.clock() + 90 * SECOND
     assert await harness.job(job.id) == kept
 

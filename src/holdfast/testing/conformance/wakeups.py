@@ -8,7 +8,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from holdfast.core.clock import SECOND
-from holdfast.engine.operations import Cancel, Complete, Completion, Delete, Listen, Resume, RetryJobs, RunNow
+from holdfast.core.worker_record import WorkerRecord
+from holdfast.engine.operations import (
+    Cancel,
+    Complete,
+    Completion,
+    Delete,
+    DrainWorker,
+    Listen,
+    ReportWorker,
+    Resume,
+    RetryJobs,
+    RunNow,
+)
 from holdfast.engine.wake_flag import WakeFlag
 from holdfast.engine.wakeups import Hints
 from holdfast.testing.builders import completed, continued, failed, new_job, next_job, retrying
@@ -84,6 +96,14 @@ async def a_lost_claim_sends_a_hint(harness: Harness) -> None:
     steps = (Completion(output=b"1"),)
     await _received(harness, lambda: harness.perform(Complete(two.id, two.id, steps)), _lost(two.id))
     await _received(harness, lambda: harness.perform(Delete((three.id,))), _lost(three.id))
+
+
+async def a_drained_worker_sends_a_hint(harness: Harness) -> None:
+    await harness.perform(ReportWorker(WorkerRecord("worker-1", "server", 1, ("resize",), 10)))
+
+    await _received(
+        harness, lambda: harness.perform(DrainWorker("worker-1")), lambda hints: "worker-1" in hints.workers
+    )
 
 
 async def recorded_events_send_a_hint(harness: Harness) -> None:

@@ -19,6 +19,7 @@ def a_listener_receives_hints_sent_by_its_own_and_by_another_object(participants
         Hints(due={"resize"}),
         Hints(finished={"chain"}),
         Hints(lost={"job"}),
+        Hints(workers={"worker"}),
         Hints(recorded=True),
         ANYTHING,
     ):
@@ -30,7 +31,13 @@ def a_listener_receives_hints_sent_by_its_own_and_by_another_object(participants
 
 def one_send_may_contain_hints_of_every_kind(participants: Participants) -> None:
     listener = participants.listen(participants.there)
-    hints = Hints(due={"resize", 'a name: it\'s "quoted" \\ ü'}, finished={"one", "two"}, lost={"three"}, recorded=True)
+    hints = Hints(
+        due={"resize", 'a name: it\'s "quoted" \\ ü'},
+        finished={"one", "two"},
+        lost={"three"},
+        recorded=True,
+        workers={"four"},
+    )
 
     participants.here.send(hints)
 

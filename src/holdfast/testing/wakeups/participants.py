@@ -50,6 +50,7 @@ class RecordingListener:
     def _covers(self, wanted: Hints) -> bool:
         received = self._received
         named = received.due >= wanted.due and received.finished >= wanted.finished and received.lost >= wanted.lost
+        named = named and received.workers >= wanted.workers
         return received.anything or (named and received.recorded >= wanted.recorded and not wanted.anything)
 
 

@@ -1,0 +1,133 @@
+"""Count the chains that a filter matches, and fix them as the members of a bulk action."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Final
+
+from holdfast.bulk.actions import Action, narrowed
+from holdfast.bulk.names import BULK_TYPES
+from holdfast.core.record import ChainRecord, Status
+from holdfast.engine.operations import Filter, GetStats, ListChains
+from holdfast.engine.store import Store
+from holdfast.errors import HoldfastError
+
+MOST: Final = 100_000
+"""Members of a bulk action at most: the newest."""
+MOST_BYTES: Final = 8 << 20
+"""Ids of all members together, in bytes: they are the input of a job."""
+SHOWN: Final = 20
+PREVIEW_SECONDS: Final = 0.25
+FIX_SECONDS: Final = 20.0
+_PAGE: Final = 1000
+
+
+class TooSlow(HoldfastError):
+    """The filter reads too many rows. Nothing was changed."""
+
+    def __init__(self) -> None:
+        super().__init__("the filter reads too many rows: narrow it, for example by type, status or age")
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a bulk action would change: how many chains, and the newest of them.
+
+    `complete` is False if there are more: the count stopped at the maximum, or at its time limit. The action changes
+    at most `MOST` of them.
+    """
+
+    count: int = 0
+    complete: bool = True
+    shown: Sequence[ChainRecord] = ()
+    types: Sequence[str] = ()
+    """The types of the current jobs: what `pause` would pause."""
+
+
+@dataclass(slots=True)
+class Members:
+    """Chains by their status, and the types of their current jobs."""
+
+    by_status: dict[Status, list[str]] = field(default_factory=lambda: {})  # noqa: PIE807 - typed by its annotation
+    types: set[str] = field(default_factory=lambda: set())
+    count: int = 0
+    size: int = 0
+    complete: bool = True
+
+    def add(self, chain: ChainRecord) -> bool:
+        """Whether there was room for the chain."""
+        size = len(chain.first.id.encode()) + 3
+        if self.count == MOST or self.size + size > MOST_BYTES:
+            self.complete = False
+            return False
+        self.by_status.setdefault(chain.last.status, []).append(chain.first.id)
+        self.types.add(chain.last.type)
+        self.count += 1
+        self.size += size
+        return True
+
+
+async def preview(store: Store, action: Action, chosen: Filter, *, seconds: float = PREVIEW_SECONDS) -> Preview:
+    """Count the chains that the action would change, for a limited time."""
+    members = Members()
+    shown: list[ChainRecord] = []
+    try:
+        async for chain in _matching(store, action, chosen, seconds):
+            if not members.add(chain):
+                break
+            if len(shown) < SHOWN:
+                shown.append(chain)
+            if members.count == _PAGE and (counted := await _counted(store, action, chosen)) is not None:
+                return Preview(sum(counted.values()), True, shown, sorted(counted))
+    except TooSlow:
+        members.complete = False
+    return Preview(members.count, members.complete, shown, sorted(members.types))
+
+
+async def _counted(store: Store, action: Action, chosen: Filter) -> dict[str, int] | None:
+    """The number of chains per type, from the counts of the store. None if they do not know the filter.
+
+    A job that is not completed is the last one of its chain, so the jobs with a status are as many as the chains.
+    """
+    usable = narrowed(action, chosen)
+    if usable is None or Status.COMPLETED in usable.statuses:
+        return None
+    if usable != Filter(statuses=usable.statuses, scheduled=usable.scheduled, types=usable.types):
+        return None
+    rows = [row for row in await store.perform(GetStats()) if row.type not in BULK_TYPES]
+    found = {
+        row.type: row.scheduled if usable.scheduled else sum(row.counts.get(status, 0) for status in usable.statuses)
+        for row in rows
+        if not usable.types or row.type in usable.types
+    }
+    return {type: number for type, number in found.items() if number}
+
+
+async def fix(store: Store, action: Action, chosen: Filter, *, seconds: float = FIX_SECONDS) -> Members:
+    """The chains that the action will change, newest first, at most `MOST`. Raises TooSlow."""
+    members = Members()
+    async for chain in _matching(store, action, chosen, seconds):
+        if not members.add(chain):
+            break
+    return members
+
+
+async def _matching(store: Store, action: Action, chosen: Filter, seconds: float) -> AsyncGenerator[ChainRecord]:
+    """The chains on which the action can work. The chains of bulk actions are left out."""
+    usable = narrowed(action, chosen)
+    if usable is None:
+        return
+    ends = monotonic() + seconds
+    before: int | None = None
+    while True:
+        page = await store.perform(ListChains(usable, _PAGE, before))
+        for chain in page:
+            if chain.first.type not in BULK_TYPES:
+                yield chain
+        before = page.next_before
+        if before is None:
+            return
+        if monotonic() > ends:
+            raise TooSlow

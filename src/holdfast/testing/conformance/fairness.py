@@ -1,0 +1,86 @@
+"""Fairness: jobs without lanes and lanes alternate, and lanes take turns. Priority comes first."""
+
+from __future__ import annotations
+
+from holdfast.core.details import read_details
+from holdfast.core.record import Record
+from holdfast.testing.builders import completed, new_job
+from holdfast.testing.conformance.harness import Harness
+from holdfast.testing.lanes import laned, limit
+
+
+async def plain_jobs_and_lanes_alternate_at_equal_priority(harness: Harness) -> None:
+    plain = [new_job() for _ in range(4)]
+    lanes = [laned(limit(9, key=key)) for key in "abcd"]
+    await harness.start(*plain, *lanes)
+
+    kinds = ["plain" if (await harness.claim_one()).details is None else "lane" for _ in range(8)]
+
+    assert kinds in (["plain", "lane"] * 4, ["lane", "plain"] * 4)
+
+
+async def one_claim_takes_plain_jobs_and_lanes_alike(harness: Harness) -> None:
+    await harness.start(*(new_job() for _ in range(20)), *(laned(limit(9, key=str(n))) for n in range(20)))
+
+    claimed = await harness.claim(limit=10)
+
+    assert sum(job.details is None for job in claimed) == 5
+
+
+async def lanes_of_one_limit_take_turns(harness: Harness) -> None:
+    await harness.start(*(laned(limit(9, key="a")) for _ in range(6)))
+    await harness.start(*(laned(limit(9, key="b")) for _ in range(3)), laned(limit(9, key="c")))
+
+    keys = [_key(await harness.claim_one()) for _ in range(10)]
+
+    assert sorted(keys[:3]) == ["a", "b", "c"]
+    assert sorted(keys[3:5]) == ["a", "b"]
+    assert sorted(keys[5:7]) == ["a", "b"]
+    assert keys[7:] == ["a", "a", "a"]
+
+
+async def one_claim_takes_from_each_lane_in_turn(harness: Harness) -> None:
+    await harness.start(*(laned(limit(9, key="a")) for _ in range(6)), *(laned(limit(9, key="b")) for _ in range(6)))
+
+    assert sorted(map(_key, await harness.claim(limit=4))) == ["a", "a", "b", "b"]
+
+
+async def priority_comes_before_fairness(harness: Harness) -> None:
+    await harness.start(
+        *(laned(limit(9, key="a"), priority=1) for _ in range(3)),
+        *(laned(limit(9, key="b")) for _ in range(2)),
+        new_job(priority=2),
+        new_job(),
+    )
+
+    claimed = [await harness.claim_one() for _ in range(7)]
+
+    assert [job.priority for job in claimed] == [2, 1, 1, 1, 0, 0, 0]
+    assert {_key(job) for job in claimed[1:4]} == {"a"}
+
+
+async def the_priorities_of_one_lane_are_served_in_order(harness: Harness) -> None:
+    low, high = laned(limit(1)), laned(limit(1), priority=7)
+    await harness.start(laned(limit(1)))
+    (running,) = await harness.claim()
+    await harness.start(low, high)
+    assert await harness.claim(limit=10) == []
+
+    await harness.settled(completed(running))
+
+    assert [job.id for job in await harness.claim(limit=10)] == [high.id]
+
+
+async def types_share_the_turns_of_a_lane(harness: Harness) -> None:
+    await harness.start(*(laned(limit(9, key="a"), type=type) for type in ("x", "y", "z")))
+    await harness.start(laned(limit(9, key="b"), type="x"))
+
+    first, second = [(await harness.claim("x", "y", "z"))[0] for _ in range(2)]
+
+    assert {_key(first), _key(second)} == {"a", "b"}
+
+
+def _key(job: Record) -> str:
+    lanes = read_details(job.details).lanes
+    assert lanes is not None
+    return lanes.rules[0].key
