@@ -1,6 +1,6 @@
 """``python -m torture --store sqlite|postgres|redis --profile smoke|ci|night --seed N [--mutant NAME]``.
 
-With `--durability` Redis runs in one of its weaker modes, and what it loses is counted.
+With `--durability`, Redis runs in one of its weaker modes, and the run counts the acknowledged writes that it loses.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Any
 from torture import report
 from torture.checker import check
 from torture.evidence import Evidence, load
-from torture.mutations import MUTANTS
+from torture.fork_server import stop_once
+from torture.mutants import MUTANTS
 from torture.page import as_page
 from torture.profiles import PROFILES, Profile
-from torture.recovery import Measured, measure
+from torture.recovery_times import Measured, measure
 from torture.rounds import joined
 from torture.run import torture
-from torture.zygote import stop_once
 
 DURABILITIES = ("always", "everysec", "none", "replica", "lagging replica")
 
 
 def main(arguments: list[str]) -> int:
-    """Exit codes: 0 valid, 1 an invariant is violated, 2 usage, 3 valid but for lines that are vacuous."""
+    """Exit codes: 0 valid, 1 an invariant is violated, 2 usage, 3 valid, but some verdicts are vacuous."""
     parser = argparse.ArgumentParser(prog="python -m torture", description=__doc__)
     parser.add_argument("--store", choices=["sqlite", "postgres", "redis", "memory"], default="sqlite")
     parser.add_argument("--profile", choices=list(PROFILES), default="smoke")
@@ -37,14 +37,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--rounds", type=int, help="instead of the profile's")
     parser.add_argument("--mutant", choices=list(MUTANTS))
     parser.add_argument(
-        "--durability", choices=DURABILITIES, default="", help="a weaker mode of Redis, to see its losses"
+        "--durability", choices=DURABILITIES, default="", help="a weaker mode of Redis, to count its losses"
     )
     parser.add_argument("--faults", nargs="+", default=(), help="kinds of faults to choose from, instead of all")
-    parser.add_argument("--allow-vacuous", action="store_true", help="do not fail where nothing was shown")
+    parser.add_argument("--allow-vacuous", action="store_true", help="exit with 0 if verdicts are vacuous")
     parser.add_argument("--report", type=Path, help="where to write the report as JSON")
     parser.add_argument("--page", type=Path, help="where to write the report as a page")
-    parser.add_argument("--folder", type=Path, help="where to leave the evidence; a temporary one otherwise")
-    parser.add_argument("--check", type=Path, metavar="FOLDER", help="judge the evidence of an earlier run again")
+    parser.add_argument("--folder", type=Path, help="where to keep the evidence; by default a temporary folder")
+    parser.add_argument("--check", type=Path, metavar="FOLDER", help="check the evidence of an earlier run again")
     options = parser.parse_args(arguments)
     if options.store == "memory":
         return _simulate(options)
@@ -72,7 +72,7 @@ Judged = tuple[dict[str, Any], dict[str, Measured]]
 
 
 def _round(profile: Profile, options: argparse.Namespace, number: int, *, rounds: int) -> Judged:
-    """One run, judged. Its evidence is kept where a folder was named and it is the only one, or was found wanting."""
+    """Run one round and check it. With `--folder`, its evidence is kept if it is the only round or is INVALID."""
     with tempfile.TemporaryDirectory(prefix="torture-") as temporary:
         folder = Path(temporary)
         if options.folder is not None:
@@ -102,9 +102,9 @@ def _report(judged: list[Judged], options: argparse.Namespace) -> int:
     _write(summary, options)
     if summary["verdict"] == "INVALID":
         return 1
-    # A mutant is looked for, and a weaker mode measured: there, nothing else has to be shown.
-    may_be = options.allow_vacuous or options.mutant or options.durability
-    return 3 if report.vacuous_lines(summary["verdicts"]) and not may_be else 0
+    # A run of a mutant or of a weaker mode has another purpose than complete coverage.
+    vacuous_allowed = options.allow_vacuous or options.mutant or options.durability
+    return 3 if report.vacuous_lines(summary["verdicts"]) and not vacuous_allowed else 0
 
 
 def _write(summary: dict[str, Any], options: argparse.Namespace) -> None:
@@ -115,7 +115,7 @@ def _write(summary: dict[str, Any], options: argparse.Namespace) -> None:
 
 
 def _simulate(options: argparse.Namespace) -> int:
-    """The memory store is in one process: there, everything is simulated. As many seeds as the profile has time for."""
+    """The memory store lives in one process, so its runs are simulations: as many seeds as the profile has time for."""
     from torture.simulation.__main__ import main as simulation
 
     profile = PROFILES[options.profile]

@@ -1,4 +1,4 @@
-"""Who a producer is: calls the library, and notes each call with what it came to."""
+"""The client of a producer: it calls the library and records each call with its outcome."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from torture.settings import Settings
 
 
 class Actor:
-    """Performs operations and notes each call with what it came to."""
+    """Performs operations and records each call with its outcome."""
 
     def __init__(self, client: Client, history: History, rng: random.Random, settings: Settings) -> None:
         self.client = client
@@ -37,12 +37,12 @@ class Actor:
         self.recent: deque[str] = deque(maxlen=60)
         self.business = Business(settings.url)
         self.odd = payloads.in_turn(rng, payloads.ODD)
-        self.deaf: Client | None = None
-        """A client that no wake-up reaches."""
+        self.polling_client: Client | None = None
+        """A client that receives no wake-ups."""
 
     @asynccontextmanager
     async def noting(self, op: str, **arguments: Any) -> AsyncGenerator[dict[str, Any]]:
-        """Note a call. What the body puts into the facts is noted with its answer; no error of the library escapes."""
+        """Record a call. The facts that the body sets are recorded with its outcome. Errors of the library end here."""
         call = self.history.invoke(op, **arguments)
         facts: dict[str, Any] = {}
         outcome: Outcome = "info"
@@ -57,7 +57,7 @@ class Actor:
             self.history.answer(call, outcome, **facts)
 
     async def start(self, bounds: list[Bound[Any]], **noted: Any) -> list[Chain[Any]]:
-        """Start chains under ids of our own, so that we know what to look for when nobody answers."""
+        """Start chains with ids that this process chooses: a start without an answer can be looked up later."""
         ids = [new_id() for _ in bounds]
         named = [bound.options(id=id) for bound, id in zip(bounds, ids, strict=True)]
         chains: list[Chain[Any]] = []
@@ -69,11 +69,11 @@ class Actor:
         return chains
 
     async def wait(self, chain: str, timeout: float) -> Any:
-        """Wait for a chain, and note how it is said to have ended. One in four hears no wake-up."""
-        deaf = self.deaf if self.random.random() < 0.25 else None
-        async with self.noting("wait", chain=chain, timeout=timeout, deaf=deaf is not None) as facts:
+        """Wait for a chain and record the status that the wait returns. A quarter of the waits get no wake-ups."""
+        polling = self.polling_client if self.random.random() < 0.25 else None
+        async with self.noting("wait", chain=chain, timeout=timeout, without_wakeups=polling is not None) as facts:
             try:
-                output = await (deaf or self.client).wait(chain, timeout=timeout)
+                output = await (polling or self.client).wait(chain, timeout=timeout)
                 facts["status"] = "completed"
                 facts["output"] = output if isinstance(output, str) else None
                 return output
@@ -88,5 +88,5 @@ class Actor:
         return None
 
     def chosen(self) -> str | None:
-        """A chain that was started lately."""
+        """A chain that was started recently."""
         return self.random.choice(self.recent) if self.recent else None

@@ -1,7 +1,7 @@
 """The audit: every change of a job's row, written by the store itself in the same transaction or script.
 
-It does not go through the library's own recording of events: triggers (SQL) and a wrapped `redis.call` (Lua) see the
-rows change, whatever the code above them believes.
+The audit does not use the library's own events: triggers (SQL) and a wrapped `redis.call` (Lua) record the changes of
+rows, independently of the code that makes them.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import msgspec
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One row before and after. None as a status: there was no row, or there is none any more."""
+    """One row before and after a change. A status of None: the row did not exist before, or was deleted."""
 
     seq: int
     """Order in the audit. Changes of one job are in the order of their commits."""
     at: int
     """The store's clock, in microseconds."""
     tx: str | None = None
-    """What names the transaction or script, where the store can tell."""
+    """The id of the transaction or script, if the store has one."""
     id: str
     chain: str
     index: int
@@ -46,7 +46,7 @@ COLUMNS = tuple(name for name in Change.__struct_fields__ if name not in ("seq",
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A job as it stood at the end, read through the store's own verbs."""
+    """A job at the end of the run, read through the store's own verbs."""
 
     id: str
     chain: str

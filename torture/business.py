@@ -1,4 +1,4 @@
-"""The application's side of a transaction: a business row beside the chain that is started."""
+"""Transactions of the application: each writes a business row and starts a chain."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from torture.history import Outcome
 
 MOST_CONNECTIONS = 4
 PATIENCE = 8.0
-"""Seconds that an application gives a transaction: over a connection that went dead no answer ever comes."""
+"""Timeout of a transaction, in seconds: a dead connection never answers."""
 
 
 class Business:
-    """Starts chains in transactions of its own, on a connection per start, few at a time."""
+    """Starts chains in transactions of the application, one connection per start, a few at a time."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -29,7 +29,7 @@ class Business:
     async def start(
         self, client: Client, bound: Bound[Any], id: str, *, rollback: bool
     ) -> tuple[Outcome, dict[str, Any]]:
-        """Write the row and start the chain; commit, or roll back. Tells what is known of it."""
+        """Write the row and start the chain, then commit or roll back. Returns the outcome and its facts."""
         async with self._turns:
             return await self._start(client, bound, id, rollback=rollback)
 
@@ -52,7 +52,7 @@ class Business:
                 await connection.commit()
                 return "ok", {"found": [chain.id], "deduplicated": [chain.deduplicated]}
         except (psycopg.Error, aiosqlite.Error, HoldfastError, OSError) as error:
-            # Before the commit was sent it cannot have happened: the connection ends with what it held.
+            # An error before COMMIT was sent is a certain rollback: the server discards the transaction.
             return ("info" if committing else "fail"), {"error": f"{type(error).__name__}: {error}"}
         finally:
             with suppress(psycopg.Error, aiosqlite.Error, OSError):

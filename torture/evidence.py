@@ -1,4 +1,4 @@
-"""Evidence: all that a run left behind, on disk, so that it can be judged without the store."""
+"""Evidence: the files that a run writes, so that the checker needs no store."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ import msgspec
 from torture import history
 from torture.audit import Change, Row
 from torture.history import Call, Note
+from torture.live_workers import LiveWorkers
 from torture.spans import Span, Spans
 
 LONGEST_BEAT = 1_000_000
-"""Microseconds between two beats of a loop that turns, on a busy machine too."""
+"""Microseconds between two beats of an event loop that is not blocked, also on a busy machine."""
 
 
 class Facts(msgspec.Struct, kw_only=True):
-    """What is known of a run besides its histories and its audit."""
+    """The facts of a run other than its histories and its audit."""
 
     store: str
     seed: int
@@ -30,40 +31,46 @@ class Facts(msgspec.Struct, kw_only=True):
     reap: float
     poll: float
     grace: float = 3.0
-    """Seconds that a worker which was asked to stop gives to what it runs."""
+    """Seconds that a stopping worker gives to running handlers."""
     concurrency: int = 0
-    """Jobs that a worker runs at once; 0 in evidence from before it was written down."""
+    """Jobs that a worker runs at once; 0 in older evidence, which did not contain it."""
     slack: float = 3.0
     """Seconds that a busy machine may add to any bound."""
     timely: bool = True
-    """Whether bounds of time are judged; a short run on a machine that does other things only measures them."""
+    """Whether exceeded time limits are violations. A short run on a busy machine only measures the times."""
     durability: str = ""
-    """A mode of the store that does not keep all it acknowledged: its losses are counted."""
+    """A mode of the store that may lose acknowledged writes: the losses are counted."""
     supervised: bool = False
-    """A supervisor and its processes took part."""
+    """Whether the run had a supervisor with processes."""
     interrupted: int = 0
-    """Producers whose blocking calls were to be interrupted."""
+    """Number of producers whose blocking calls are interrupted."""
     swept: dict[str, list[str]] = {}
-    """Failpoints of the sweep that nobody met, by whose they are."""
+    """Failpoints of the sweep that no process reached, by kind of process."""
     unharmed: list[str] = []
-    """Kinds of fault that were planned and never happened."""
+    """Kinds of fault that were planned and had no effect."""
     transactional: bool = True
     """The application's own rows share the store's transactions."""
     own_clock: bool = True
-    """The store has a clock that is not its clients'."""
+    """The store has its own clock, independent of the clocks of its clients."""
     begun: int = 0
     ended: int = 0
-    """Of the load, by the real clock."""
+    """Begin and end of the load, by the real clock."""
     quiet: bool = True
-    """Everything came to rest before the bound for it."""
+    """All due jobs were finished within the time limit after the load."""
     rows: list[Row] = []
     stats: dict[str, int] = {}
+    counters: dict[str, dict[str, int]] | None = None
+    """Per type, the totals of the store's counters; `repeated` are retried and rescheduled attempts together."""
+    ticks: int | None = None
+    """How many chains the schedule has started by its own count."""
     ledger: list[tuple[str, int, str]] = []
     """(job, attempt, token) of every completion transaction that committed."""
     business: list[str] = []
     """Ids of the chains whose business row committed."""
     neighbour: dict[str, Any] = {}
     leaks: dict[str, Any] = {}
+    live: LiveWorkers = msgspec.field(default_factory=LiveWorkers)
+    """The list of live workers around the end."""
     versions: dict[str, str] = {}
 
 
@@ -97,57 +104,57 @@ class Evidence:
 
     @cached_property
     def outages(self) -> Spans:
-        """When the store was away or held up, by the real clock, until it served again."""
+        """When the store was unavailable or blocked, by the real clock."""
         faults = [
             (note.facts["begun"], note.facts.get("ends", note.at))
             for note in self.noted("fault")
             if note.facts.get("outage")
         ]
-        # Whoever holds a lock that all need, and stands still with it, holds up all; one that goes on is not excused.
-        held_up = [
+        # A frozen process that holds the write lock blocks all others. A process that runs and holds it is no excuse.
+        blocked = [
             span
             for note in self.noted("held")
             for span in self._turning(note.facts["by"]).gaps(note.facts["begun"], note.facts["ends"])
         ]
-        return Spans([*faults, *held_up])
+        return Spans([*faults, *blocked])
 
     def away(self, begun: int, ended: int) -> int:
-        """How much of a span of time the store was away, in microseconds."""
+        """For how much of a span of time the store was unavailable, in microseconds."""
         return self.outages.within(begun, ended)
 
     def unattended(self, begun: int, ended: int) -> int:
-        """How much of it the store was away, or no worker was there to do anything: dead, frozen, blocked, stopping."""
+        """The same, plus the time in which every worker was dead, frozen, blocked or stopping."""
         return self._unattended.within(begun, ended)
 
     @cached_property
     def excused(self) -> float:
-        """Which part of the load's time counts for no bound: the store was away, or no worker was able."""
+        """The share of the load that counts for no time limit: store unavailable, or no worker able to work."""
         whole = self.facts.ended - self.facts.begun
         return self.unattended(self.facts.begun, self.facts.ended) / whole if whole > 0 else 0.0
 
     def still(self, process: str, begun: int, ended: int) -> int:
-        """How much of it the store was away, or this process's loop did not turn."""
+        """For how much of a span the store was unavailable, or the event loop of this process did not run."""
         if process not in self._still:
             self._still[process] = Spans([*self.outages.all, *_pauses(self._beats.get(process, []))])
         return self._still[process].within(begun, ended)
 
     def stood_still(self, process: str, begun: int, ended: int) -> bool:
-        """Whether it died or did not turn in that time, as far as anybody knows."""
+        """Whether the process died, or its event loop did not run, in that time, according to its beats."""
         last = self.last_beat(process)
         return last is not None and (last < ended or self.still(process, begun, ended) > 0)
 
     def last_beat(self, process: str) -> int | None:
-        """When its loop turned for the last time, as far as anybody knows."""
+        """The time of the last beat of its event loop."""
         beats = self._beats.get(process)
         return beats[-1] if beats else None
 
     @cached_property
     def lives(self) -> dict[str, int]:
-        """For how many microseconds each process lived, as far as anybody knows."""
+        """Microseconds between the first and the last beat of each process."""
         return {process: beats[-1] - beats[0] for process, beats in self._beats.items()}
 
     @cached_property
-    def nobody(self) -> Spans:
+    def no_worker(self) -> Spans:
         """When no worker was able to work."""
         stopping = {note.process: note.at for note in self.noted("event") if note.facts["kind"] == "worker_stopping"}
         living: list[Span] = []
@@ -155,17 +162,17 @@ class Evidence:
             if process.startswith("worker"):
                 until = stopping.get(process, beats[-1])
                 living += [(begun, min(ended, until)) for begun, ended in self._turning(process).all]
-        # Evidence without beats, made by hand or simulated: nobody knows, so nothing is excused.
+        # Evidence without beats (from a test or a simulation) excuses nothing.
         return Spans(Spans(living).gaps(self.facts.begun, self.facts.ended) if living else [])
 
     def _turning(self, process: str) -> Spans:
-        """When its loop turned."""
+        """When its event loop ran."""
         beats = self._beats.get(process, [])
         return Spans(Spans(_pauses(beats)).gaps(beats[0], beats[-1]) if beats else [])
 
     @cached_property
     def _unattended(self) -> Spans:
-        return Spans([*self.outages.all, *self.nobody.all])
+        return Spans([*self.outages.all, *self.no_worker.all])
 
     @cached_property
     def _beats(self) -> dict[str, list[int]]:
@@ -176,7 +183,7 @@ class Evidence:
 
 
 def _pauses(beats: list[int]) -> list[Span]:
-    """When a loop that beats did not turn for long."""
+    """Gaps between two beats that are too long."""
     return [(one, other) for one, other in pairwise(beats) if other - one > LONGEST_BEAT]
 
 

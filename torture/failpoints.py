@@ -1,7 +1,7 @@
-"""Failpoints: before and after every call of the store, where a process may end, freeze, or be told of a failure.
+"""Failpoints: before and after every call of the store, a process may exit, freeze, or get an error.
 
-Besides the random ones there is a sweep: each worker and producer of a run is given a few points that nobody has met
-yet, until every point was met once with every action. Counts of how often each was passed go into the history.
+Besides random failpoints there is a sweep: each worker and producer gets a few points that no process has reached yet,
+until every point was reached once with every action. The history records how often each point was passed.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from torture.settings import Failpoints
 
 Action = Literal["kill", "stop", "fail"]
 
-HARMED = ("claim", "renew", "settle", "guard", "reap", "start", "complete", "cancel", "commit", "get_blockers")
-"""Verbs at which a process may end or freeze by chance."""
+CRASH_VERBS = ("claim", "renew", "settle", "guard", "reap", "start", "complete", "cancel", "commit", "get_blockers")
+"""Verbs at which random failpoints kill or freeze a process."""
 
 
 class Watch:
-    """What a process notes about its calls, and where it fails."""
+    """Records the calls of a process to the store, and applies its failpoints."""
 
     def __init__(self, history: History, failpoints: Failpoints, met: Path | None = None) -> None:
-        """`met` is the file in which points of the sweep are ticked off, for whoever hands them out."""
+        """`met` is the file to which the process appends each point of the sweep that it reached."""
         self._history = history
         self._failpoints = failpoints
         self._aims = set(failpoints.aims)
@@ -39,7 +39,7 @@ class Watch:
         self._passed: Counter[str] = Counter()
 
     def meet(self, verb: str, when: str) -> None:
-        """Perhaps this is where the process ends, or stops for a while, or is told that the store is away."""
+        """Apply a failpoint, if one is set here: kill or stop the process, or raise StoreUnavailable."""
         with self._lock:
             self._passed[f"{when} {verb}"] += 1
             action = self._action(verb, when)
@@ -48,15 +48,15 @@ class Watch:
         self._history.note("failpoint", verb=verb, when=when, action=action)
         match action:
             case "kill":
-                self.emit()
+                self.write_counts()
                 os.kill(os.getpid(), signal.SIGKILL)
             case "stop":
                 os.kill(os.getpid(), signal.SIGSTOP)
             case _:
                 raise StoreUnavailable("torture", f"a failpoint {when} {verb}")
 
-    def emit(self) -> None:
-        """Note how often each point was passed so far."""
+    def write_counts(self) -> None:
+        """Record how often each point was passed so far."""
         with self._lock:
             passed = dict(self._passed)
         if passed:
@@ -72,7 +72,7 @@ class Watch:
                     with self._met.open("a") as file:
                         file.write(f"{aim}\n")
                 return action
-        if verb not in HARMED or not (points.kill or points.stop):
+        if verb not in CRASH_VERBS or not (points.kill or points.stop):
             return None
         drawn = self._random.random()
         if drawn < points.kill:
@@ -80,7 +80,7 @@ class Watch:
         return "stop" if drawn < points.kill + points.stop else None
 
     def asked(self, operation: Operation[Any]) -> int:
-        """A call is about to be made; answers when. Attempts given back are noted here: nobody may live to tell."""
+        """A call begins; returns the time. Releases are recorded before the call: the process may not survive it."""
         if isinstance(operation, Settle):
             for settlement in operation.settlements:
                 if settlement.outcome == "released":

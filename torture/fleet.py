@@ -1,4 +1,4 @@
-"""The workers of a run: watched, replaced when they die, thawed when they froze for long enough."""
+"""The worker processes of a run: replaced when they die, and continued (SIGCONT) some time after they were frozen."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM
 
 import msgspec
 
+from torture.failpoint_sweep import Sweep, worker_points
 from torture.history import History, real_now
 from torture.lock_watch import LockWatch
 from torture.processes import Process, Processes
 from torture.settings import Failpoints, Settings
-from torture.sweep import Sweep, worker_points
 
 PATIENCE = 60.0
-"""Seconds for all to end once they were asked to, at rest."""
+"""Seconds for all workers to exit after SIGTERM, when no jobs are left."""
 
 PRODUCER_FROZEN = 1.6
-"""Seconds: more than a pause must last to be seen."""
+"""Seconds for which a producer stays frozen: longer than the shortest pause that the checker detects."""
 
 
 class Fleet:
-    """So many workers at a time."""
+    """A fixed number of workers at a time."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Fleet:
         rng: random.Random,
         holder: Callable[[], int | None],
     ) -> None:
-        """`holder` tells which process holds a lock that everybody needs."""
+        """`holder` returns the process that holds the write lock of the store, or None."""
         self._processes = processes
         self._holder = holder
         self._lock_watch = LockWatch(holder, processes.name_of, history)
@@ -56,11 +56,16 @@ class Fleet:
 
     @property
     def pids(self) -> list[int]:
-        """Of all that live, those that wind down among them."""
+        """The pids of all living workers, including those that are stopping."""
         return [process.pid for process in [*self._slots, *self._retired] if process.alive]
 
-    def tend(self) -> None:
-        """Replace those that ended, thaw those that were frozen for longer than their leases, producers too."""
+    @property
+    def names(self) -> list[str]:
+        """The ids of the workers that run and are not asked to stop."""
+        return [process.name for process in self._slots if process.alive]
+
+    def maintain(self) -> None:
+        """Replace workers that ended, and continue processes that were frozen long enough, also producers."""
         self._lock_watch.look()
         now = time.monotonic()
         for slot, process in enumerate(self._slots):
@@ -78,21 +83,21 @@ class Fleet:
             self._retired.remove(process)
 
     def kill(self) -> str | None:
-        """End one as the kernel would; answers its name."""
+        """Kill a worker with SIGKILL; returns its name."""
         if (victim := self._choose()) is not None:
             victim.send(SIGKILL)
             return victim.name
         return None
 
     def freeze(self) -> Process | None:
-        """Stop one; `tend` thaws it. With nobody awake to take over what it held, it would show nothing."""
+        """Stop a worker with SIGSTOP; `maintain` continues it. Needs a second worker that can take over its jobs."""
         victim = self._choose() if len(self._able) > 1 else None
         if victim is not None:
             victim.send(SIGSTOP)
         return victim
 
-    def dismiss(self) -> str | None:
-        """Ask one to stop, and put another in its place."""
+    def retire(self) -> str | None:
+        """Send SIGTERM to a worker and start another in its place."""
         victim = self._choose()
         if victim is None:
             return None
@@ -100,33 +105,33 @@ class Fleet:
         return victim.name
 
     def renew(self) -> None:
-        """Replace all by ones that do not fail by themselves."""
+        """Replace all workers by workers without failpoints."""
         self._calm = True
         for slot in range(len(self._slots)):
             self._replace(slot)
 
     def close(self) -> None:
-        """Ask all to stop and see them end."""
+        """Send SIGTERM to all workers and wait until they exit."""
         for process in self._slots:
             self._ask(process)
         self._retired += self._slots
         self._slots = []
         deadline = time.monotonic() + PATIENCE
         while self._retired and time.monotonic() < deadline:
-            self.tend()
+            self.maintain()
             time.sleep(0.02)
         for process in self._retired:
             process.send(SIGKILL)
             self._history.note("exit", worker=process.name, code="it did not end", asked=process.asked)
 
     def _found_frozen(self, process: Process, now: float) -> None:
-        """It stopped itself. With a lock that all need, nobody could take over: an outage, and not for long."""
+        """The process stopped itself. If it holds the write lock, this is an outage, so it is continued soon."""
         if self._holder() == process.pid:
             process.frozen = now + self._settings.lease * 0.5
             ended = real_now() + round(self._settings.lease * 0.5e6)
             self._history.note("fault", kind="frozen with the lock", begun=real_now(), ends=ended, outage=True)
         elif process.name.startswith("producer"):
-            # Whoever waits in it is told late by our doing: long enough to see that it stood still, and no longer.
+            # The freeze delays the waiters of this producer: just long enough for the checker to detect it.
             process.frozen = now + PRODUCER_FROZEN
         else:
             process.frozen = now + self._settings.lease * self._random.uniform(1.5, 3.5)
@@ -145,7 +150,7 @@ class Fleet:
         self._slots[slot] = self._start(slot)
 
     def _ask(self, process: Process) -> None:
-        # One that is frozen hears nothing, and may have lost everything by the time it does.
+        # A frozen process does not handle the signal, and may have lost its claims when it continues.
         if process.alive and process.ready and not process.is_stopped:
             process.asked = real_now()
         process.frozen = None
@@ -157,7 +162,7 @@ class Fleet:
         settings = self._settings
         seed = self._random.randrange(1 << 30)
         points, name = settings.failpoints, f"worker-{slot}-{self._generation}"
-        # One at a time meets what the sweep hands out: the others are there to take over, and are harmed by chance.
+        # Only one worker at a time gets points of the sweep. The others can take over, and have random failpoints.
         swept = slot == self._number - 1 and not self._calm
         aims = self.sweep.aims(name, Path(settings.folder) / f"{name}.met") if swept else ()
         changed = msgspec.structs.replace(
@@ -165,7 +170,7 @@ class Fleet:
             name=name,
             seed=seed,
             failpoints=Failpoints() if self._calm else Failpoints(points.kill, points.stop, seed, aims),
-            # One whose clock is wrong, fast or slow, one that hears badly.
+            # One worker has a wrong clock, fast or slow; one loses wake-ups.
             skew=settings.skew * self._random.choice((1, -1)) if slot == 0 else 0.0,
             drop=max(settings.drop, 0.6 if slot == 1 else 0.0),
             double=0.3 if slot == 1 else 0.0,

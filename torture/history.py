@@ -1,8 +1,8 @@
-"""Histories: what each process asked for and what it was told, one line of JSON each, in a file of its own.
+"""Histories: the calls of each process and their results, one line of JSON each, one file per process.
 
-A call is noted before it is made and when it is answered: `ok`, `fail` (it certainly did not happen) or `info` (nobody
-knows). A process that is killed leaves calls without an answer: those are `info` too. Times are the machine's real
-clock, read past any skew that a run gives to a process, so that all of a machine's histories can be compared.
+A call is recorded before it is made and when it returns: `ok`, `fail` (it certainly did not happen) or `info`
+(unknown). A process that is killed leaves calls without a result: those are `info` too. Times are those of the real
+clock of the machine, without the skew that a run gives to some processes, so that all histories can be compared.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Outcome = Literal["ok", "fail", "info"]
 
 
 def real_now() -> int:
-    """Microseconds since 1970, whatever clock this process pretends to have."""
+    """Microseconds since 1970, without the skew of this process."""
     return time.clock_gettime_ns(time.CLOCK_REALTIME) // 1000
 
 
 class History:
-    """Appends to one process's file. Each line is one write, so whatever kills the process leaves whole lines."""
+    """Appends to the file of one process. Each line is one write, so that a killed process leaves whole lines."""
 
     def __init__(self, folder: Path, process: str) -> None:
         self.process = process
@@ -35,15 +35,15 @@ class History:
         self._lock = threading.Lock()
 
     def now(self) -> int:
-        """The time that this history goes by."""
+        """The time of this history's clock."""
         return real_now()
 
     def note(self, what: str, **facts: Any) -> None:
-        """Something that happened here."""
+        """Record an event of this process."""
         self._write({"what": what, **facts})
 
     def invoke(self, op: str, **arguments: Any) -> int:
-        """A call is about to be made; answers its number."""
+        """Record that a call begins; returns its number."""
         with self._lock:
             self._calls += 1
             number = self._calls
@@ -51,7 +51,7 @@ class History:
         return number
 
     def answer(self, call: int, outcome: Outcome, **facts: Any) -> None:
-        """What a call came to."""
+        """Record the outcome of a call."""
         self._write({"what": outcome, "call": call, "facts": facts})
 
     def close(self) -> None:
@@ -62,7 +62,7 @@ class History:
 
 
 class Call(msgspec.Struct):
-    """One call of one process: what it asked for, when, and what it was told."""
+    """One call of one process: its arguments, its times and its result."""
 
     process: str
     op: str
@@ -74,7 +74,7 @@ class Call(msgspec.Struct):
 
 
 class Note(msgspec.Struct):
-    """Something that happened in a process."""
+    """An event of a process."""
 
     process: str
     what: str
@@ -83,7 +83,7 @@ class Note(msgspec.Struct):
 
 
 def read(folder: Path) -> tuple[list[Call], list[Note]]:
-    """The histories of a run: calls by when they began, notes by when they were made."""
+    """The histories of a run: calls ordered by their begin, notes ordered by their time."""
     calls: list[Call] = []
     notes: list[Note] = []
     for path in sorted(folder.glob("history-*.jsonl")):
@@ -109,5 +109,5 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         try:
             yield json.loads(line)
         except ValueError:
-            # A line that a full disk cut short: the call before it stays without an answer.
+            # A line that a full disk truncated: the call stays without an outcome.
             continue

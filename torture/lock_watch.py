@@ -1,4 +1,4 @@
-"""Who held a lock that everybody needs, and for how long: one that stands still with it holds up all others."""
+"""Which process held the write lock, and for how long: a frozen process that holds it blocks all others."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from torture.history import History, real_now
 
 LONG = 500_000
-"""Microseconds for which a lock must be held to be noted; looks are much closer to each other."""
+"""Microseconds for which the lock must be held to be recorded. The checks are much more frequent."""
 
 
 class LockWatch:
-    """Looks who holds the lock. Only together with its signs of life does that tell whether the holder stood still."""
+    """Records long holders of the lock. The beats of the holder show whether it was frozen."""
 
     def __init__(
         self, holder: Callable[[], int | None], name_of: Callable[[int | None], str | None], history: History
@@ -23,7 +23,7 @@ class LockWatch:
         self._since = self._seen = 0
 
     def look(self) -> None:
-        """Look now. One that is seen with it at every look has held it all the time, as far as anybody knows."""
+        """Check the holder now. A process that holds the lock at consecutive checks counts as holding it in between."""
         holder, now = self._holder(), real_now()
         if holder != self._held_by:
             self._note()

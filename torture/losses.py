@@ -1,4 +1,4 @@
-"""What a store in a weaker mode lost: acknowledged, and gone."""
+"""What a store in a weaker mode lost: writes that were acknowledged and are missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CRASHES = ("server kill", "power lost", "failover")
 
 
 def losses(evidence: Evidence) -> dict[str, Any]:
-    """Starts and settlements that were acknowledged, how many are gone, and how old the oldest was when it went."""
+    """Acknowledged starts and settlements, how many are missing, and the age of the oldest one at its crash."""
     crashes = sorted(
         (note.facts["begun"], note.facts.get("back", note.at))
         for note in evidence.noted("fault")
@@ -43,7 +43,7 @@ def losses(evidence: Evidence) -> dict[str, Any]:
 
 
 def _oldest(moments: list[int], crashes: list[tuple[int, int]]) -> float:
-    """How long before its crash the earliest of these was acknowledged; what was noted during one is of that one."""
+    """How long before its crash the earliest of these was acknowledged. A time within a crash belongs to that crash."""
     ages = [0]
     for at in moments:
         place = bisect_left([back for _, back in crashes], at)

@@ -1,7 +1,7 @@
-"""The audit on Redis: every script's `redis.call` is wrapped, so that a job's row cannot change unseen.
+"""The audit on Redis: `redis.call` is wrapped in every script, so that every change of a job's row is recorded.
 
-A row's state before and after goes into a stream in the same script. It is kept as the bytes that the scripts wrote,
-and read here afterwards.
+The script itself appends the state of the row before and after the change to a stream. The states are the bytes that
+the scripts wrote; `changes` decodes them after the run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ local audit_root = KEYS[1]
 
 local function audit(key, before, after)
   if before ~= after then
-    server.call('XADD', audit_root .. ':audit', '*', 'k', key, 'b', before or '', 'a', after or '', 't', ARGV[3])
+    server.call('XADD', audit_root .. ':changes', '*', 'k', key, 'b', before or '', 'a', after or '', 't', ARGV[3])
   end
 end
 
@@ -49,7 +49,7 @@ end,
 
 
 def install() -> None:
-    """Have this process send audited scripts."""
+    """Make this process send scripts with the audit."""
     from holdfast.stores.redis import script_loader
 
     plain: Any = getattr(script_loader, "_read")  # noqa: B009 - private on purpose: only the text of the scripts changes
@@ -63,7 +63,7 @@ def install() -> None:
 
 
 def changes(entries: list[tuple[bytes, dict[bytes, bytes]]]) -> list[Change]:
-    """The entries of the stream, as changes."""
+    """The entries of the stream as changes."""
     from holdfast.stores.redis.verbs import decode
 
     return [_change(decode.record, number, id, fields) for number, (id, fields) in enumerate(entries, start=1)]
@@ -103,11 +103,11 @@ def _change(read: Any, number: int, id: bytes, fields: dict[bytes, bytes]) -> Ch
 
 
 def _read(read: Any, job_id: str, state: bytes) -> Record | None:
-    """A row as the library reads it; its payloads are not audited."""
+    """Decode a row with the library's own decoder. The audit does not contain payloads."""
     return read(job_id, state, b"") if state else None
 
 
 def _of(row: Record | None, field: str) -> Any:
-    """A field of a row that may not be there; the status as its word."""
+    """A field of a row, or None if there is no row; a status as its text."""
     value = getattr(row, field, None)
     return str(value) if field == "status" and value is not None else value

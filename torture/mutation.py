@@ -1,6 +1,6 @@
-"""Tests the tester: ``python -m torture.mutation --store sqlite`` runs every mutant until it is caught.
+"""Tests of the torture test: ``python -m torture.mutation --store sqlite`` runs each mutant until it is detected.
 
-Exit code 1 if one survives: that is a defect of the workload or the checker.
+Exit code 1 if a mutant survives: that is a defect of the workload or the checker.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from torture.checker import Word, check
-from torture.mutations import MUTANTS
+from torture.checker import Result, check
+from torture.fork_server import stop_once
+from torture.mutants import MUTANTS
 from torture.profiles import Profile
 from torture.run import torture
-from torture.zygote import stop_once
 
 HUNT = Profile(
     seconds=8, workers=2, producers=1, rate=25, lease=1.0, pause=0.5, kill=0.002, stop=0.001, settle=12, largest=20,
     widest=5, sweep=False, supervised=False, calm=0, interrupted=0,
 )  # fmt: skip
 SUPERVISED = 8.0
-"""Seconds more where a supervisor takes part: until it has lost sight of what is due, and was asked everything."""
+"""Additional seconds with a supervisor: until its backlog was unreadable once and every probe was sent."""
 TRIES = 3
 """Runs, each with another seed, before a mutant counts as a survivor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
-    """How a mutant fared."""
+    """The result of the runs of one mutant."""
 
     mutant: str
     store: str
     caught_by: list[int]
-    """Those of the invariants it was expected to break that noticed."""
+    """The expected invariants that were violated."""
     others: list[int]
     seconds: float
     runs: int
@@ -45,7 +45,7 @@ class Hunt:
 
 
 def hunt(name: str, store: str, *, seed: int, seconds: float) -> Hunt:
-    """Run a mutant until it is caught."""
+    """Run a mutant until one of its expected invariants is violated."""
     begun = time.monotonic()
     seconds += MUTANTS[name].longer
     noticed: list[int] = []
@@ -60,7 +60,7 @@ def hunt(name: str, store: str, *, seed: int, seconds: float) -> Hunt:
         with tempfile.TemporaryDirectory(prefix="torture-") as folder:
             evidence = torture(store, profile, Path(folder), seed=seed + runs - 1, name="hunt", mutant=name)
             verdicts = check(evidence)
-        broken = {verdict.number: verdict for verdict in verdicts if verdict.word is Word.VIOLATED}
+        broken = {verdict.number: verdict for verdict in verdicts if verdict.result is Result.VIOLATED}
         noticed = sorted(broken)
         named = [number for number in MUTANTS[name].caught_by if number in broken]
         if named:
@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
         if mutant.fits(options.store) and (not options.only or name in options.only):
             found = hunt(name, options.store, seed=options.seed, seconds=options.seconds)
             hunts.append(found)
-            by = ", ".join(f"I{number}" for number in found.caught_by) or "NOBODY"
+            by = ", ".join(f"I{number}" for number in found.caught_by) or "NONE"
             line = f"{options.store:<9} {name:<28} caught by {by:<14} in {found.seconds:5.1f} s, {found.runs} runs"
             sys.stdout.write(f"{line}  {found.shown[:160]}\n")
             sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The nemesis: does harm to workers and to the store, by a seeded schedule, and notes all of it."""
+"""The nemesis: injects faults into workers and the store by a seeded schedule, and records each one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from torture.fleet import Fleet
-from torture.grounds.harness import Fault, Harness
+from torture.harnesses.harness import Fault, Harness
 from torture.history import History, real_now
 
 WORKERS = ("kill", "freeze", "terminate")
@@ -21,7 +21,7 @@ SUPERVISED = "supervised kill"
 
 
 class Nemesis:
-    """Harms one thing at a time; what takes a while goes on in a thread."""
+    """Injects one fault at a time. Faults that last run in a thread."""
 
     def __init__(
         self,
@@ -36,10 +36,10 @@ class Nemesis:
         supervised: Path | None = None,
         begin_after: float = 1.0,
     ) -> None:
-        """`calm` is for how long there is peace after each kind of harm had its turn; `supervised` is the file with
-        the processes of a supervisor, where one takes part.
+        """`calm`: seconds without faults after each kind was injected once. `supervised`: the file with the pids of the
+        supervised processes, if the run has a supervisor.
         """
-        self._ground = harness
+        self._harness = harness
         self._fleet = fleet
         self._history = history
         self._random = rng
@@ -48,23 +48,23 @@ class Nemesis:
         self._only = only
         self._supervised = supervised
         self._next = time.monotonic() + begin_after
-        self._harming = threading.Event()
+        self._injecting = threading.Event()
         self._faults: queue.SimpleQueue[Fault] = queue.SimpleQueue()
-        # One thread for all of them, which never ends: a server that it starts again follows it into death.
-        threading.Thread(target=self._harm_for_ever, name="nemesis", daemon=True).start()
-        # Each kind in turn, in an order of the seed's, so that even a short run meets most of them.
+        # One thread for all faults, which never ends: a server is killed when the thread that started it ends.
+        threading.Thread(target=self._inject_all, name="nemesis", daemon=True).start()
+        # Each kind in turn, in a seeded order, so that a short run contains most kinds.
         self._order: list[Fault | str] = []
         self._calmed = True
         self._happened: set[str] = set()
 
     @property
     def unharmed(self) -> list[str]:
-        """Kinds of harm that were to be done and never happened so far: what they could have broken is not shown."""
+        """Kinds of faults that were planned and had no effect so far."""
         return sorted({_kind(each) for each in self._kinds()} - self._happened)
 
     def act(self) -> None:
-        """Perhaps do some harm."""
-        if time.monotonic() < self._next or self._harming.is_set():
+        """Inject the next fault if its time has come."""
+        if time.monotonic() < self._next or self._injecting.is_set():
             return
         self._next = time.monotonic() + self._random.expovariate(1 / self._pause)
         if not self._order and self._calm and not self._calmed:
@@ -73,54 +73,54 @@ class Nemesis:
             return
         if not self._order:
             self._calmed = False
-            self._order = [*self._kinds(), *filter(self._is_meant, self._random.choices(WORKERS, k=2))]
+            self._order = [*self._kinds(), *filter(self._is_selected, self._random.choices(WORKERS, k=2))]
             self._random.shuffle(self._order)
         if not self._order:
             return
         match self._order.pop():
             case Fault() as fault:
-                self._harming.set()
+                self._injecting.set()
                 self._faults.put(fault)
             case "kill":
                 self._note("kill", self._fleet.kill())
             case "terminate":
-                self._note("terminate", self._fleet.dismiss())
+                self._note("terminate", self._fleet.retire())
             case "supervised kill":
                 self._note(SUPERVISED, self._kill_supervised())
             case _:
                 self._freeze()
 
     def heal(self) -> None:
-        """Let the last harm end."""
+        """Wait until the current fault has ended."""
         until = time.monotonic() + 60
-        while self._harming.is_set() and time.monotonic() < until:
+        while self._injecting.is_set() and time.monotonic() < until:
             time.sleep(0.02)
 
     def _kinds(self) -> list[Fault | str]:
         supervised = [] if self._supervised is None else [SUPERVISED]
-        kinds: list[Fault | str] = [*self._ground.faults(), *WORKERS, *supervised]
-        return [each for each in kinds if self._is_meant(each)]
+        kinds: list[Fault | str] = [*self._harness.faults(), *WORKERS, *supervised]
+        return [each for each in kinds if self._is_selected(each)]
 
-    def _is_meant(self, fault: Fault | str) -> bool:
+    def _is_selected(self, fault: Fault | str) -> bool:
         return not self._only or _kind(fault) in self._only
 
-    def _harm_for_ever(self) -> None:
+    def _inject_all(self) -> None:
         while True:
-            self._harm(self._faults.get())
-            self._harming.clear()
+            self._inject(self._faults.get())
+            self._injecting.clear()
 
-    def _harm(self, fault: Fault) -> None:
-        """What happened is noted as a fault, what was only tried is noted as that, and excuses nothing."""
+    def _inject(self, fault: Fault) -> None:
+        """Record a fault that had an effect as `fault`, any other as `tried`: that one excuses no delay."""
         begun = real_now()
         seconds = self._random.uniform(0.3, 1.0) * fault.longest
         kind, what = fault.kind, "tried"
         try:
-            if fault.harm(seconds):
+            if fault.inject(seconds):
                 what = "fault"
                 self._happened.add(kind)
         except Exception as error:
             self._history.note("broke", error=f"{kind}: {type(error).__name__}: {error}")
-            # Nobody knows how far it came: it does not count as what it was meant to be, but the store may be away.
+            # How far the injection came is unknown: it does not count as this kind, but the store may be unavailable.
             kind, what = f"{kind}, broken off", "fault"
         back = real_now()
         if fault.outage:
@@ -130,8 +130,8 @@ class Nemesis:
     def _freeze(self) -> None:
         victim = self._fleet.freeze()
         if victim is not None:
-            # One that holds a lock which everybody needs would freeze them all: it is let go, and another is tried.
-            if self._ground.holder() == victim.pid:
+            # A frozen worker with the write lock would block all others: continue it; the next turn tries another.
+            if self._harness.holder() == victim.pid:
                 victim.send(signal.SIGCONT)
                 return
             self._note("freeze", victim.name)

@@ -1,4 +1,4 @@
-"""What a producer does: each operation of the mix, with its share of a thousand."""
+"""The operations of a producer, each with its weight in the mix."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 from holdfast import Chain, HoldfastError
 from holdfast.core.ids import new_id
-from torture import payloads, planning
+from holdfast.registry.options import OnBlockerFailure
+from torture import payloads, plans
 from torture.actor import Actor
 from torture.elastic import elastic
+from torture.flow_operations import fire, start_fragile, start_limited, start_metered, start_ordered
 from torture.jobs import (
     approval,
     brief,
@@ -26,24 +28,26 @@ from torture.jobs import (
     work,
 )  # fmt: skip
 
+POLICIES: tuple[OnBlockerFailure, ...] = ("wait", "fail")
+
 Operation = Callable[[Actor], Coroutine[Any, Any, None]]
 
 
 async def start_one(actor: Actor) -> None:
-    await actor.start([planning.step(actor.random, actor.settings)])
+    await actor.start([plans.step(actor.random, actor.settings)])
 
 
 async def start_slow(actor: Actor) -> None:
-    await actor.start([work.bind(planning.slow(actor.random, actor.settings))])
+    await actor.start([work.bind(plans.slow(actor.random, actor.settings))])
 
 
 async def start_with_business(actor: Actor) -> None:
-    """A business row and a chain, in the application's own transaction; now and then it is rolled back."""
+    """A business row and a chain in a transaction of the application. One in five is rolled back."""
     if not actor.settings.transactional:
         await start_one(actor)
         return
     id, rollback = new_id(), actor.random.random() < 0.2
-    bound = planning.step(actor.random, actor.settings).options(id=id)
+    bound = plans.step(actor.random, actor.settings).options(id=id)
     call = actor.history.invoke("start", ids=[id], type=bound.type.name, business=True, rollback=rollback)
     outcome, facts = await actor.business.start(actor.client, bound, id, rollback=rollback)
     actor.history.answer(call, outcome, **facts)
@@ -52,15 +56,15 @@ async def start_with_business(actor: Actor) -> None:
 
 
 LONG = 8.0
-"""Seconds: more than a worker may take to learn that its job was taken."""
+"""Seconds: longer than a worker may take to detect that its claim was lost."""
 MANY = 7
-"""Odd values that are met at once: in three minutes each of them comes up several times."""
+"""Odd values per call: in three minutes each of them is used several times."""
 STEP = 100
-"""Chains that a start writes as one on a store without transactions (BATCH_SIZE of the Redis store)."""
+"""Chains that one script of a start writes on a store without transactions (BATCH_SIZE of the Redis store)."""
 BATCHES = {2: 25, 3: 25, 5: 25, 20: 25, 100: 6, 300: 3, 1000: 1, 2000: 1, 5000: 0.5}
-"""Sizes of a batch, with their shares; those that a run has no time for are left out."""
+"""Sizes of a batch, with their weights. Sizes above the limit of the profile are left out."""
 WIDTHS = {2: 25, 3: 20, 4: 20, 5: 15, 10: 12, 20: 6, 50: 1, 100: 1}
-"""Of a fan-in: how many a job waits for. The wide ones are more than a worker takes, so that several end them."""
+"""Numbers of blockers, with their weights. The large ones exceed the slots of a worker: several workers end them."""
 
 
 def _size(actor: Actor, sizes: Mapping[int, float], most: int) -> int:
@@ -69,41 +73,41 @@ def _size(actor: Actor, sizes: Mapping[int, float], most: int) -> int:
 
 
 async def start_batch(actor: Actor) -> None:
-    """Many at once. Of the large ones each is over quickly: what is shown is that all of them are there."""
+    """Start many chains with one call. In large batches each job is short: the batch tests that all are stored."""
     number = _size(actor, BATCHES, actor.settings.largest)
     if number <= 20:
-        bounds = [planning.step(actor.random, actor.settings) for _ in range(number)]
+        bounds = [plans.step(actor.random, actor.settings) for _ in range(number)]
     else:
-        bounds = [work.bind(planning.instant(actor.random)) for _ in range(number)]
+        bounds = [work.bind(plans.instant(actor.random)) for _ in range(number)]
     await actor.start(bounds, together=number if actor.settings.transactional else STEP)
 
 
 async def start_chain(actor: Actor) -> None:
-    await actor.start([link.bind(planning.plan(actor.random, actor.settings), actor.random.randint(2, 6))])
+    await actor.start([link.bind(plans.plan(actor.random, actor.settings), actor.random.randint(2, 6))])
 
 
 async def start_fan_in(actor: Actor) -> None:
-    """Some chains that end at about the same time, and a job that waits for all of them."""
+    """Several chains that end at about the same time, and a job that is blocked by all of them."""
     number = _size(actor, WIDTHS, actor.settings.widest)
-    brisk = [link.bind(planning.brisk(actor.random), actor.random.randint(1, 2)) for _ in range(number)]
+    brisk = [link.bind(plans.brisk(actor.random), actor.random.randint(1, 2)) for _ in range(number)]
     blockers = await actor.start(brisk)
     if not blockers:
         return
     ids = [chain.id for chain in blockers]
-    # Now and then several wait for the same ones: who ends those must lock them all.
+    # Sometimes several jobs have the same blockers: the end of a blocker must lock all of them.
     await asyncio.gather(*(_start_gather(actor, ids) for _ in range(actor.random.choice((1, 1, 3)))))
 
 
 async def _start_gather(actor: Actor, ids: list[str]) -> None:
-    id, policy = new_id(), actor.random.choice(("wait", "fail"))
-    bound = gather.bind(planning.brisk(actor.random), len(ids))
+    id, policy = new_id(), actor.random.choice(POLICIES)
+    bound = gather.bind(plans.brisk(actor.random), len(ids))
     async with actor.noting("start", ids=[id], type="gather", after={id: ids}, policy=policy) as facts:
-        chain = await actor.client.start(bound, id=id, after=ids, on_blocker_failure=policy)  # type: ignore[arg-type]
+        chain = await actor.client.start(bound, id=id, after=ids, on_blocker_failure=policy)
         facts["found"], facts["deduplicated"] = [chain.id], [chain.deduplicated]
 
 
 async def start_mutual(actor: Actor) -> None:
-    """Two chains, each of which continues after the other. They are not offered to be cancelled or deleted."""
+    """Two chains, each of which continues after the other. They are not candidates for cancel and delete."""
     ids = [new_id(), new_id()]
     bounds = [mutual.bind(other).options(id=id) for id, other in zip(ids, reversed(ids), strict=True)]
     async with actor.noting("start", ids=ids, type="mutual") as facts:
@@ -113,24 +117,24 @@ async def start_mutual(actor: Actor) -> None:
 
 
 async def start_keyed(actor: Actor) -> None:
-    """Several at once, with one of a few keys, most of them the first."""
+    """Several starts at once with one key. The first key is the most frequent one."""
     key = f"k{min(int(actor.random.paretovariate(0.8)), 30)}"
-    plan = planning.brisk(actor.random)
+    plan = plans.brisk(actor.random)
     bound = keyed.bind(plan).options(key=key)
     calls = [actor.start([bound], keyed=True, key=key) for _ in range(actor.random.randint(1, 4))]
     await asyncio.gather(*calls)
 
 
 async def request(actor: Actor) -> None:
-    """Start and wait, patiently or not."""
-    chains = await actor.start([planning.step(actor.random, actor.settings)])
+    """Start a chain and wait for it, with a short or a long timeout."""
+    chains = await actor.start([plans.step(actor.random, actor.settings)])
     if chains:
         timeout = actor.random.choice((0.05, 0.5, 10.0, 10.0))
         await asyncio.gather(*(actor.wait(chains[0].id, timeout) for _ in range(actor.random.randint(1, 2))))
 
 
 async def complete(actor: Actor) -> None:
-    """Several complete one chain from outside, maybe while a worker runs it."""
+    """Several callers complete one chain from outside, in half of the cases while a worker runs it."""
     if actor.random.random() < 0.5:
         chains = await actor.start([approval.bind(1)])
     else:
@@ -148,7 +152,7 @@ async def _complete(actor: Actor, chain: str) -> None:
 
 
 async def _errand(actor: Actor, most: float) -> list[Chain[Any]]:
-    """One that runs by now, or nearly, and is to be taken from its worker: in a long run some would go on for long."""
+    """Start a job and return when it probably runs. In a long run some of these jobs run for LONG seconds."""
     long = actor.settings.supervised and actor.random.random() < 0.4
     chains = await actor.start([errand.bind(LONG if long else actor.random.uniform(0.05, most))])
     await asyncio.sleep(actor.random.uniform(0.0, 2.0 if long else 0.6))
@@ -162,7 +166,7 @@ async def cancel(actor: Actor) -> None:
 
 
 async def cancel_at_once(actor: Actor) -> None:
-    """Cancel what has just begun to run."""
+    """Cancel a job that has just begun to run."""
     chains = await _errand(actor, 1.0)
     if chains:
         async with actor.noting("cancel", chain=chains[0].id) as facts:
@@ -170,16 +174,16 @@ async def cancel_at_once(actor: Actor) -> None:
 
 
 async def delay(actor: Actor) -> None:
-    """Start for later; now and then, hurry it."""
+    """Start with a delay; in 30% of the cases, call `run_now`."""
     seconds = actor.random.uniform(0.1, 2.0)
-    chains = await actor.start([planning.step(actor.random, actor.settings).options(delay=seconds)], delay=seconds)
+    chains = await actor.start([plans.step(actor.random, actor.settings).options(delay=seconds)], delay=seconds)
     if chains and actor.random.random() < 0.3:
         async with actor.noting("run_now", chain=chains[0].id):
             await actor.client.run_now(chains[0].id)
 
 
 async def operate(actor: Actor) -> None:
-    """Retry, delete, pause, count."""
+    """An operator's call: retry, delete, pause and resume, or stats."""
     match actor.random.choice(("retry", "retry", "delete", "pause", "stats")):
         case "retry":
             page = await _failed(actor)
@@ -206,13 +210,13 @@ async def operate(actor: Actor) -> None:
 async def _failed(actor: Actor) -> list[str]:
     async with actor.noting("list"):
         page = await actor.client.list_jobs(status=["failed", "cancelled"], limit=20)
-        # Poison that was retried would be poison again: its limit is what is being shown.
+        # Not poison: the limit of its attempts is part of the test.
         return [job.id for job in page.items if job.type not in ("poison", "keyed")]
     return []
 
 
 async def odd(actor: Actor) -> None:
-    """Values that come back the same, some at a time and all of them in turn, and values that are refused."""
+    """Round trips of the next odd values, and values that must be refused."""
     await asyncio.gather(*(_echo(actor, next(actor.odd)) for _ in range(MANY)))
     for name, refused in payloads.REFUSED.items():
         async with actor.noting("refuse", value=name, large=name == "too large") as facts:
@@ -225,7 +229,7 @@ async def odd(actor: Actor) -> None:
 
 async def _echo(actor: Actor, value: Any) -> None:
     id = new_id()
-    # The start is part of another call; whether it happened is left open.
+    # `client.run` starts the chain itself: record a start with an unknown outcome.
     actor.history.invoke("start", ids=[id], type="echo")
     async with actor.noting("echo", value=payloads.name(value), chain=id) as facts:
         got = await actor.client.run(echo.bind(value).options(id=id), timeout=20)
@@ -233,7 +237,7 @@ async def _echo(actor: Actor, value: Any) -> None:
 
 
 async def start_hostile(actor: Actor) -> None:
-    """Text that must never be taken for anything but text, in every place that holds some."""
+    """Hostile text as input and as key."""
     text = actor.random.choice(payloads.HOSTILE)
     await actor.start([hostile.bind(text).options(key=text)], key=text)
 
@@ -276,6 +280,11 @@ OPERATIONS: dict[Operation, int] = {
     odd: 20,
     start_hostile: 12,
     start_elastic: 12,
+    start_limited: 30,
+    start_ordered: 30,
+    start_metered: 20,
+    start_fragile: 20,
+    fire: 20,
     start_brief: 20,
     start_vague: 8,
     start_poison: 5,
@@ -283,7 +292,7 @@ OPERATIONS: dict[Operation, int] = {
 
 
 def favouring(names: tuple[str, ...]) -> dict[Operation, int]:
-    """The mix, with these operations far more often; slow ones not so often that nothing else finds a slot."""
+    """The mix with higher weights for these operations. Slow ones get less, so that other jobs find free slots."""
     named = {operation.__name__: operation for operation in OPERATIONS}
     often = {named[name]: 120 if name == "start_slow" else 500 for name in names}
     return OPERATIONS | often

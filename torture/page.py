@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else."""
+"""The report as one HTML page without external files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ tr { border-bottom: 1px solid #dde3ea; } td.number { text-align: right; font-var
 
 
 def as_page(summary: dict[str, Any]) -> str:
-    """Everything the text says, for a browser. Every value is escaped: errors quote what jobs were given."""
+    """The content of the text report as HTML. Every value is escaped, because errors quote inputs of jobs."""
     title = f"Torture of {summary['store']}, seed {summary['seed']}, profile {summary['profile']}"
     versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
     load = summary["load"]
@@ -47,7 +47,7 @@ def as_page(summary: dict[str, Any]) -> str:
         "<h2>Faults</h2>",
         _pairs(summary["faults"]),
         f"<p>{summary['excused']:.0%} of the time is excused as an outage of the store.</p>",
-        *(["<h3>Tried, and nobody was met by it</h3>", _pairs(summary["tried"])] if summary["tried"] else []),
+        *(["<h3>Tried without effect</h3>", _pairs(summary["tried"])] if summary["tried"] else []),
         *([f"<p>Never happened: {escape(', '.join(summary['unharmed']))}.</p>"] if summary["unharmed"] else []),
         "<h2>Failpoints met</h2>",
         *(_points(who, points) for who, points in summary["failpoints"].items()),
@@ -77,7 +77,7 @@ def _verdicts(summary: dict[str, Any]) -> str:
         rows.append(
             f"<tr><td class=number>{verdict.number}</td><td>{escape(verdict.name)}</td>"
             f"<td class=number>{verdict.broken}</td><td class=number>{verdict.opportunities}</td>"
-            f'<td class="{verdict.word.split()[0]}">{verdict.word}</td><td>{detail}</td></tr>'
+            f'<td class="{verdict.result.split()[0]}">{verdict.result}</td><td>{detail}</td></tr>'
         )
     return "\n".join(rows) + "</table>"
 

@@ -1,4 +1,4 @@
-"""Values that must come back exactly, and values that must be refused."""
+"""Values that must be returned unchanged, and values that must be refused."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ HOSTILE: list[str] = [
     "\u202e\u2066reversed\u2069\u009b31m",
     "=cmd|' /C calc'!A0",
 ]
-"""Text that would do harm where it is shown or run. All of it may be stored; none of it may be taken for anything."""
+"""Text that is dangerous where it is displayed or executed. It may be stored, and must be treated as text only."""
 
 
 def _nested() -> Any:
@@ -66,22 +66,22 @@ REFUSED: dict[str, Callable[[], Any]] = {
 
 
 def name(value: Any) -> str:
-    """What a value is called in histories."""
+    """The name of a value in histories."""
     return repr(value)[:80]
 
 
 def names() -> list[str]:
-    """What each of them is called, those that come back and those that are refused."""
+    """The names of all values, accepted and refused."""
     return [*map(name, ODD), *REFUSED]
 
 
 def in_turn(rng: random.Random, values: Iterable[T]) -> Iterator[T]:
-    """These, over and over, in an order of the seed's: so many draws meet each of them."""
+    """The values in a seeded order, repeated for ever."""
     shuffled = list(values)
     rng.shuffle(shuffled)
     return cycle(shuffled)
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal, and of the same types: 1 is not 1.0, and -0.0 is not 0.0."""
+    """Equal values of equal types: 1 differs from 1.0, and -0.0 from 0.0."""
     return repr(one) == repr(other)

@@ -1,4 +1,4 @@
-"""Processes that the zygote forks for us."""
+"""The producers and workers of a run, which the fork server starts."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from torture.fork_server import follow_parent
 from torture.settings import Settings
-from torture.zygote import follow_parent
 
 ROOT = Path(__file__).parents[1]
 PATIENCE = 120.0
@@ -29,9 +29,9 @@ class Process:
         self.pid = pid
         self.code: int | None = None
         self.asked: int | None = None
-        """When it was asked to stop, by the real clock."""
+        """When SIGTERM was sent, by the real clock."""
         self.frozen: float | None = None
-        """Until when it is to stay frozen."""
+        """The time at which a frozen process is continued."""
         self.noted = False
         self._ready = ready
 
@@ -41,12 +41,12 @@ class Process:
 
     @property
     def ready(self) -> bool:
-        """Whether it works already: before that, a signal just ends it."""
+        """Whether the process has installed its signal handlers: before that, a signal ends it."""
         return self._ready.exists()
 
     @property
     def is_stopped(self) -> bool:
-        """Whether it is frozen, by us or by itself."""
+        """Whether SIGSTOP has stopped the process."""
         try:
             return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
         except (OSError, IndexError):
@@ -59,11 +59,11 @@ class Process:
 
 
 class Processes:
-    """Starts them and learns how they ended."""
+    """Starts processes through the fork server, and receives their exit codes."""
 
     def __init__(self, settings: Settings) -> None:
         self._popen = subprocess.Popen(
-            [sys.executable, "-m", "torture.zygote", msgspec.json.encode(settings).decode()],
+            [sys.executable, "-m", "torture.fork_server", msgspec.json.encode(settings).decode()],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -75,7 +75,7 @@ class Processes:
         self._started: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         threading.Thread(target=self._read, daemon=True).start()
         if self._started.get(timeout=PATIENCE) != 0:
-            raise RuntimeError("the processes of this run could not be started: see above")
+            raise RuntimeError("the fork server of this run did not start: see its output above")
 
     def start(self, module: str, settings: Settings) -> Process:
         assert self._popen.stdin is not None
@@ -83,7 +83,7 @@ class Processes:
         self._popen.stdin.flush()
         pid = self._started.get(timeout=PATIENCE)
         if pid is None:
-            raise RuntimeError("the mother of all processes died")
+            raise RuntimeError("the fork server died")
         process = Process(settings.name, pid, Path(settings.folder) / f"{settings.name}.ready")
         with self._lock:
             self._by_pid[pid] = process
@@ -91,17 +91,17 @@ class Processes:
         return process
 
     def name_of(self, pid: int | None) -> str | None:
-        """The name of one that was started here."""
+        """The name of the process with this pid, if this object started it."""
         process = self._by_pid.get(pid) if pid is not None else None
         return None if process is None else process.name
 
     def living(self, kind: str) -> list[Process]:
-        """Those whose names begin so."""
+        """The living processes whose names begin with `kind`."""
         with self._lock:
             return [process for process in self._by_pid.values() if process.alive and process.name.startswith(kind)]
 
     def close(self) -> None:
-        """End whatever is left."""
+        """Kill the remaining processes and stop the fork server."""
         for process in list(self._by_pid.values()):
             process.send(signal.SIGKILL)
         deadline = time.monotonic() + PATIENCE
@@ -131,6 +131,6 @@ class Processes:
         self._started.put(None)
         self._popen.stdout.close()
         with self._lock:
-            # Without their mother nobody lives on, nor is there anybody to tell how they ended.
+            # The kernel kills the children of the fork server with it, and their exit codes are lost.
             for process in self._by_pid.values():
                 process.code = -signal.SIGKILL if process.code is None else process.code

@@ -1,4 +1,4 @@
-"""A producer process of a run: starts chains of every kind, and meddles."""
+"""A producer process of a run: starts chains of every kind, and cancels, completes, retries and deletes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_AT_ONCE = 24
 
 
 class Producer:
-    """Draws operations by its seed and performs them, a few at a time, until its time is up."""
+    """Performs random operations, a limited number at a time, for a given number of seconds."""
 
     def __init__(self, settings: Settings, history: History) -> None:
         self.settings = settings
@@ -28,29 +28,29 @@ class Producer:
         from holdfast.stores.address import open_store
         from torture.actor import Actor
         from torture.failpoints import Watch
-        from torture.hearing import LossyWakeups
         from torture.jobs import jobs
-        from torture.mutants import MUTANTS, changed_store
+        from torture.lossy_wakeups import LossyWakeups
+        from torture.mutant_loader import MUTANTS, changed_store
         from torture.operations import favouring
         from torture.sampling import sampling
-        from torture.watched import WatchedStore, opened
+        from torture.watched_store import WatchedStore, opened
 
         settings = self.settings
         inner = changed_store(open_store(settings.url), settings.mutant)
-        hearing = LossyWakeups(inner.wakeups, drop=0.0, double=settings.double, seed=settings.seed)
-        deaf = LossyWakeups(inner.wakeups, drop=1.0, double=0.0, seed=settings.seed)
+        lossy = LossyWakeups(inner.wakeups, drop=0.0, double=settings.double, seed=settings.seed)
+        silent = LossyWakeups(inner.wakeups, drop=1.0, double=0.0, seed=settings.seed)
         watch = Watch(self.history, settings.failpoints, Path(settings.folder) / f"{settings.name}.met")
-        store = WatchedStore(inner, watch, hearing)
+        store = WatchedStore(inner, watch, lossy)
         await opened(store)
         (Path(settings.folder) / f"{settings.name}.ready").touch()
         actor = Actor(Client(store, jobs), self.history, self.random, settings)
-        # The same connections, and a line that brings nothing: those who wait here find out by themselves.
-        actor.deaf = Client(WatchedStore(inner, watch, deaf), jobs)
+        # A client on the same connections without wake-ups: its waits rely on polling.
+        actor.polling_client = Client(WatchedStore(inner, watch, silent), jobs)
         favoured = MUTANTS[settings.mutant].favour if settings.mutant is not None else ()
         weights = favouring(favoured)
         loop = asyncio.get_running_loop()
         until = loop.time() + settings.seconds
-        async with sampling(self.history, watch, hearing, deaf):
+        async with sampling(self.history, watch, lossy, silent):
             while loop.time() < until:
                 (drawn,) = self.random.choices(list(weights), list(weights.values()))
                 await self._begin(drawn(actor))
@@ -74,5 +74,5 @@ class Producer:
 
 
 async def main(settings: Settings) -> None:
-    """Run a producer to its end."""
+    """Run a producer until its time is over."""
     await Producer(settings, History(Path(settings.folder), settings.name)).run()

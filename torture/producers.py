@@ -1,4 +1,4 @@
-"""The producers of a run: replaced when a failpoint ends one, until the load is over."""
+"""The producer processes of a run. One that a failpoint kills is replaced until the load ends."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
+from torture.failpoint_sweep import Sweep, producer_points
 from torture.history import History
 from torture.processes import Process, Processes
 from torture.settings import Failpoints, Settings
-from torture.sweep import Sweep, producer_points
 
 
 class Producers:
@@ -46,11 +46,11 @@ class Producers:
         return any(process.alive for process in self._slots)
 
     def begin(self) -> None:
-        """The load begins now."""
+        """Set the begin of the load to now."""
         self._begun = time.monotonic()
 
-    def tend(self) -> None:
-        """Replace those that were killed, for what is left of the load."""
+    def maintain(self) -> None:
+        """Replace killed producers for the rest of the load."""
         left = self._begun + self._settings.seconds - time.monotonic()
         for slot, process in enumerate(self._slots):
             if not process.alive and not process.noted:
@@ -59,7 +59,7 @@ class Producers:
                     self._slots[slot] = self._start(slot, left)
 
     def note_ends(self) -> None:
-        """Note how those ended that were not replaced."""
+        """Record the exit of each producer that was not replaced."""
         for process in self._slots:
             if not process.noted:
                 self._note_exit(process)
@@ -79,4 +79,4 @@ class Producers:
             self._settings, name=name, seed=self._random.randrange(1 << 30), skew=0.0, failpoints=points,
             seconds=seconds, double=0.1,
         )  # fmt: skip
-        return self._processes.start("torture.interrupted" if interrupted else "torture.producer", own)
+        return self._processes.start("torture.interrupted_producer" if interrupted else "torture.producer", own)

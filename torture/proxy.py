@@ -1,4 +1,4 @@
-"""A TCP proxy that does harm: delays, stalls, resets, dead connections, and cuts between a request and its answer."""
+"""A TCP proxy that injects faults: delays, stalls, resets, dead connections, and lost answers to requests."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Pair = tuple[socket.socket, socket.socket]
 
 
 class Proxy:
-    """Passes bytes between clients and one server. Its modes hold for all connections, cuts for one at a time."""
+    """Passes bytes between clients and one server. A mode applies to all connections, a cut to one at a time."""
 
     def __init__(self, server: tuple[str, int], seed: int = 0) -> None:
         self.server = server
-        """Where new connections lead."""
+        """The address to which new connections are forwarded."""
         self._random = random.Random(seed)
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port: int = self._listener.getsockname()[1]
@@ -31,18 +31,18 @@ class Proxy:
         self._cuts = 0
         self._cut_at = re.compile(b"")
         self.cut = 0
-        """Answers that were cut off so far."""
+        """Number of answers that were cut off."""
         self.hindered = 0
-        """Times that bytes had to wait, or somebody was refused."""
+        """How often bytes were delayed, or a connection was refused."""
         self.dead = 0
-        """Connections that went dead so far."""
+        """Number of connections that went dead."""
         self.given_up = 0
-        """Of the dead ones, those that their client used, got no answer on, and hung up."""
+        """Number of dead connections that a client used and then closed without an answer."""
         self.lost = 0
-        """Connections whose client disappeared without the server's knowledge."""
+        """Number of connections whose client disappeared without FIN or reset."""
         self.accepted = 0
         self.most = 0
-        """Connections at once."""
+        """Largest number of simultaneous connections."""
         self._lock = threading.Lock()
         self._pairs: set[Pair] = set()
         self._dead: set[Pair] = set()
@@ -51,15 +51,15 @@ class Proxy:
         threading.Thread(target=self._accept, name="proxy", daemon=True).start()
 
     def cut_answers(self, number: int, like: bytes = b"") -> None:
-        """Of the next requests like this, have so many heard by the server and not answered: the connection is cut."""
+        """Forward the next `number` requests that match, and close each connection instead of sending the answer."""
         with self._lock:
             self._cuts, self._cut_at = number, re.compile(like, re.DOTALL | re.IGNORECASE)
 
     def deaden(self, share: float) -> int:
-        """Of the connections that exist, have about this share go dead for good; answers how many did.
+        """Make about this share of the current connections dead; returns how many.
 
-        What either end of a dead one says is taken and goes nowhere, and neither learns of the other's end, by FIN or
-        by reset. It lasts until its client hangs up by itself. Connections that are made later are not concerned.
+        The proxy discards what either end of a dead connection sends, and forwards neither FIN nor reset, until the
+        client closes it. Later connections are not affected.
         """
         with self._lock:
             dying = {pair for pair in self._pairs - self._dead if self._random.random() < share}
@@ -73,9 +73,9 @@ class Proxy:
             return next((_far(client) for client, server in self._pairs if _near(server) == port), None)
 
     def lose(self, ports: Collection[int]) -> set[Pair]:
-        """Have the clients at these ports disappear; answers their connections.
+        """Make the clients at these ports disappear; returns their connections.
 
-        The server receives nothing more of them, neither bytes nor FIN nor reset, until `release`.
+        The server receives nothing more from them, neither bytes nor FIN nor reset, until `release`.
         """
         with self._lock:
             lost = {pair for pair in self._pairs if _far(pair[0]) in ports}
@@ -85,12 +85,12 @@ class Proxy:
         return lost
 
     def release(self, lost: Iterable[Pair]) -> None:
-        """Close what clients that disappeared left open at the server."""
+        """Close the server side of lost connections."""
         for pair in lost:
             self._hang_up(pair)
 
     def reset(self, share: float = 1.0) -> int:
-        """Cut connections with a reset; answers how many. Dead ones hear nothing of it."""
+        """Reset a share of the connections; returns how many. Dead connections are not reset."""
         with self._lock:
             deletable = [pair for pair in self._pairs - self._dead if self._random.random() < share]
         self._cut(deletable)
@@ -140,7 +140,7 @@ class Proxy:
                 self._hang_up(pair)
 
     def _exchange(self, pair: Pair) -> None:
-        """Until one end hangs up, or an answer is to be cut off."""
+        """Forward bytes until one end closes, or an answer has to be cut off."""
         client, server = pair
         swallowing = False
         while True:
@@ -149,7 +149,7 @@ class Proxy:
                 self._swallow(client)
                 return
             if self.mode == "stall" and ready:
-                # Everything is accepted and nothing comes of it, until the stall is over.
+                # The bytes stay in the socket buffer until the stall is over.
                 self.hindered += 1
                 time.sleep(0.05)
                 continue
@@ -170,14 +170,14 @@ class Proxy:
                     client.sendall(data)
 
     def _swallow(self, client: socket.socket) -> None:
-        """Take what a client says over a dead connection, until it gives up."""
-        said = False
+        """Discard the bytes of a client on a dead connection until the client closes it."""
+        used = False
         try:
             while client.recv(1 << 18):
-                said = True
+                used = True
         except OSError:
-            pass  # it hung up with a reset
-        if said:
+            pass  # the client closed with a reset
+        if used:
             with self._lock:
                 self.given_up += 1
 
@@ -209,7 +209,7 @@ class Proxy:
 
 
 def _near(end: socket.socket) -> int | None:
-    """The port of our own end of a connection; None if it is closed."""
+    """The local port of a socket; None if it is closed."""
     try:
         return int(end.getsockname()[1])
     except OSError:
@@ -217,7 +217,7 @@ def _near(end: socket.socket) -> int | None:
 
 
 def _far(end: socket.socket) -> int | None:
-    """The port of the other end."""
+    """The remote port of a socket; None if it is closed."""
     try:
         return int(end.getpeername()[1])
     except OSError:

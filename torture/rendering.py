@@ -1,4 +1,4 @@
-"""What people are shown of hostile text: each command that shows jobs, on jobs that hold some."""
+"""Runs each command that displays jobs on jobs with hostile text."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MOST_JOBS = 4
 
 
 def render(address: str, jobs: list[str], history: History) -> None:
-    """Show these jobs by every command that shows any, and note whether something got through as more than text."""
+    """Display these jobs with each command, and record control characters in the output."""
     commands = [["list", "--type", "hostile"], ["list", "--type", "hostile", "--json"], ["status"]]
     for job in jobs[:MOST_JOBS]:
         commands += [["show", job, "--payload"], ["show", job, "--json"], ["report", job]]
-    # In this process: to start one for each would take longer than all that they do.
+    # In this process: to start a process for each command would take longer than the commands.
     runner = CliRunner()
     for command in commands:
         ended = runner.invoke(app, [*command, "--store", address])
@@ -26,7 +26,7 @@ def render(address: str, jobs: list[str], history: History) -> None:
 
 
 def _raw(shown: str) -> set[str]:
-    """Characters that steer a terminal, in what was shown; and lines that a payload began."""
+    """Control characters in the output, and lines that a payload started."""
     steering = {f"U+{ord(each):04X}" for each in shown if each != "\n" and unicodedata.category(each) in ("Cc", "Cf")}
     forged = {line for text in HOSTILE for line in text.splitlines()[1:] if f"\n{line}" in shown}
     return steering | forged

@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
-from torture.checker.telling import is_claim, is_reap
-from torture.checker.verdict import Verdict, Word
+from torture.checker.transitions import is_claim, is_reap
+from torture.checker.verdict import Result, Verdict
 from torture.evidence import Evidence
 from torture.losses import losses
-from torture.recovery import recoveries
+from torture.recovery_times import recoveries
 
 
 def summary(evidence: Evidence, verdicts: list[Verdict]) -> dict[str, Any]:
-    """Everything that a report says."""
+    """The content of a report."""
     facts = evidence.facts
     starts = evidence.called("start")
     seconds = (facts.ended - facts.begun) / 1e6
@@ -61,16 +61,16 @@ def summary(evidence: Evidence, verdicts: list[Verdict]) -> dict[str, Any]:
 
 
 def overall(verdicts: list[Verdict]) -> str:
-    words = {verdict.word for verdict in verdicts}
-    if Word.VIOLATED in words:
+    results = {verdict.result for verdict in verdicts}
+    if Result.VIOLATED in results:
         return "INVALID"
-    if Word.LOST in words:
+    if Result.LOST in results:
         return "LOST what its mode may lose"
-    return "VALID, with vacuous lines" if Word.VACUOUS in words else "VALID"
+    return "VALID, with vacuous lines" if Result.VACUOUS in results else "VALID"
 
 
 def vacuous_lines(verdicts: list[Verdict]) -> list[str]:
-    return [f"I{verdict.number}" for verdict in verdicts if verdict.word is Word.VACUOUS]
+    return [f"I{verdict.number}" for verdict in verdicts if verdict.result is Result.VACUOUS]
 
 
 def as_json(summary: dict[str, Any]) -> bytes:
@@ -78,7 +78,7 @@ def as_json(summary: dict[str, Any]) -> bytes:
 
 
 def as_text(summary: dict[str, Any]) -> str:
-    """A page for a terminal."""
+    """The report as text for a terminal."""
     versions = " ".join(f"{name} {version}" for name, version in summary["versions"].items())
     mutant = f"  mutant={summary['mutant']}" if summary["mutant"] else ""
     load = summary["load"]
@@ -93,7 +93,7 @@ def as_text(summary: dict[str, Any]) -> str:
         f"excused   {summary['excused']:.0%} of the time as an outage of the store",
         f"races     {_list(summary['races'])}",
     ]
-    lines += [f"tried     {_list(summary['tried'])} (and nobody was met by it)"] if summary["tried"] else []
+    lines += [f"tried     {_list(summary['tried'])} (without effect)"] if summary["tried"] else []
     lines += (
         [f"unharmed  by {', '.join(summary['unharmed'])}: planned, and never happened"] if summary["unharmed"] else []
     )
@@ -102,7 +102,9 @@ def as_text(summary: dict[str, Any]) -> str:
     lines += [f"not met   {who}: {', '.join(left)}" for who, left in summary["not met"].items() if left]
     for verdict in summary["verdicts"]:
         counted = _list(verdict.counts)
-        line = f"I{verdict.number:<3}{verdict.name:<26}{verdict.broken:>4} / {verdict.opportunities:<7} {verdict.word}"
+        line = (
+            f"I{verdict.number:<3}{verdict.name:<26}{verdict.broken:>4} / {verdict.opportunities:<7} {verdict.result}"
+        )
         lines.append(line + (f"  ({verdict.reason})" if verdict.reason else f"  {counted}" if counted else ""))
         lines += [f"      {violation}" for violation in verdict.violations[:5]]
     lines += [f"recovery  {name}: {_list(value) or 'no case'}" for name, value in summary["recovery"].items()]
@@ -112,13 +114,11 @@ def as_text(summary: dict[str, Any]) -> str:
     lines += [f"broke     {_list(summary['broke'])}"] if summary["broke"] else []
     lines.append(f"verdict   {summary['verdict']}")
     if vacuous := vacuous_lines(summary["verdicts"]):
-        lines.append(
-            f"vacuous   {', '.join(vacuous)}: what could have broken them never happened, so nothing was shown"
-        )
+        lines.append(f"vacuous   {', '.join(vacuous)}: the races or faults that could violate them never happened")
     return "\n".join(lines)
 
 
-DEEDS = {
+BEHAVIOURS = {
     "block": "event loop blocked by a job",
     "hog": "interpreter held by a job",
     "kill": "killed by a job",
@@ -127,12 +127,12 @@ DEEDS = {
 
 
 def _faults(evidence: Evidence, verdicts: list[Verdict]) -> dict[str, int]:
-    """By kind: to the store and the way to it, to processes, and what was wrong with some of them all along."""
+    """Faults by kind: of the store, of the network, of processes, and permanent ones such as a wrong clock."""
     faults = Counter(note.facts["kind"] for note in evidence.noted("fault"))
     for note in evidence.noted("failpoint"):
         faults[f"failpoint {note.facts['action']}"] += 1
-    for note in evidence.noted("deed"):
-        faults[DEEDS[note.facts["kind"]]] += 1
+    for note in evidence.noted("behaviour"):
+        faults[BEHAVIOURS[note.facts["kind"]]] += 1
     for note in evidence.noted("exit"):
         if note.facts["code"] == 139:
             faults["poison"] += 1
@@ -146,7 +146,7 @@ def _faults(evidence: Evidence, verdicts: list[Verdict]) -> dict[str, int]:
 
 
 def _points(evidence: Evidence) -> dict[str, dict[str, dict[str, int]]]:
-    """By whose it is and where: how often a failpoint was passed, and what was done there how often."""
+    """By kind of process and failpoint: how often it was passed, and how often each action happened there."""
     points: dict[str, dict[str, Counter[str]]] = {}
     passed: dict[str, dict[str, int]] = {}
     for note in evidence.noted("points"):
@@ -161,7 +161,7 @@ def _points(evidence: Evidence) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def _executions(evidence: Evidence) -> dict[str, float]:
-    """What at-least-once cost: handlers that were started, for each job that one of them completed."""
+    """The cost of at-least-once execution: handler starts per completed job."""
     starts = Counter(note.facts["job"] for note in evidence.noted("handler"))
     completed = {
         change.id

@@ -1,7 +1,7 @@
-"""Several runs as one: a long profile is many rounds, each with a seed and a store of its own.
+"""One report for several runs: a long profile is many rounds, each with its own seed and store.
 
-So neither the evidence nor what its judge holds in memory grows with the hours; what a round left behind is judged
-and dropped before the next begins.
+The evidence of a round is checked and deleted before the next round begins. So neither the files nor the memory of the
+checker grow with the duration.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, cast
 
-from torture.checker.verdict import MOST_SHOWN, Verdict, Word
-from torture.recovery import Measured, spread
+from torture.checker.verdict import MOST_SHOWN, Result, Verdict
+from torture.recovery_times import Measured, spread
 from torture.report import overall
 
 Summary = dict[str, Any]
@@ -18,7 +18,7 @@ WORST = ("p50", "p99", "max")
 
 
 def joined(summaries: list[Summary], measured: list[dict[str, Measured]]) -> Summary:
-    """One report of all rounds: sums, the worst of what is no number of cases, recoveries over all of them."""
+    """One report of all rounds: sums of counts, the worst of other values, recovery times over all rounds."""
     if len(summaries) == 1:
         return summaries[0]
     first = summaries[0]
@@ -55,10 +55,10 @@ def joined(summaries: list[Summary], measured: list[dict[str, Measured]]) -> Sum
 
 
 def _verdict(summaries: list[Summary], place: int) -> Verdict:
-    """Broken in one round is broken; shown in one round is shown."""
+    """Violated if one round violated it; OK if one round tested it."""
     each: list[tuple[int, Verdict]] = [(summary["seed"], summary["verdicts"][place]) for summary in summaries]
-    words = {verdict.word for _, verdict in each}
-    order = (Word.VIOLATED, Word.LOST, Word.OK, Word.VACUOUS, Word.NOT_APPLICABLE)
+    results = {verdict.result for _, verdict in each}
+    order = (Result.VIOLATED, Result.LOST, Result.OK, Result.VACUOUS, Result.NOT_APPLICABLE)
     first = each[0][1]
     shown = [f"seed {seed}: {violation}" for seed, verdict in each for violation in verdict.violations]
     counts = [verdict.counts for _, verdict in each]
@@ -67,7 +67,7 @@ def _verdict(summaries: list[Summary], place: int) -> Verdict:
     return Verdict(
         first.number,
         first.name,
-        next(word for word in order if word in words),
+        next(result for result in order if result in results),
         sum(verdict.opportunities for _, verdict in each),
         tuple(shown[:MOST_SHOWN]),
         sum(verdict.broken for _, verdict in each),
@@ -81,7 +81,7 @@ def _is_worst(name: str) -> bool:
 
 
 def _added(counts: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Sums, however deep."""
+    """Sums of nested counts."""
     total: dict[str, Any] = {}
     for each in counts:
         for name, value in each.items():
@@ -93,7 +93,7 @@ def _added(counts: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _worst(counts: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Of each the greatest; of words, those that were said."""
+    """The largest of each number; of texts the first that is not empty."""
     total: dict[str, Any] = {}
     for each in counts:
         for name, value in each.items():

@@ -1,4 +1,4 @@
-"""A run: load and harm, then peace, then the evidence."""
+"""One run: load with faults, then recovery without faults, then the evidence."""
 
 from __future__ import annotations
 
@@ -13,27 +13,30 @@ from signal import SIGTERM
 
 import msgspec
 
-from holdfast import StoreUnavailable, SyncClient
+from holdfast import ScheduleNotFound, StoreUnavailable, SyncClient
+from holdfast.core.counters import Counts
 from holdfast.core.record import Record
 from holdfast.engine.operations import Filter, ListJobs
 from torture import evidence as evidences
-from torture import replacing
+from torture import file_replacement
 from torture.audit import Row
 from torture.evidence import Evidence, Facts
 from torture.fleet import Fleet
-from torture.grounds import GROUNDS, Harness
+from torture.flow_jobs import BEAT
+from torture.harnesses import HARNESSES, Harness
 from torture.history import History, real_now
 from torture.jobs import jobs, work
-from torture.mutations import MUTANTS
+from torture.live_workers import listed
+from torture.mutants import MUTANTS
 from torture.nemesis import Nemesis
-from torture.planning import brisk
+from torture.plans import brisk
 from torture.processes import ROOT, Process, Processes
 from torture.producers import Producers
 from torture.profiles import Profile
 from torture.rendering import render
 from torture.settings import Failpoints, Settings
 
-TEND_EVERY = 0.03
+MAINTAIN_EVERY = 0.03
 NEIGHBOURS = 20
 WORST_CLOCK = 3600.0
 PATIENCE = 120.0
@@ -51,12 +54,12 @@ def torture(
     durability: str = "",
     faults: tuple[str, ...] = (),
 ) -> Evidence:
-    """Run a profile on a store, and leave the evidence in the folder. The same seed draws the same plan.
+    """Run a profile on a store and write the evidence to the folder. The same seed gives the same plan.
 
     `durability` is a weaker mode of the store, whose losses are counted; `faults` are the kinds to choose from.
     """
     rng = random.Random(seed)
-    with GROUNDS[store](folder, durability) as harness:
+    with HARNESSES[store](folder, durability) as harness:
         facts = Facts(
             store=store, seed=seed, profile=name, mutant=mutant, lease=profile.lease, reap=profile.reap,
             poll=profile.poll, transactional=harness.transactional, own_clock=harness.own_clock, timely=profile.timely,
@@ -88,10 +91,10 @@ def _run(
         mutant=facts.mutant, transactional=harness.transactional, skew=WORST_CLOCK if harness.own_clock else 0.0,
         failpoints=Failpoints(profile.kill, profile.stop), sweep=profile.sweep and mutant is None, lease=profile.lease,
         reap=profile.reap, poll=profile.poll, concurrency=profile.concurrency, rate=profile.rate,
-        drop=float(mutant is not None and mutant.deaf), seconds=profile.seconds, largest=profile.largest,
+        drop=float(mutant is not None and mutant.without_wakeups), seconds=profile.seconds, largest=profile.largest,
         widest=profile.widest, supervised=profile.supervised,
     )  # fmt: skip
-    neighbours = _move_in(harness)
+    neighbours = _start_neighbours(harness)
     processes = Processes(settings)
     try:
         producers = Producers(
@@ -104,10 +107,10 @@ def _run(
         deadline = time.monotonic() + PATIENCE
         while not (fleet.ready and producers.ready and (supervisor is None or supervisor.ready)):
             if time.monotonic() > deadline or (supervisor is not None and not supervisor.alive):
-                raise RuntimeError(f"its processes do not start: see the logs in {folder}")
-            fleet.tend()
-            producers.tend()
-            time.sleep(TEND_EVERY)
+                raise RuntimeError(f"the processes do not start: see the logs in {folder}")
+            fleet.maintain()
+            producers.maintain()
+            time.sleep(MAINTAIN_EVERY)
         facts.begun = real_now()
         producers.begin()
         nemesis = Nemesis(
@@ -117,10 +120,10 @@ def _run(
         )  # fmt: skip
         until = time.monotonic() + profile.seconds
         while time.monotonic() < until:
-            fleet.tend()
-            producers.tend()
+            fleet.maintain()
+            producers.maintain()
             nemesis.act()
-            time.sleep(TEND_EVERY)
+            time.sleep(MAINTAIN_EVERY)
         nemesis.heal()
         fleet.renew()
         facts.quiet = _come_to_rest(harness, fleet, producers, profile.settle)
@@ -129,12 +132,16 @@ def _run(
         facts.swept = {"worker": fleet.sweep.left, "producer": producers.sweep.left}
         facts.unharmed = nemesis.unharmed
         facts.leaks |= harness.at_rest(lambda: [*fleet.pids, *_supervised(supervisor, folder)])
+        facts.live.existing = fleet.names
+        facts.live.listed = listed(harness.direct)
         fleet.close()
         if supervisor is not None:
-            _dismiss(supervisor, history)
-        meant = faults or (mutant.faults or ("none",) if mutant else (replacing.KIND,))
-        if harness.replaceable and replacing.KIND in meant:
-            replacing.replace_file(processes, settings, folder, history)
+            _stop_supervisor(supervisor, history)
+        facts.live.after_end = listed(harness.direct)
+        facts.live.after_gone = listed(harness.direct, gone=True)
+        selected = faults or (mutant.faults or ("none",) if mutant else (file_replacement.KIND,))
+        if harness.replaceable and file_replacement.KIND in selected:
+            file_replacement.replace_file(processes, settings, folder, history)
     finally:
         processes.close()
     facts.leaks |= harness.leaks()
@@ -145,7 +152,7 @@ def _run(
 
 
 def _commit() -> dict[str, str]:
-    """Which commit this is, and whether anything differs from it; nothing outside of a checkout."""
+    """The commit of the checkout, and whether files differ from it; empty outside of a checkout."""
     asked: list[str] = []
     for command in ("rev-parse --short=12 HEAD", "status --porcelain --untracked-files=no -- src torture"):
         try:
@@ -162,35 +169,37 @@ def _supervisor(processes: Processes, settings: Settings) -> Process:
 
 
 def _supervised(supervisor: Process | None, folder: Path) -> list[int]:
-    """The processes of a supervisor, and its own."""
+    """The pids of the supervisor and of its processes."""
     if supervisor is None:
         return []
     listed = folder / "supervised.pids"
     return [supervisor.pid, *(json.loads(listed.read_text()) if listed.exists() else [])]
 
 
-def _dismiss(supervisor: Process, history: History) -> None:
-    """Ask the supervisor to stop, and see all of its processes end."""
+def _stop_supervisor(supervisor: Process, history: History) -> None:
+    """Stop the supervisor and wait for its exit."""
     supervisor.send(SIGTERM)
     deadline = time.monotonic() + 30
     while supervisor.alive and time.monotonic() < deadline:
-        time.sleep(TEND_EVERY)
+        time.sleep(MAINTAIN_EVERY)
     history.note("supervisor exit", code=supervisor.code)
 
 
 def _come_to_rest(harness: Harness, fleet: Fleet, producers: Producers, patience: float) -> bool:
-    """Wait until producers have ended and nothing is due or running; tells whether that came about."""
+    """Wait until the producers have ended and no job is due or running. False if that took too long."""
     deadline = time.monotonic() + patience
     while producers.alive and time.monotonic() < deadline:
-        fleet.tend()
-        time.sleep(TEND_EVERY)
+        fleet.maintain()
+        time.sleep(MAINTAIN_EVERY)
     with SyncClient(harness.direct, jobs) as client:
-        # Once: whoever resumes wakes the workers, which are to find what is left by themselves.
-        with suppress(StoreUnavailable):  # a worker that never lets go of the write lock is for the checker to find
+        # Only once: a resume wakes the workers, and they must find the remaining jobs without a wake-up.
+        with suppress(StoreUnavailable):  # a worker that keeps the write lock: the checker reports it
             client.resume("keyed")
+        with suppress(StoreUnavailable, ScheduleNotFound):
+            client.pause_schedule(BEAT)  # otherwise there is always a job that is due
         while time.monotonic() < deadline:
-            fleet.tend()
-            time.sleep(TEND_EVERY * 3)
+            fleet.maintain()
+            time.sleep(MAINTAIN_EVERY * 3)
             stats = client.stats()
             unfinished = [
                 name
@@ -202,8 +211,8 @@ def _come_to_rest(harness: Harness, fleet: Fleet, producers: Producers, patience
     return False
 
 
-def _move_in(harness: Harness) -> list[str]:
-    """Jobs next door, which no worker of this run may touch."""
+def _start_neighbours(harness: Harness) -> list[str]:
+    """Start jobs in the neighbour store, which no worker of this run may change."""
     rng = random.Random(0)
     with SyncClient(harness.neighbour, jobs) as client:
         return [chain.id for chain in client.start_many([work.bind(brisk(rng)) for _ in range(NEIGHBOURS)])]
@@ -220,9 +229,18 @@ def _collect(harness: Harness, facts: Facts, neighbours: list[str]) -> None:
         }
     with SyncClient(harness.direct, jobs) as client:
         facts.stats = {str(status): count for status, count in client.stats().counts.items() if count}
+        facts.counters = {name: totals(row.total) for name, row in client.counters().types.items()}
+        facts.ticks = next((each.counts.started for each in client.schedules() if each.name == BEAT), None)
         facts.rows = [row_of(record) for record in _records(client)]
     facts.ledger = harness.ledger()
     facts.business = harness.business()
+
+
+def totals(counts: Counts) -> dict[str, int]:
+    """The totals of a type, without zeros. The audit does not distinguish retried from rescheduled attempts."""
+    named = {name: getattr(counts, name) for name in ("started", "completed", "failed", "reaped", "cancelled")}
+    named["repeated"] = counts.retried + counts.rescheduled
+    return {name: number for name, number in named.items() if number}
 
 
 def _records(client: SyncClient) -> list[Record]:
@@ -233,7 +251,7 @@ def _records(client: SyncClient) -> list[Record]:
 
 
 def row_of(record: Record) -> Row:
-    """A job as evidence."""
+    """Convert a record to a row of the evidence."""
     output = record.output
     return Row(
         id=record.id, chain=record.chain_id, index=record.index, type=record.type, status=str(record.status),

@@ -1,4 +1,4 @@
-"""That a process lives, and what it holds: files, threads, tasks, memory; and what it heard and passed."""
+"""Beats and samples of a process: files, threads, tasks, memory, wake-ups, and passed failpoints."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from contextlib import asynccontextmanager
 from itertools import count
 
 from torture.failpoints import Watch
-from torture.hearing import LossyWakeups
 from torture.history import History
+from torture.lossy_wakeups import LossyWakeups
 
 BEAT = 0.25
-"""Seconds between two signs of life of a loop."""
+"""Seconds between two beats of an event loop."""
 SAMPLE_EVERY = 8
-"""Beats."""
+"""A sample is taken every this many beats."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 @asynccontextmanager
 async def sampling(history: History, watch: Watch, *lines: LossyWakeups) -> AsyncGenerator[None]:
-    """Take samples for as long as the block lasts, and a last one of what was heard and passed.
+    """Take samples during the block, and write the counts of wake-ups and failpoints at its end.
 
-    The first sign of life is given before the block begins: one that freezes right after is known to have stood still.
+    The first beat is written before the block begins: a process that freezes immediately has at least one beat.
     """
     history.note("beat")
     task = asyncio.create_task(_sample(history, watch, *lines))
@@ -32,7 +32,7 @@ async def sampling(history: History, watch: Watch, *lines: LossyWakeups) -> Asyn
         yield
     finally:
         task.cancel()
-        _emit(history, watch, *lines)
+        _write_counts(history, watch, *lines)
 
 
 async def _sample(history: History, watch: Watch, *lines: LossyWakeups) -> None:
@@ -41,27 +41,27 @@ async def _sample(history: History, watch: Watch, *lines: LossyWakeups) -> None:
         history.note("beat")
         if not beat % SAMPLE_EVERY:
             _hold(history)
-            _emit(history, watch, *lines)
+            _write_counts(history, watch, *lines)
 
 
 def resident_megabytes() -> float:
-    """How much memory of the machine this process uses."""
-    with open("/proc/self/statm") as file:  # noqa: PTH123 - not a file that anybody waits for
+    """The resident memory of this process."""
+    with open("/proc/self/statm") as file:  # noqa: PTH123 - a file of the kernel
         return round(int(file.read().split()[1]) * _PAGE / 2**20, 1)
 
 
 def _hold(history: History) -> None:
     history.note(
         "sample",
-        files=len(os.listdir("/proc/self/fd")),  # noqa: PTH208 - a folder of the kernel's
+        files=len(os.listdir("/proc/self/fd")),  # noqa: PTH208 - a folder of the kernel
         threads=threading.active_count(),
         tasks=len(asyncio.all_tasks()),
         memory=resident_megabytes(),
     )
 
 
-def _emit(history: History, watch: Watch, *lines: LossyWakeups) -> None:
-    watch.emit()
+def _write_counts(history: History, watch: Watch, *lines: LossyWakeups) -> None:
+    watch.write_counts()
     if lines:
         dropped, doubled = sum(line.dropped for line in lines), sum(line.doubled for line in lines)
         history.note("hints", dropped=dropped, doubled=doubled)

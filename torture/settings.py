@@ -1,6 +1,6 @@
-"""What a process of a run is told: one JSON text on its command line.
+"""The settings of a process of a run, as one JSON text.
 
-Imports nothing of the library: a mutant is put in place before that.
+This module does not import the library: a mutant is applied before the library is imported.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ import msgspec
 
 
 class Failpoints(msgspec.Struct, frozen=True):
-    """How often a process ends or stops itself, before and after each call of the store."""
+    """The probabilities that a process kills or stops itself before and after each call of the store."""
 
     kill: float = 0.0
     stop: float = 0.0
     seed: int = 0
     aims: tuple[str, ...] = ()
-    """Points of the sweep, as `kill before claim`: there it is sure to happen, once."""
+    """Points of the sweep, such as `kill before claim`: each happens once, at the first pass."""
 
 
 class Settings(msgspec.Struct, kw_only=True):
-    """The same for producers and workers; each reads what concerns it."""
+    """Settings of producers and workers."""
 
     name: str
     folder: str
@@ -31,27 +31,27 @@ class Settings(msgspec.Struct, kw_only=True):
     """Seconds that this process's clock is ahead, or behind if negative."""
     drop: float = 0.0
     double: float = 0.0
-    """Shares of wake-ups that are lost, or come three times."""
+    """Shares of wake-ups that are lost, or arrive three times."""
     failpoints: Failpoints = Failpoints()
     sweep: bool = False
-    """Whether every failpoint is to be met once."""
+    """Whether every failpoint must be reached once."""
     lease: float = 1.0
     reap: float = 0.5
     poll: float = 1.0
     concurrency: int = 8
     rate: float = 20.0
-    """Operations a second that a producer begins."""
+    """Operations per second that a producer begins."""
     seconds: float = 10.0
     largest: int = 20
     """The most chains that one call starts."""
     widest: int = 5
     """The most blockers of a job."""
     supervised: bool = False
-    """Whether processes of a supervisor take part."""
+    """Whether the run has a supervisor with processes."""
     threads: bool = True
     """Whether some handlers run in threads."""
     harsh: bool = True
-    """Whether handlers may block the loop, hog the interpreter, and kill or stop their worker."""
+    """Whether handlers may block the event loop, hold the GIL, and kill or stop their worker."""
 
 
 def read(text: str) -> Settings:

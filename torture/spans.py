@@ -1,4 +1,4 @@
-"""Spans of time, looked up quickly: a long run has thousands of outages, and each claim asks about them."""
+"""A set of time spans with fast lookup: a long run has thousands of outages, and every claim is compared to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Span = tuple[int, int]
 
 
 class Spans:
-    """Some spans of time, in microseconds; where they overlap, they count once."""
+    """Time spans in microseconds; overlapping spans are merged."""
 
     def __init__(self, spans: Iterable[Span] = ()) -> None:
         merged: list[Span] = []
@@ -25,7 +25,7 @@ class Spans:
         self._before = [0, *accumulate(ended - begun for begun, ended in merged)]
 
     def within(self, begun: int, ended: int) -> int:
-        """How much of this span they cover."""
+        """How much of a span is covered."""
         first, last = bisect_right(self._ends, begun), bisect_left(self._begins, ended)
         if first >= last:
             return 0
@@ -33,7 +33,7 @@ class Spans:
         return total - max(0, begun - self._begins[first]) - max(0, self._ends[last - 1] - ended)
 
     def gaps(self, begun: int, ended: int) -> list[Span]:
-        """What of this span they leave uncovered."""
+        """The parts of a span that are not covered."""
         edges = [begun, *(edge for span in self.all for edge in span), ended]
         clipped = [min(max(edge, begun), ended) for edge in edges]
         return [(start, end) for start, end in zip(clipped[::2], clipped[1::2], strict=True) if start < end]

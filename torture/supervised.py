@@ -1,7 +1,7 @@
-"""A supervisor of a run, with processes of its own, and the health endpoint that anybody may ask.
+"""The supervisor of a run, its worker processes, and probes of its health endpoint.
 
-What it has is noted when it changes, and several times a second while nobody knows what is due; the process ids go
-into a file, for whoever means them harm.
+The number of processes is recorded when it changes, and several times per second while the backlog is unknown. The pids
+are written to a file for the nemesis.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEAST, MOST, SLOTS = 1, 3, 4
 LOOK_EVERY = 0.1
 PROBE_EVERY = 1.5
 SEES, BLIND = (5.0, 10.0), (1.0, 2.0)
-"""Seconds, by turns: a store sits most outages out, so that by those alone the backlog would hardly ever be unknown."""
+"""Seconds, alternating. Needed because the store retries during most outages: the backlog would rarely be unknown."""
 ENTRY = "torture.supervised"
 ENVIRONMENT = "TORTURE_SETTINGS"
 
@@ -62,7 +62,7 @@ async def main(settings: Settings) -> None:
 
 
 async def _look(supervisor: object, history: History, folder: Path) -> None:
-    """Note how many there are, how many there should be, and whether anybody knows what is due."""
+    """Record the number of processes, the target, and whether the backlog is known."""
     from holdfast.supervisor import Supervisor
 
     assert isinstance(supervisor, Supervisor)
@@ -86,7 +86,7 @@ async def _look(supervisor: object, history: History, folder: Path) -> None:
 
 
 async def _blind(supervisor: object, history: History, settings: Settings) -> None:
-    """Have the backlog be unreadable now and then, while more comes and for long enough that it would have scaled."""
+    """Make the backlog unreadable from time to time, while new jobs arrive, long enough for a scaling decision."""
     from holdfast import Client, HoldfastError
     from holdfast.errors import StoreUnavailable
     from holdfast.supervisor import Supervisor
@@ -102,10 +102,10 @@ async def _blind(supervisor: object, history: History, settings: Settings) -> No
     async def refuse() -> None:
         raise StoreUnavailable("torture", "a failpoint before get_stats")
 
-    until = time.monotonic() + settings.seconds  # of load: what comes to rest is left alone
+    until = time.monotonic() + settings.seconds  # only during the load
     while time.monotonic() < until:
         await asyncio.sleep(rng.uniform(*SEES))
-        backlog._read, backlog._changed = refuse, True  # it was hinted that there is something to read
+        backlog._read, backlog._changed = refuse, True  # as after a wake-up: the backlog is read again
         history.note("blind")
         await asyncio.sleep(rng.uniform(*BLIND))
         with suppress(HoldfastError):
@@ -116,7 +116,7 @@ async def _blind(supervisor: object, history: History, settings: Settings) -> No
 
 
 async def _probe(supervisor: object, history: History) -> None:
-    """Ask the endpoint what it may be asked, and order what nobody may order."""
+    """Send allowed and forbidden requests to the endpoint."""
     from holdfast.supervisor import Supervisor
 
     assert isinstance(supervisor, Supervisor)
@@ -158,8 +158,8 @@ async def _request(address: tuple[str, int], method: str, target: str) -> tuple[
 
 
 def child() -> None:
-    """One of its processes: prepared like all others of the run, so that its scripts are audited too."""
-    from torture.preparing import prepare
+    """A supervised process, set up like the others of the run, so that its scripts are audited too."""
+    from torture.process_setup import prepare
     from torture.settings import read
 
     prepare(read(os.environ[ENVIRONMENT]))

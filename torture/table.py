@@ -25,17 +25,17 @@ def _counted(number: int, name: str) -> Callable[[Report], str]:
 
 
 def _recovery(name: str) -> Callable[[Report], str]:
-    def emit(report: Report) -> str:
+    def cell(report: Report) -> str:
         reported = report["recovery"].get(name)
         if not reported:
             return "-"
         times = f"{reported['p50']:.2f} / {reported['p99']:.2f} / {reported['max']:.2f} s"
         judged = f"{reported['beyond']} of {reported['times']:,} beyond {reported['bound']:g} s"
-        # What is left out of those figures is told beside them: they are not all that happened.
+        # Also show how many cases these figures leave out.
         others = f"{reported['disturbed']:,} more were disturbed, longest of all {reported['whole']:.2f} s"
         return f"{times} ({judged}; {others})"
 
-    return emit
+    return cell
 
 
 def _faults(*kinds: str) -> Callable[[Report], str]:
@@ -89,11 +89,12 @@ def _growth(report: Report) -> str:
 
 
 def _not_ok(report: Report) -> str:
-    words: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     for verdict in report["verdicts"]:
-        if verdict["word"] != "OK":
-            words.setdefault(verdict["word"].lower(), []).append(f"I{verdict['number']}")
-    reported = "; ".join(f"{word}: {', '.join(numbers)}" for word, numbers in words.items())
+        result = verdict["word"]  # wording: a key of the reports
+        if result != "OK":
+            results.setdefault(result.lower(), []).append(f"I{verdict['number']}")
+    reported = "; ".join(f"{result}: {', '.join(numbers)}" for result, numbers in results.items())
     return f"{report['verdict']} ({reported})"
 
 
@@ -119,7 +120,7 @@ ROWS: dict[str, Callable[[Report], str]] = {
     "time excused as an outage; kinds of fault that never happened": lambda report: (
         f"{report['excused']:.0%}; {', '.join(report['unharmed']) or 'none'}"
     ),
-    "answers cut off after the request was heard": lambda report: f"{report['leaks'].get('answers cut', '-')}",
+    "answers cut off after the request was received": lambda report: f"{report['leaks'].get('answers cut', '-')}",
     "failpoints": _points,
     "stale writes refused: settlements / renewals and guards": lambda report: " / ".join(
         f"{report['races'][name]:,}" for name in ("stale writes refused", "stale renewals and guards refused")
@@ -135,8 +136,8 @@ ROWS: dict[str, Callable[[Report], str]] = {
     "lost lease to taken back (I10)": _recovery("lease lost to the job taken back"),
     "lost lease to running again": _recovery("lease lost to the job running again"),
     "server back to first completion": _recovery("server back to the first completion"),
-    "waiter told, with wake-ups": _recovery("chain ended to its waiter told, with wake-ups"),
-    "waiter told, without": _recovery("chain ended to its waiter told, without"),
+    "waiter notified, with wake-ups": _recovery("chain ended to its waiter notified, with wake-ups"),
+    "waiter notified, without": _recovery("chain ended to its waiter notified, without"),
     "handler starts per completed job": lambda report: f"{report['executions']['starts per completed job']:.3f}",
     "left behind": _left,
     "most growth of a process: files / threads / tasks / MB": _growth,
@@ -148,7 +149,7 @@ ROWS: dict[str, Callable[[Report], str]] = {
 def table(reports: list[Report]) -> str:
     heads = [f"{report['store']} {report['versions'].get(report['store'], '')}".strip() for report in reports]
     lines = ["| | " + " | ".join(heads) + " |", "| --- " * (len(reports) + 1) + "|"]
-    lines += [f"| {name} | " + " | ".join(emit(report) for report in reports) + " |" for name, emit in ROWS.items()]
+    lines += [f"| {name} | " + " | ".join(cell(report) for report in reports) + " |" for name, cell in ROWS.items()]
     return "\n".join(lines)
 
 

@@ -12,18 +12,19 @@ from torture.settings import Settings
 async def main(settings: Settings) -> None:
     from holdfast import Client, Event, Worker
     from holdfast.stores.address import open_store
+    from torture.behaviour import Recorder
     from torture.elastic import elastic
     from torture.failpoints import Watch
-    from torture.hearing import LossyWakeups
-    from torture.jobs import Stage, approval, jobs
-    from torture.mutants import changed_store
+    from torture.jobs import approval, jobs
+    from torture.lossy_wakeups import LossyWakeups
+    from torture.mutant_loader import changed_store
     from torture.sampling import sampling
-    from torture.watched import WatchedStore, opened
+    from torture.watched_store import WatchedStore, opened
 
-    history = Stage.history = History(Path(settings.folder), settings.name)
+    history = Recorder.history = History(Path(settings.folder), settings.name)
 
     def show(event: Event) -> None:
-        if event.kind == "worker_started":  # from here on it hears signals
+        if event.kind == "worker_started":  # from here on the worker handles signals
             (Path(settings.folder) / f"{settings.name}.ready").touch()
         if event.kind in ("lost", "reaped", "store_error", "worker_stopping"):
             history.note("event", kind=event.kind, job=event.job_id, attempt=event.attempt, detail=event.detail)

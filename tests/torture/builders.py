@@ -1,4 +1,4 @@
-"""Evidence made by hand: a job's changes in a few words."""
+"""A builder for evidence: writes the changes of jobs, calls and notes by hand."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from torture.audit import Change, Row
-from torture.checker import Word, check
+from torture.checker import Result, check
 from torture.evidence import Evidence, Facts
 from torture.history import Call, Note
 
 SECOND = 1_000_000
 
 
-class Story:
-    """Writes an audit, change by change, one second apart unless told otherwise."""
+class Scenario:
+    """Writes an audit, change by change, each 10 milliseconds after the last."""
 
     def __init__(self) -> None:
         self.changes: list[Change] = []
@@ -26,7 +26,7 @@ class Story:
         self.rows: dict[str, dict[str, Any]] = {}
 
     def job(self, id: str, *, after: str = "pending", **fields: Any) -> None:
-        """A job is created, and somebody asked for it."""
+        """Create a job, with the call that started it."""
         fields.setdefault("scheduled_at", self.now)
         fields.setdefault("chain", id)
         fields.setdefault("index", 0)
@@ -41,11 +41,11 @@ class Story:
         self._write(id, last.after, "running", token=token, **fields)
 
     def end(self, id: str, after: str = "completed", **fields: Any) -> None:
-        """An attempt ends under its own token, unless told otherwise."""
+        """End an attempt, by default with its own token."""
         last = self._last[id]
         finished = {"finished_at": self.now} if after in ("completed", "failed", "cancelled") else {}
-        let_go = {"token": last.token, "leased_until": None, "worker": None}
-        self._write(id, last.after, after, **let_go | finished | fields)
+        released = {"token": last.token, "leased_until": None, "worker": None}
+        self._write(id, last.after, after, **released | finished | fields)
 
     def reap(self, id: str, **fields: Any) -> None:
         self.now = max(self.now, (self._last[id].leased_until or 0) + 1)
@@ -64,7 +64,7 @@ class Story:
         self.now += round(seconds * SECOND)
 
     def evidence(self) -> Evidence:
-        """All of it; the rows are as the audit left them, unless `rows` says otherwise."""
+        """The evidence. The rows have the last state of the audit, changed by `rows`."""
         self.facts.ended = self.now
         standing = {id: last for id, last in self._last.items() if last.after is not None}
         self.facts.rows = [_row(last, self.rows.get(id, {})) for id, last in standing.items()]
@@ -89,20 +89,20 @@ class Story:
         self._last[id] = change
 
 
-def _row(last: Change, said: dict[str, Any]) -> Row:
+def _row(last: Change, changed: dict[str, Any]) -> Row:
     fields: dict[str, Any] = {
         "id": last.id, "chain": last.chain, "index": last.index, "type": last.type, "status": last.after,
         "attempt": last.attempt, "token": last.token, "worker": last.worker, "key": last.key,
         "output": "done" if last.after == "completed" else None, "error_bytes": 0, "error": None, "open_blockers": 0,
         "on_blocker_failure": "wait", "scheduled_at": last.scheduled_at or 0,
     }  # fmt: skip
-    return Row(**fields | said)
+    return Row(**fields | changed)
 
 
-Telling = Callable[[Story], None]
+WriteScenario = Callable[[Scenario], None]
 
 
-def verdicts(emit: Telling) -> dict[int, Word]:
-    story = Story()
-    emit(story)
-    return {verdict.number: verdict.word for verdict in check(story.evidence())}
+def verdicts(write: WriteScenario) -> dict[int, Result]:
+    scenario = Scenario()
+    write(scenario)
+    return {verdict.number: verdict.result for verdict in check(scenario.evidence())}

@@ -1,4 +1,4 @@
-"""The checker says OK of what is well, VIOLATED of each thing that is not, and VACUOUS where nothing happened."""
+"""The checker returns OK for correct runs, VIOLATED for each violation, and VACUOUS if nothing happened."""
 
 from __future__ import annotations
 
@@ -6,45 +6,47 @@ from typing import Any
 
 import pytest
 
-from tests.torture.builders import Story, Telling, verdicts
-from tests.torture.stories import BROKEN, completed_twice, well
-from torture.checker import INVARIANTS, Word, check
+from tests.torture.builders import Scenario, WriteScenario, verdicts
+from tests.torture.scenarios import BROKEN, completed_twice, correct_run
+from torture.checker import INVARIANTS, Result, check
 from torture.losses import losses
 
 
-def test_what_is_well_is_ok() -> None:
-    judged = verdicts(well)
+def test_a_correct_run_is_ok() -> None:
+    judged = verdicts(correct_run)
 
-    assert {number for number, word in judged.items() if word is Word.VIOLATED} == set()
+    assert {number for number, result in judged.items() if result is Result.VIOLATED} == set()
     for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 16, 18, 23, 29, 30):
-        assert judged[number] is Word.OK, number
+        assert judged[number] is Result.OK, number
 
 
-def test_where_nothing_happened_nothing_was_shown() -> None:
-    judged = verdicts(lambda story: None)
+def test_without_events_the_verdicts_are_vacuous() -> None:
+    judged = verdicts(lambda scenario: None)
 
-    assert all(word in (Word.VACUOUS, Word.NOT_APPLICABLE) for number, word in judged.items() if number not in (29, 30))
-    assert judged[7] is Word.VACUOUS
-
-
-def test_what_this_version_does_not_have_is_never_ok() -> None:
-    judged = verdicts(well)
-
-    for number in (15, 24, 25, 31):
-        assert judged[number] is Word.NOT_APPLICABLE
-    assert len(INVARIANTS) == 33
+    assert all(
+        result in (Result.VACUOUS, Result.NOT_APPLICABLE) for number, result in judged.items() if number not in (29, 30)
+    )
+    assert judged[7] is Result.VACUOUS
 
 
-@pytest.mark.parametrize(("number", "emit"), BROKEN, ids=[f"I{number}-{emit.__name__}" for number, emit in BROKEN])
-def test_each_thing_that_is_wrong_is_seen(number: int, emit: Telling) -> None:
-    assert verdicts(emit)[number] is Word.VIOLATED
+def test_missing_features_are_not_applicable() -> None:
+    judged = verdicts(correct_run)
+
+    for number in (25, 31, 35, 36, 38, 39, 40):
+        assert judged[number] is Result.NOT_APPLICABLE
+    assert len(INVARIANTS) == 40
 
 
-def test_with_faults_about_what_falls_takes_the_whole_promise_with_it() -> None:
+@pytest.mark.parametrize(("number", "write"), BROKEN, ids=[f"I{number}-{write.__name__}" for number, write in BROKEN])
+def test_each_violation_is_detected(number: int, write: WriteScenario) -> None:
+    assert verdicts(write)[number] is Result.VIOLATED
+
+
+def test_a_violation_also_violates_the_invariants_about_all_others() -> None:
     judged = verdicts(completed_twice)
 
-    assert judged[22] is Word.VIOLATED
-    assert judged[27] is Word.VIOLATED
+    assert judged[22] is Result.VIOLATED
+    assert judged[27] is Result.VIOLATED
 
 
 @pytest.mark.parametrize(
@@ -55,33 +57,33 @@ def test_with_faults_about_what_falls_takes_the_whole_promise_with_it() -> None:
         ("render", {"command": "list", "code": 0, "raw": ["U+001B"]}),
     ],
 )
-def test_what_is_taken_for_more_than_text_breaks_security(what: str, facts: dict[str, Any]) -> None:
-    def taken(story: Story) -> None:
-        story.job("a", type="hostile")
-        story.claim("a")
-        story.end("a")
-        story.note(what, **facts)
+def test_a_payload_that_is_not_treated_as_text_violates_security(what: str, facts: dict[str, Any]) -> None:
+    def taken(scenario: Scenario) -> None:
+        scenario.job("a", type="hostile")
+        scenario.claim("a")
+        scenario.end("a")
+        scenario.note(what, **facts)
 
-    assert verdicts(taken)[33] is Word.VIOLATED
+    assert verdicts(taken)[33] is Result.VIOLATED
 
 
-def test_a_store_that_may_forget_is_not_judged_for_it_but_counted() -> None:
-    story = Story()
-    story.call("start", "ok", {"ids": ["gone"]}, found=["gone"], deduplicated=[False])
-    story.wait(0.5)
-    story.note("fault", kind="power lost", begun=story.now, outage=True)
-    story.facts.durability = "everysec"
-    evidence = story.evidence()
+def test_losses_of_a_weaker_mode_are_counted_and_are_no_violation() -> None:
+    scenario = Scenario()
+    scenario.call("start", "ok", {"ids": ["gone"]}, found=["gone"], deduplicated=[False])
+    scenario.wait(0.5)
+    scenario.note("fault", kind="power lost", begun=scenario.now, outage=True)
+    scenario.facts.durability = "everysec"
+    evidence = scenario.evidence()
 
-    assert {verdict.number: verdict.word for verdict in check(evidence)}[1] is Word.LOST
+    assert {verdict.number: verdict.result for verdict in check(evidence)}[1] is Result.LOST
     reported = losses(evidence)
     assert reported["starts lost"] == 1
     assert reported["seconds before a crash, the oldest lost"] == pytest.approx(0.5, abs=0.1)
 
 
-def test_points_of_the_sweep_that_nobody_met_leave_crashes_unshown() -> None:
-    def swept(story: Story) -> None:
-        story.note("fault", kind="kill", begun=story.now, outage=False, victim="w")
-        story.facts.swept = {"worker": ["kill before claim"]}
+def test_missing_failpoints_make_the_verdict_on_crashes_vacuous() -> None:
+    def swept(scenario: Scenario) -> None:
+        scenario.note("fault", kind="kill", begun=scenario.now, outage=False, victim="w")
+        scenario.facts.swept = {"worker": ["kill before claim"]}
 
-    assert verdicts(swept)[22] is Word.VACUOUS
+    assert verdicts(swept)[22] is Result.VACUOUS

@@ -1,173 +1,175 @@
-"""What callers were told, against what happened and when: each lie is seen, and what only looks like one is not."""
+"""Answers of calls compared with the audit: each false answer is detected, and similar correct ones are not."""
 
 from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
 
-from tests.torture.builders import SECOND, Story, Telling, verdicts
-from tests.torture.lies import (
-    LIES,
-    claimed_before_the_time_that_was_asked_for,
+from tests.torture.builders import SECOND, Scenario, WriteScenario, verdicts
+from tests.torture.false_answers import (
+    FALSE_ANSWERS,
+    claimed_before_the_requested_time,
+    continuation_written_afterwards,
     finished_row_overwritten,
     keyed,
-    next_step_written_afterwards,
     retry_acknowledged_and_never_done,
     start_duplicate,
-    worker_that_was_never_told,
+    worker_that_never_detected_the_loss,
 )
 from torture import payloads
-from torture.checker import Word, check
+from torture.checker import Result, check
 
 
-@pytest.mark.parametrize(("number", "emit"), LIES, ids=[f"I{number}-{emit.__name__}" for number, emit in LIES])
-def test_each_lie_is_seen(number: int, emit: Telling) -> None:
-    assert verdicts(emit)[number] is Word.VIOLATED
+@pytest.mark.parametrize(
+    ("number", "write"), FALSE_ANSWERS, ids=[f"I{number}-{write.__name__}" for number, write in FALSE_ANSWERS]
+)
+def test_each_false_answer_is_detected(number: int, write: WriteScenario) -> None:
+    assert verdicts(write)[number] is Result.VIOLATED
 
 
-def test_a_batch_may_end_between_two_pieces_that_are_written_as_one() -> None:
-    def in_pieces(story: Story) -> None:
+def test_a_batch_may_be_incomplete_between_two_atomic_parts() -> None:
+    def in_pieces(scenario: Scenario) -> None:
         for id in ("a", "b"):
-            story.job(id)
-        story.call("start", "info", {"ids": ["a", "b", "c", "d"], "together": 2})
+            scenario.job(id)
+        scenario.call("start", "info", {"ids": ["a", "b", "c", "d"], "together": 2})
 
-    assert verdicts(in_pieces)[1] is Word.OK
-
-
-def test_a_duplicate_may_end_while_it_is_found() -> None:
-    def ended_meanwhile(story: Story) -> None:
-        keyed(story, "a")
-        story.claim("a")
-        begun = story.now
-        story.end("a")
-        story.wait(1)
-        start_duplicate(story, "a")
-        story.calls[-1].begun = begun
-
-    assert verdicts(ended_meanwhile)[14] is not Word.VIOLATED
+    assert verdicts(in_pieces)[1] is Result.OK
 
 
-def test_a_chain_may_be_found_unfinished_while_the_one_who_ends_it_is_frozen_before_its_commit() -> None:
-    def frozen(story: Story) -> None:
-        keyed(story, "a")
-        story.claim("a")
-        story.end("a")
-        story.wait(10)
-        start_duplicate(story, "a")
-        story.note("settled", job="a", token="t1", status="completed", written=True)
+def test_a_duplicate_may_end_during_the_start() -> None:
+    def ended_meanwhile(scenario: Scenario) -> None:
+        keyed(scenario, "a")
+        scenario.claim("a")
+        begun = scenario.now
+        scenario.end("a")
+        scenario.wait(1)
+        start_duplicate(scenario, "a")
+        scenario.calls[-1].begun = begun
 
-    assert verdicts(frozen)[14] is not Word.VIOLATED
-
-
-def test_one_that_was_hurried_may_start_before_the_time_that_was_asked_for() -> None:
-    def hurried(story: Story) -> None:
-        claimed_before_the_time_that_was_asked_for(story)
-        story.call("run_now", "ok", {"chain": "a"})
-
-    assert verdicts(hurried)[9] is Word.VACUOUS
+    assert verdicts(ended_meanwhile)[14] is not Result.VIOLATED
 
 
-def test_one_that_was_cancelled_and_retried_may_start_before_the_time_that_was_asked_for() -> None:
-    def retried(story: Story) -> None:
-        story.job("a")
-        story.calls[-1].args["delay"] = 2.0
-        story.end("a", "cancelled")
-        story.end("a", "pending")
-        story.claim("a")
+def test_a_chain_may_be_found_unfinished_before_its_end_is_committed() -> None:
+    def frozen(scenario: Scenario) -> None:
+        keyed(scenario, "a")
+        scenario.claim("a")
+        scenario.end("a")
+        scenario.wait(10)
+        start_duplicate(scenario, "a")
+        scenario.note("settled", job="a", token="t1", status="completed", written=True)
 
-    assert verdicts(retried)[9] is Word.VACUOUS
-
-
-def test_payloads_whose_workers_died_are_not_to_blame() -> None:
-    def unlucky(story: Story) -> None:
-        story.job("a", type="echo", max_attempts=1)
-        story.claim("a")
-        story.reap("a")
-        story.changes[-1] = replace(story.changes[-1], after="failed")
-        story.call("echo", "fail", {"value": "''", "chain": "a"}, error="ChainFailed")
-
-    assert verdicts(unlucky)[20] is not Word.VIOLATED
+    assert verdicts(frozen)[14] is not Result.VIOLATED
 
 
-@pytest.mark.parametrize(("left_out", "word"), [(0, Word.OK), (1, Word.VACUOUS)])
-def test_a_long_run_has_to_meet_every_odd_value(left_out: int, word: Word) -> None:
-    def echoed(story: Story) -> None:
+def test_run_now_allows_a_claim_before_the_requested_time() -> None:
+    def hurried(scenario: Scenario) -> None:
+        claimed_before_the_requested_time(scenario)
+        scenario.call("run_now", "ok", {"chain": "a"})
+
+    assert verdicts(hurried)[9] is Result.VACUOUS
+
+
+def test_a_retry_allows_a_claim_before_the_requested_time() -> None:
+    def retried(scenario: Scenario) -> None:
+        scenario.job("a")
+        scenario.calls[-1].args["delay"] = 2.0
+        scenario.end("a", "cancelled")
+        scenario.end("a", "pending")
+        scenario.claim("a")
+
+    assert verdicts(retried)[9] is Result.VACUOUS
+
+
+def test_a_job_that_failed_by_reaps_does_not_count_against_its_payload() -> None:
+    def unlucky(scenario: Scenario) -> None:
+        scenario.job("a", type="echo", max_attempts=1)
+        scenario.claim("a")
+        scenario.reap("a")
+        scenario.changes[-1] = replace(scenario.changes[-1], after="failed")
+        scenario.call("echo", "fail", {"value": "''", "chain": "a"}, error="ChainFailed")
+
+    assert verdicts(unlucky)[20] is not Result.VIOLATED
+
+
+@pytest.mark.parametrize(("left_out", "result"), [(0, Result.OK), (1, Result.VACUOUS)])
+def test_a_long_run_must_use_every_odd_value(left_out: int, result: Result) -> None:
+    def echoed(scenario: Scenario) -> None:
         for value in payloads.ODD[left_out:]:
-            story.call("echo", "ok", {"value": payloads.name(value)}, equal=True, got="")
+            scenario.call("echo", "ok", {"value": payloads.name(value)}, equal=True, got="")
         for name in payloads.REFUSED:
-            story.call("refuse", "ok", {"value": name}, error="PayloadRefused")
+            scenario.call("refuse", "ok", {"value": name}, error="PayloadRefused")
 
-    assert verdicts(echoed)[20] is word
-
-
-def test_an_errand_that_was_soon_over_shows_nothing_of_its_worker_being_told() -> None:
-    def soon_over(story: Story) -> None:
-        worker_that_was_never_told(story)
-        story.notes[-1].at -= 7 * SECOND
-        story.notes.sort(key=lambda note: note.at)
-
-    assert verdicts(soon_over)[17] is Word.VACUOUS
+    assert verdicts(echoed)[20] is result
 
 
-def test_chains_of_one_step_show_nothing_of_chains() -> None:
-    def single(story: Story) -> None:
-        story.job("a")
-        story.claim("a")
-        story.end("a")
+def test_a_handler_that_ends_soon_is_vacuous_for_lost_claims() -> None:
+    def soon_over(scenario: Scenario) -> None:
+        worker_that_never_detected_the_loss(scenario)
+        scenario.notes[-1].at -= 7 * SECOND
+        scenario.notes.sort(key=lambda note: note.at)
 
-    assert verdicts(single)[12] is Word.VACUOUS
+    assert verdicts(soon_over)[17] is Result.VACUOUS
 
 
-@pytest.mark.parametrize(("ended", "word"), [("cancelled", Word.VACUOUS), ("completed", Word.VIOLATED)])
-def test_a_job_may_fail_as_it_is_created_where_its_blocker_had_failed(ended: str, word: Word) -> None:
-    def late(story: Story) -> None:
-        story.job("a", tx="1")
-        story.end("a", ended, tx="2")
-        story.job("b", after="blocked", tx="3")
-        story.calls[-1].args["after"] = {"b": ["a"]}
-        story.end("b", "failed", token=None, tx="3")
+def test_chains_of_one_job_are_vacuous_for_chains() -> None:
+    def single(scenario: Scenario) -> None:
+        scenario.job("a")
+        scenario.claim("a")
+        scenario.end("a")
 
-    assert verdicts(late)[13] is word
+    assert verdicts(single)[12] is Result.VACUOUS
+
+
+@pytest.mark.parametrize(("ended", "result"), [("cancelled", Result.VACUOUS), ("completed", Result.VIOLATED)])
+def test_a_job_may_fail_at_its_creation_if_its_blocker_had_failed(ended: str, result: Result) -> None:
+    def late(scenario: Scenario) -> None:
+        scenario.job("a", tx="1")
+        scenario.end("a", ended, tx="2")
+        scenario.job("b", after="blocked", tx="3")
+        scenario.calls[-1].args["after"] = {"b": ["a"]}
+        scenario.end("b", "failed", token=None, tx="3")
+
+    assert verdicts(late)[13] is result
 
 
 @pytest.mark.parametrize(
-    ("workers", "apart", "word"),
+    ("workers", "apart", "result"),
     [
-        (("w1", "w2"), 0.04, Word.OK),
-        (("w1", "w1"), 0.04, Word.VACUOUS),
-        (("w1", "w2"), 0.0, Word.VACUOUS),
+        (("w1", "w2"), 0.04, Result.OK),
+        (("w1", "w1"), 0.04, Result.VACUOUS),
+        (("w1", "w2"), 0.0, Result.VACUOUS),
     ],
 )
-def test_a_tie_of_blockers_is_one_of_two_workers(workers: tuple[str, str], apart: float, word: Word) -> None:
-    def tied(story: Story) -> None:
+def test_a_tie_of_blockers_needs_two_workers(workers: tuple[str, str], apart: float, result: Result) -> None:
+    def tied(scenario: Scenario) -> None:
         for name, worker in zip(("a", "b"), workers, strict=True):
-            story.job(name)
-            story.claim(name, f"t{name}", worker=worker)
-        story.job("c", after="blocked")
-        story.calls[-1].args["after"] = {"c": ["a", "b"]}
-        story.end("a")
-        story.now += round(apart * SECOND) - SECOND // 100
-        story.end("b")
-        story.end("c", "pending", token=None)
-        story.claim("c", "tc")
-        story.end("c")
+            scenario.job(name)
+            scenario.claim(name, f"t{name}", worker=worker)
+        scenario.job("c", after="blocked")
+        scenario.calls[-1].args["after"] = {"c": ["a", "b"]}
+        scenario.end("a")
+        scenario.now += round(apart * SECOND) - SECOND // 100
+        scenario.end("b")
+        scenario.end("c", "pending", token=None)
+        scenario.claim("c", "tc")
+        scenario.end("c")
 
-    assert verdicts(tied)[13] is word
+    assert verdicts(tied)[13] is result
 
 
 @pytest.mark.parametrize(
-    ("number", "emit", "word"),
+    ("number", "write", "result"),
     [
-        (4, finished_row_overwritten, Word.VIOLATED),
-        (22, finished_row_overwritten, Word.VIOLATED),
-        (4, retry_acknowledged_and_never_done, Word.LOST),
-        (22, retry_acknowledged_and_never_done, Word.LOST),
-        (12, next_step_written_afterwards, Word.VIOLATED),
+        (4, finished_row_overwritten, Result.VIOLATED),
+        (22, finished_row_overwritten, Result.VIOLATED),
+        (4, retry_acknowledged_and_never_done, Result.LOST),
+        (22, retry_acknowledged_and_never_done, Result.LOST),
+        (12, continuation_written_afterwards, Result.VIOLATED),
     ],
 )
-def test_what_the_audit_shows_by_itself_is_no_loss(number: int, emit: Telling, word: Word) -> None:
-    story = Story()
-    emit(story)
-    story.facts.durability = "everysec"
+def test_a_violation_that_the_audit_proves_is_no_loss(number: int, write: WriteScenario, result: Result) -> None:
+    scenario = Scenario()
+    write(scenario)
+    scenario.facts.durability = "everysec"
 
-    assert {verdict.number: verdict.word for verdict in check(story.evidence())}[number] is word
+    assert {verdict.number: verdict.result for verdict in check(scenario.evidence())}[number] is result

@@ -1,4 +1,4 @@
-"""Interrupted clients and replaced files: what the checker calls broken, and what it does not."""
+"""The checker on interrupted clients and replaced files."""
 
 from __future__ import annotations
 
@@ -6,51 +6,51 @@ from typing import Any
 
 import pytest
 
-from tests.torture.builders import Story, Telling, verdicts
-from torture.checker import Word
+from tests.torture.builders import Scenario, WriteScenario, verdicts
+from torture.checker import Result
 
 
-def never_again(story: Story) -> None:
-    story.note("interrupted", operation="start")
-    story.wait(20)
-    story.note("beat")
+def never_again(scenario: Scenario) -> None:
+    scenario.note("interrupted", operation="start")
+    scenario.wait(20)
+    scenario.note("beat")
 
 
-def late(story: Story) -> None:
-    story.note("interrupted", operation="start")
-    story.wait(20)
-    story.note("works again")
+def late(scenario: Scenario) -> None:
+    scenario.note("interrupted", operation="start")
+    scenario.wait(20)
+    scenario.note("works again")
 
 
-def crashed(story: Story) -> None:
-    story.note("producer exit", process="interrupted-3", code=-11)
+def crashed(scenario: Scenario) -> None:
+    scenario.note("producer exit", process="interrupted-3", code=-11)
 
 
-@pytest.mark.parametrize("emit", [never_again, late, crashed])
-def test_a_client_that_does_not_work_after_an_interruption_is_seen(emit: Telling) -> None:
-    assert verdicts(emit)[30] is Word.VIOLATED
+@pytest.mark.parametrize("write", [never_again, late, crashed])
+def test_a_client_that_fails_after_an_interruption_is_detected(write: WriteScenario) -> None:
+    assert verdicts(write)[30] is Result.VIOLATED
 
 
 def test_an_outage_of_the_store_excuses_a_client() -> None:
-    def outage(story: Story) -> None:
-        begun = story.now
-        late(story)
-        story.note("fault", kind="server restart", begun=begun, outage=True)
+    def outage(scenario: Scenario) -> None:
+        begun = scenario.now
+        late(scenario)
+        scenario.note("fault", kind="server restart", begun=begun, outage=True)
 
-    assert verdicts(outage)[30] is Word.OK
+    assert verdicts(outage)[30] is Result.OK
 
 
-def test_a_producer_that_a_failpoint_killed_is_no_crash() -> None:
-    assert verdicts(lambda story: story.note("producer exit", process="producer-3", code=-9))[30] is Word.OK
+def test_a_producer_killed_by_a_failpoint_is_no_violation() -> None:
+    assert verdicts(lambda scenario: scenario.note("producer exit", process="producer-3", code=-9))[30] is Result.OK
 
 
 GOOD: dict[str, Any] = {
-    "acknowledged": [], "late": [], "found": 0, "refused": 5, "changes": 9, "workers": {"worker-0": "told"},
+    "acknowledged": [], "late": [], "found": 0, "refused": 5, "changes": 9, "workers": {"worker-0": "detected"},
 }  # fmt: skip
 
 
-def test_a_replaced_file_that_is_noticed_is_in_order() -> None:
-    assert verdicts(lambda story: story.note("replaced", **GOOD))[1] is Word.OK
+def test_a_replaced_file_that_is_detected_is_ok() -> None:
+    assert verdicts(lambda scenario: scenario.note("replaced", **GOOD))[1] is Result.OK
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ def test_a_replaced_file_that_is_noticed_is_in_order() -> None:
     [{"acknowledged": ["start"]}, {"late": ["a"]}, {"found": 1}, {"workers": {"worker-0": "code 0: "}}],
     ids=lambda wrong: next(iter(wrong)),
 )
-def test_a_replaced_file_that_is_used_on_is_seen(wrong: dict[str, Any]) -> None:
-    assert verdicts(lambda story: story.note("replaced", **GOOD | wrong))[1] is Word.VIOLATED
+def test_the_use_of_a_replaced_file_is_a_violation(wrong: dict[str, Any]) -> None:
+    assert verdicts(lambda scenario: scenario.note("replaced", **GOOD | wrong))[1] is Result.VIOLATED

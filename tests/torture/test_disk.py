@@ -1,4 +1,4 @@
-"""Disks that are full and power that fails, without harm to anybody else."""
+"""Full disks and power failures without effect on other processes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from torture.grounds.disk import limited, own_disk
-from torture.grounds.power import lose_unflushed
+from torture.harnesses.disk import limited, own_disk
+from torture.harnesses.power_loss import lose_unflushed
 
 WRITER = """
 import sys
@@ -45,9 +45,9 @@ def test_a_limited_process_cannot_write_beyond_its_limit_and_can_again_afterward
     assert (before, meanwhile, after) == ("written", "27", "written")  # EFBIG
 
 
-def test_a_full_disk_has_no_byte_left_and_has_room_again_afterwards() -> None:
+def test_a_full_disk_has_no_free_byte_and_has_space_again_afterwards() -> None:
     with own_disk() as disk:
-        if disk is None:  # who may not mount has none to fill
+        if disk is None:  # this user may not mount a disk
             return
         file = disk.path / "file"
 
@@ -62,8 +62,8 @@ def test_a_full_disk_has_no_byte_left_and_has_room_again_afterwards() -> None:
         assert not refused()
 
 
-def test_a_disk_that_nobody_wrote_to_was_not_full_for_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torture.grounds.disk.PATIENCE", 0.1)
+def test_a_full_disk_without_a_refused_write_has_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torture.harnesses.disk.PATIENCE", 0.1)
     with own_disk() as disk:
         if disk is None:
             return
@@ -71,14 +71,14 @@ def test_a_disk_that_nobody_wrote_to_was_not_full_for_anybody(monkeypatch: pytes
         assert not disk.be_full(0.0, lambda: False)
 
 
-def test_what_was_never_flushed_is_lost(tmp_path: Path) -> None:
-    flushed, unheard = tmp_path / "a.aof", tmp_path / "b.aof"
+def test_unflushed_data_is_lost(tmp_path: Path) -> None:
+    flushed, unflushed = tmp_path / "a.aof", tmp_path / "b.aof"
     flushed.write_bytes(b"x" * 100)
-    unheard.write_bytes(b"y" * 50)
+    unflushed.write_bytes(b"y" * 50)
     log = tmp_path / "log"
     log.write_text(f"40 {flushed}\n70 {flushed}\n")
 
-    assert lose_unflushed(log, [flushed, unheard]) == 80
+    assert lose_unflushed(log, [flushed, unflushed]) == 80
 
     assert flushed.stat().st_size == 70
-    assert unheard.stat().st_size == 0
+    assert unflushed.stat().st_size == 0

@@ -1,4 +1,4 @@
-"""Failpoints: where the sweep aims, something happens once, and is ticked off."""
+"""Failpoints: a point of the sweep is applied once and recorded."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 
 from holdfast import Client, Jobs, StoreUnavailable
 from holdfast.stores.address import open_store
+from torture.failpoint_sweep import PRODUCER_VERBS, WORKER_VERBS, Sweep, producer_points, worker_points
 from torture.failpoints import Watch
 from torture.history import History, read
 from torture.settings import Failpoints
-from torture.sweep import PRODUCER_VERBS, WORKER_VERBS, Sweep, producer_points, worker_points
-from torture.watched import WatchedStore
+from torture.watched_store import WatchedStore
 
 
-def test_an_aim_is_met_once_and_ticked_off(tmp_path: Path) -> None:
+def test_a_point_of_the_sweep_is_applied_once_and_recorded(tmp_path: Path) -> None:
     history = History(tmp_path, "worker-0-1")
     watch = Watch(history, Failpoints(aims=("fail after settle",)), tmp_path / "met")
 
@@ -24,7 +24,7 @@ def test_an_aim_is_met_once_and_ticked_off(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable):
         watch.meet("settle", "after")
     watch.meet("settle", "after")
-    watch.emit()
+    watch.write_counts()
 
     assert (tmp_path / "met").read_text().splitlines() == ["fail after settle"]
     notes = {note.what: note.facts for note in read(tmp_path)[1]}
@@ -32,7 +32,7 @@ def test_an_aim_is_met_once_and_ticked_off(tmp_path: Path) -> None:
     history.close()
 
 
-def test_a_sweep_hands_out_what_nobody_has_met(tmp_path: Path) -> None:
+def test_a_sweep_assigns_points_that_were_not_reached(tmp_path: Path) -> None:
     sweep = Sweep(["kill before claim", "fail after claim"], random.Random(1))
 
     first = sweep.aims("one", tmp_path / "one")
@@ -43,14 +43,14 @@ def test_a_sweep_hands_out_what_nobody_has_met(tmp_path: Path) -> None:
     assert sweep.left == ["kill before claim"]
 
 
-def test_every_point_is_swept_before_and_after() -> None:
+def test_the_sweep_has_points_before_and_after_every_verb() -> None:
     for points, verbs in ((worker_points(), WORKER_VERBS), (producer_points(), PRODUCER_VERBS)):
         for action in ("kill", "stop"):
             assert {f"{action} {when} {verb}" for verb in verbs for when in ("before", "after")} <= set(points)
         assert "fail before rollback" not in points
 
 
-def test_what_a_store_does_not_have_is_left_out_of_the_sweep() -> None:
+def test_verbs_that_a_store_lacks_are_left_out_of_the_sweep() -> None:
     sweep = Sweep(["kill before join", "kill before commit"], random.Random(1))
 
     sweep.leave_out("join")
@@ -58,7 +58,7 @@ def test_what_a_store_does_not_have_is_left_out_of_the_sweep() -> None:
     assert sweep.left == ["kill before commit"]
 
 
-async def test_to_begin_and_to_join_a_transaction_are_failpoints(tmp_path: Path) -> None:
+async def test_begin_and_join_are_failpoints(tmp_path: Path) -> None:
     history = History(tmp_path, "producer-1")
     aims = ("fail before begin", "fail after begin", "fail after join", "fail before start")
     address = f"sqlite:///{tmp_path / 'jobs.db'}"
@@ -73,13 +73,13 @@ async def test_to_begin_and_to_join_a_transaction_are_failpoints(tmp_path: Path)
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
                 await client.store.begin()
-        whole = await client.store.begin()  # what failed before left nothing open that would be in the way
+        whole = await client.store.begin()  # the failed calls left no open transaction
         for _ in range(2):
             with pytest.raises(StoreUnavailable):
                 await client.start(work.bind(), tx=whole.native)
         await client.start(work.bind(), tx=whole.native)
         await whole.rollback()
-    await store.close()  # what a client is given is not its own to close
+    await store.close()  # a client does not close a store that it was given
 
     assert sorted((tmp_path / "met").read_text().splitlines()) == sorted(aims)
     history.close()

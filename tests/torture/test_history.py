@@ -1,4 +1,4 @@
-"""Histories: what was asked and what was told, through anything that ends a process."""
+"""Histories: calls, answers and notes, also of a process that was killed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_call_is_read_with_its_answer_and_a_note_with_its_facts(tmp_path: Path
     assert note.facts == {"job": "a"}
 
 
-def test_a_call_without_an_answer_may_have_happened(tmp_path: Path) -> None:
+def test_a_call_without_an_answer_has_an_unknown_outcome(tmp_path: Path) -> None:
     history = History(tmp_path, "p")
     history.invoke("start", ids=["a"])
     history.close()
@@ -34,7 +34,7 @@ def test_a_call_without_an_answer_may_have_happened(tmp_path: Path) -> None:
     assert (asked.outcome, asked.ended) == ("info", None)
 
 
-def test_a_line_that_was_cut_short_is_passed_over(tmp_path: Path) -> None:
+def test_a_truncated_line_is_ignored(tmp_path: Path) -> None:
     history = History(tmp_path, "p")
     call = history.invoke("start", ids=["a"])
     history.close()

@@ -1,4 +1,4 @@
-"""Who held up everybody: one that stood still with a lock that all need."""
+"""Long holders of the write lock."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.torture.builders import SECOND, Story, verdicts
-from torture.checker import Word
+from tests.torture.builders import SECOND, Scenario, verdicts
+from torture.checker import Result
 from torture.history import History, Note, read
 from torture.lock_watch import LockWatch
 
 
-def test_a_lock_that_one_is_seen_with_for_long_is_noted_and_others_are_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_long_holders_of_the_lock_are_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     history, now = History(tmp_path, "nemesis"), [0]
     monkeypatch.setattr("torture.lock_watch.real_now", lambda: now[0])
     holders = iter([1, 1, 1, None, 2, 1, 3, 3, 3, None])
@@ -30,25 +28,25 @@ def test_a_lock_that_one_is_seen_with_for_long_is_noted_and_others_are_not(
     assert [note.facts for note in notes] == [{"by": "worker-1", "begun": 0, "ends": SECOND // 2}]
 
 
-@pytest.mark.parametrize(("turns", "word"), [(False, Word.OK), (True, Word.VIOLATED)])
-def test_only_a_holder_that_stood_still_excuses_that_nobody_could_write(turns: bool, word: Word) -> None:
-    def held_up(story: Story) -> None:
-        story.facts.begun = story.now
-        story.job("a")
-        story.claim("a", worker="worker-1")
-        story.wait(2)
-        begun = story.now
+@pytest.mark.parametrize(("turns", "result"), [(False, Result.OK), (True, Result.VIOLATED)])
+def test_only_a_frozen_holder_of_the_lock_is_an_excuse(turns: bool, result: Result) -> None:
+    def held_up(scenario: Scenario) -> None:
+        scenario.facts.begun = scenario.now
+        scenario.job("a")
+        scenario.claim("a", worker="worker-1")
+        scenario.wait(2)
+        begun = scenario.now
         for quarter in range(30 * 4):
-            story.notes.append(Note("worker-2", "beat", story.now, {}))
+            scenario.notes.append(Note("worker-2", "beat", scenario.now, {}))
             if turns or not 1 < quarter < 80:
-                story.notes.append(Note("worker-3", "beat", story.now, {}))
-            story.wait(0.25)
+                scenario.notes.append(Note("worker-3", "beat", scenario.now, {}))
+            scenario.wait(0.25)
             if quarter == 80:
-                story.notes.append(
-                    Note("nemesis", "held", story.now, {"by": "worker-3", "begun": begun, "ends": story.now})
+                scenario.notes.append(
+                    Note("nemesis", "held", scenario.now, {"by": "worker-3", "begun": begun, "ends": scenario.now})
                 )
-                story.reap("a")
-                story.claim("a", "t2", worker="worker-2")
-                story.end("a")
+                scenario.reap("a")
+                scenario.claim("a", "t2", worker="worker-2")
+                scenario.end("a")
 
-    assert verdicts(held_up)[10] is word
+    assert verdicts(held_up)[10] is result

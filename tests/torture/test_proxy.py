@@ -1,4 +1,4 @@
-"""The proxy: passes, resets, stalls, goes dead, and cuts between a request and its answer."""
+"""The proxy: forwards, resets, stalls, makes connections dead, and cuts off answers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable, Generator
 
 import pytest
 
-from torture.grounds.proxied import proxy_faults
+from torture.harnesses.proxy_faults import proxy_faults
 from torture.proxy import Proxy
 
 
 class Echo:
-    """A server that answers each request with the same bytes, and remembers them."""
+    """A server that answers each request with the same bytes, and stores them."""
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -70,7 +70,7 @@ def test_bytes_pass_both_ways(proxy: Proxy) -> None:
         assert client.recv(100) == b"hello"
 
 
-def test_an_answer_is_cut_off_after_the_server_heard_the_request(proxy: Proxy, server: Echo) -> None:
+def test_an_answer_is_cut_off_after_the_server_received_the_request(proxy: Proxy, server: Echo) -> None:
     with connect(proxy) as client:
         client.sendall(b"begin")
         assert client.recv(100) == b"begin"
@@ -100,7 +100,7 @@ def test_a_reset_ends_connections(proxy: Proxy) -> None:
             _until_closed(client)
 
 
-def test_a_stalled_connection_stays_open_and_says_nothing(proxy: Proxy) -> None:
+def test_a_stalled_connection_stays_open_and_sends_nothing(proxy: Proxy) -> None:
     with connect(proxy) as client:
         client.sendall(b"one")
         client.recv(100)
@@ -115,7 +115,7 @@ def test_a_stalled_connection_stays_open_and_says_nothing(proxy: Proxy) -> None:
         assert client.recv(100) == b"two"
 
 
-def test_a_dead_connection_stays_dead_until_its_client_hangs_up(proxy: Proxy, server: Echo) -> None:
+def test_a_dead_connection_stays_dead_until_its_client_closes_it(proxy: Proxy, server: Echo) -> None:
     with connect(proxy) as client:
         client.sendall(b"one")
         client.recv(100)
@@ -134,7 +134,7 @@ def test_a_dead_connection_stays_dead_until_its_client_hangs_up(proxy: Proxy, se
     assert proxy.dead == 1
 
 
-def test_a_dead_connection_does_not_tell_that_the_server_hung_up(proxy: Proxy, server: Echo) -> None:
+def test_a_dead_connection_does_not_forward_a_close_by_the_server(proxy: Proxy, server: Echo) -> None:
     with connect(proxy) as client:
         client.sendall(b"one")
         client.recv(100)
@@ -163,23 +163,23 @@ def test_the_server_does_not_notice_that_a_client_is_lost_before_its_release(pro
     assert pair[1].fileno() == -1
 
 
-def test_half_open_connections_count_once_somebody_gave_one_up(proxy: Proxy) -> None:
-    harm = {fault.kind: fault for fault in proxy_faults(proxy, b"", deadline=0.2)}["half-open connections"].harm
+def test_half_open_connections_count_once_a_client_closed_one(proxy: Proxy) -> None:
+    inject = {fault.kind: fault for fault in proxy_faults(proxy, b"", deadline=0.2)}["half-open connections"].inject
 
-    assert not harm(0.0)
+    assert not inject(0.0)
     clients = [connect(proxy) for _ in range(40)]  # so many that some go dead, by the seed
     until(lambda: proxy.accepted == 40)
     leaving = threading.Thread(target=_give_up_once_dead, args=(proxy, clients))
     leaving.start()
-    assert harm(0.0)
+    assert inject(0.0)
     leaving.join()
 
 
-def test_harm_that_met_nobody_is_told_as_such(proxy: Proxy) -> None:
+def test_a_fault_without_clients_has_no_effect(proxy: Proxy) -> None:
     faults = {fault.kind: fault for fault in proxy_faults(proxy, b"", deadline=0.2)}
 
     for kind in ("slow network", "connections reset", "network cut"):
-        assert not faults[kind].harm(0.0)
+        assert not faults[kind].inject(0.0)
 
 
 def until(holds: Callable[[], bool]) -> None:

@@ -1,4 +1,4 @@
-"""Signs of life: what tells a worker that stood still from one that was slow to hear."""
+"""Beats: they distinguish a frozen worker from a slow one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torture.sampling import sampling
 from torture.settings import Failpoints
 
 
-async def test_a_process_is_known_to_live_before_anything_can_freeze_it(tmp_path: Path) -> None:
+async def test_the_first_beat_is_written_before_the_process_can_freeze(tmp_path: Path) -> None:
     history = History(tmp_path, "worker-1")
 
     async with sampling(history, Watch(history, Failpoints())):

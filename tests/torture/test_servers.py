@@ -1,4 +1,4 @@
-"""Servers that are told to stop end, in whatever way."""
+"""The servers of the tests stop, if necessary by SIGKILL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulations: the same again from the same seed, and nothing broken in many."""
+"""Simulations: the same seed gives the same run, and many seeds give no violation."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from torture.simulation import many
-from torture.simulation.many import explore
-from torture.simulation.simulating import simulate
+from torture.simulation import exploration
+from torture.simulation.exploration import explore
+from torture.simulation.simulation import simulate
 
 ROOT = Path(__file__).parents[2]
 FIRST = 1
 MANY = 150
 
 
-def test_a_seed_decides_everything() -> None:
+def test_a_seed_determines_everything() -> None:
     one, other = simulate(7), simulate(7)
 
     assert one.changes
@@ -30,18 +30,18 @@ def test_a_seed_decides_everything() -> None:
     assert one.notes == other.notes
 
 
-def test_another_seed_is_another_story() -> None:
+def test_another_seed_gives_another_run() -> None:
     assert simulate(7).changes != simulate(8).changes
 
 
-def test_as_many_processes_as_there_are_tell_the_same_stories(tmp_path: Path) -> None:
-    reported = [_told_by(processes, tmp_path / f"{processes}.json") for processes in (1, 3)]
+def test_the_number_of_processes_does_not_change_the_results(tmp_path: Path) -> None:
+    reported = [_report_of(processes, tmp_path / f"{processes}.json") for processes in (1, 3)]
 
     assert reported[0]["simulations"] == 10
     assert reported[0] == reported[1]
 
 
-def test_no_invariant_is_broken_under_any_of_many_seeds() -> None:
+def test_no_invariant_is_violated_by_many_seeds() -> None:
     seen = explore(range(FIRST, FIRST + MANY), 120)
 
     assert seen.simulations == MANY
@@ -49,10 +49,10 @@ def test_no_invariant_is_broken_under_any_of_many_seeds() -> None:
     assert seen.crashes
     assert seen.faults
     for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 17, 18, 27):
-        assert seen.opportunities[number], f"invariant {number} was never put to the test"
+        assert seen.opportunities[number], f"invariant {number} was never tested"
 
 
-def _told_by(processes: int, report: Path) -> dict[str, Any]:
+def _report_of(processes: int, report: Path) -> dict[str, Any]:
     arguments = ["--first", "5", "--number", "10", "--processes", str(processes), "--report", str(report)]
     subprocess.run([sys.executable, "-m", "torture.simulation", *arguments], cwd=ROOT, check=True, capture_output=True)
     reported: dict[str, Any] = json.loads(report.read_text())
@@ -61,10 +61,10 @@ def _told_by(processes: int, report: Path) -> dict[str, Any]:
 
 
 def test_a_process_that_dies_fails_the_exploration(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(many, "Simulation", _die)
+    monkeypatch.setattr(exploration, "Simulation", _die)
 
     with pytest.raises(BrokenProcessPool):
-        many.explore_at_once(range(1, 5), 10, processes=2)
+        exploration.explore_at_once(range(1, 5), 10, processes=2)
 
 
 def _die(*arguments: Any, **options: Any) -> None:

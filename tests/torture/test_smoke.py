@@ -1,7 +1,7 @@
-"""The smoke profile on every store that processes can share: crashes, freezes and cuts, and nothing broken.
+"""The smoke profile on every store that processes can share: kills, freezes and network faults without a violation.
 
-All three run at once, since each mostly waits for leases to run out. What is judged is what happened, never how long
-it took: a slow machine makes the test longer, not redder.
+The three runs are parallel, because each mostly waits for leases to expire. Only the events are checked, not their
+durations: on a slow machine the test takes longer and does not fail.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from signal import SIGTERM
 
 import pytest
 
+from torture.fork_server import follow_parent
 from torture.processes import ROOT
-from torture.zygote import follow_parent
 
 SEED = 11
 STORES = ("sqlite", "postgres", "redis")
 HAPPENED = {1, 2, 4, 5, 6, 7, 8, 9, 12, 22, 27, 29, 30, 32}
-"""Invariants that could have been broken in every run: the others may have had no occasion in so short a time."""
+"""Invariants that every run tests. For the others, such a short run may be vacuous."""
 PATIENCE = 280
-"""Seconds: a minute of load, and many times what everything else takes on a machine with two cores."""
+"""Seconds: a minute of load, and a multiple of the time that the rest takes on a machine with two cores."""
 
 Run = tuple[subprocess.Popen[bytes], Path]
 
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Generator[dict[str, Run]]:
-    """A run per store, all begun at once; what is left of them ends with the test."""
+    """One run per store, all in parallel; the test stops those that are left."""
     running = {store: (_start(store, tmp_path), tmp_path / store) for store in STORES}
     yield running
     for process, _ in running.values():
@@ -40,8 +40,8 @@ def runs(tmp_path: Path) -> Generator[dict[str, Run]]:
         process.wait()
 
 
-# One test for all of them: two would be handed to two workers of the test runner, and each begin all the runs.
-def test_no_invariant_is_broken_on_any_store(runs: dict[str, Run]) -> None:
+# One test for all stores: with two tests, two workers of the test runner would both start all runs.
+def test_no_invariant_is_violated_on_any_store(runs: dict[str, Run]) -> None:
     until = time.monotonic() + PATIENCE
     for process, _ in runs.values():
         process.wait(until - time.monotonic())
@@ -50,21 +50,21 @@ def test_no_invariant_is_broken_on_any_store(runs: dict[str, Run]) -> None:
         reported = place.with_suffix(".txt").read_text()
         assert process.returncode == 0, reported
         verdicts = json.loads(place.with_suffix(".json").read_text())["verdicts"]
-        words = {verdict["number"]: verdict["word"] for verdict in verdicts}
-        assert [number for number, word in words.items() if word == "VIOLATED"] == [], reported
-        assert {number for number, word in words.items() if word == "OK"} >= HAPPENED, reported
+        results = {verdict["number"]: verdict["word"] for verdict in verdicts}  # wording: a key of the reports
+        assert [number for number, result in results.items() if result == "VIOLATED"] == [], reported
+        assert {number for number, result in results.items() if result == "OK"} >= HAPPENED, reported
 
 
 def _start(store: str, folder: Path) -> subprocess.Popen[bytes]:
     report, reported = folder / f"{store}.json", folder / f"{store}.txt"
     arguments = ["--store", store, "--profile", "smoke", "--seed", str(SEED), "--report", str(report)]
-    arguments += ["--allow-vacuous"]  # what has to have happened is named above
+    arguments += ["--allow-vacuous"]  # HAPPENED lists what must be tested
     with reported.open("wb") as output:
         return subprocess.Popen(
             [sys.executable, "-m", "torture", *arguments],
             cwd=ROOT,
             stdout=output,
             stderr=subprocess.STDOUT,
-            # Told so when the tests end in whatever way, it takes its servers and disks with it.
+            # It gets this signal when the test process ends, and then stops its servers and disks.
             preexec_fn=lambda: follow_parent(SIGTERM),
         )

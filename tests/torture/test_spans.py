@@ -1,4 +1,4 @@
-"""Spans of time: what they cover and what they leave, the same as counting by hand."""
+"""Time spans: covered time and gaps, compared with a count of every moment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 from torture.spans import Spans
 
 
-def test_what_they_cover_is_what_counting_every_moment_says() -> None:
+def test_the_covered_time_equals_a_count_of_every_moment() -> None:
     rng = random.Random(1)
     for _ in range(200):
         spans = [(begin, begin + rng.randint(0, 8)) for begin in rng.choices(range(40), k=rng.randint(0, 6))]
@@ -22,6 +22,6 @@ def test_what_they_cover_is_what_counting_every_moment_says() -> None:
         assert left == set(range(begun, ended)) - covered
 
 
-def test_nothing_covers_nothing() -> None:
+def test_an_empty_set_of_spans_covers_nothing() -> None:
     assert Spans().within(0, 10) == 0
     assert Spans().gaps(0, 10) == [(0, 10)]

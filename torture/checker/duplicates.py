@@ -1,17 +1,17 @@
-"""A start that was answered with another chain than its own: one of that type and key that had not ended by then."""
+"""Starts that returned an existing chain: it has the same type and key, and was unfinished during the call."""
 
 from __future__ import annotations
 
 from torture.audit import Change
 from torture.checker.execution import TICK
-from torture.checker.telling import UNFINISHED, story
+from torture.checker.transitions import UNFINISHED, timeline
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 from torture.history import Call
 
 
 def check_duplicates(tally: Tally, evidence: Evidence) -> None:
-    """Of each start that found another chain: it is a fitting one, and was unfinished at some time within the call."""
+    """Check each start that returned another chain: same type and key, unfinished at some time of the call."""
     known = {
         (note.facts["job"], note.facts["token"]): note.at for note in evidence.noted("settled") if note.facts["written"]
     }
@@ -21,13 +21,13 @@ def check_duplicates(tally: Tally, evidence: Evidence) -> None:
         for asked, found in zip(call.args["ids"], call.facts["found"], strict=True):
             changes = evidence.by_chain.get(found)
             if found == asked or not changes:
-                continue  # its own; or lost, which is another invariant's
+                continue  # its own chain; or a lost one, which invariant 1 reports
             if not _fits(call, changes[0]):
                 wanted, got = call.args.get("type"), changes[0]
-                tally.broken(f"start of {asked} ({wanted}) was told of {found} ({got.type}, key {got.key})")
+                tally.broken(f"start of {asked} ({wanted}) returned {found} ({got.type}, key {got.key})")
             end = _over(changes, call)
             if end is not None and _certainly(evidence, end, call, known.get((end.id, end.token or ""))):
-                tally.broken(f"start of {asked} was told of {found}, which had ended before: {story(changes)}")
+                tally.broken(f"start of {asked} returned {found}, which had ended before: {timeline(changes)}")
 
 
 def _fits(call: Call, first: Change) -> bool:
@@ -36,7 +36,7 @@ def _fits(call: Call, first: Change) -> bool:
 
 
 def _over(changes: list[Change], call: Call) -> Change | None:
-    """The change that ended a chain before a call began, if nothing of it was unfinished from then to its answer."""
+    """The change that ended a chain before the call began, if the chain stayed finished until the call returned."""
     unfinished: set[str] = set()
     end: Change | None = None
     for change in changes:
@@ -52,9 +52,9 @@ def _over(changes: list[Change], call: Call) -> Change | None:
 
 
 def _certainly(evidence: Evidence, end: Change, call: Call, known: int | None) -> bool:
-    """Whether others could see that end when the call began. It is written before its transaction commits.
+    """Whether the end was visible to others when the call began: it is written before its transaction commits.
 
-    That it had, its worker knew at some time. Where nobody lived to tell, a commit takes no longer than any call.
+    The commit is certain once the worker has its answer. Without an answer, assume the longest duration of a call.
     """
     if known is not None:
         return known < call.begun

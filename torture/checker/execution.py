@@ -1,4 +1,4 @@
-"""5 to 11: effects once, one lease at a time, attempts that count, nothing early, everything recovered."""
+"""5 to 11: effects, leases, stale writes, attempts, due times, recovery, poison jobs."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections import Counter, defaultdict
 from itertools import pairwise
 
 from torture.audit import Change
-from torture.checker.reasons import check_reasons
-from torture.checker.telling import is_claim, is_outside, is_reap, parent_of, stood_by, story
+from torture.checker.abort_reasons import check_reasons
+from torture.checker.transitions import committed_by, is_claim, is_outside, is_reap, parent_of, timeline
 from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 
 TICK = 5_000
-"""Microseconds by which two readings of one clock may differ: some audits count in milliseconds."""
+"""Microseconds by which two readings of one clock may differ: some audits have a resolution of milliseconds."""
 FOR_EVER = 0
 MOST_EXCUSED = 0.85
-"""Of the load's time: where more of it counts for no bound, a bound that held shows nothing."""
+"""If a larger share of the load is excused, a time limit that held proves nothing."""
 LEAST_ATTENDED = 1_000_000
-"""Microseconds in which somebody has to be able to work before it is anybody's fault that nothing was done."""
+"""Microseconds in which a worker must be able to work before a lack of progress is a violation."""
 
 
 def effects_once(evidence: Evidence) -> Tally:
-    """5. What a completion transaction wrote is there once for a job that completed, and never otherwise."""
+    """5. The writes of a completion transaction exist exactly once if the job completed, and never otherwise."""
     tally = Tally()
     ledger: dict[str, list[str]] = defaultdict(list)
     for job_id, _, token in evidence.facts.ledger:
@@ -39,12 +39,12 @@ def effects_once(evidence: Evidence) -> Tally:
         if evidence.facts.transactional and (promise.get("ledger") or job_id in ledger):
             tally.expect(
                 ledger[job_id] == by_attempt,
-                f"{job_id}: completed under {by_attempt}, its ledger says {ledger[job_id]}: {story(changes)}",
+                f"{job_id}: completed under {by_attempt}, its ledger says {ledger[job_id]}: {timeline(changes)}",
             )
         if promise.get("effect") or effects[job_id]:
             tally.expect(
                 effects[job_id] == len(by_attempt),
-                f"{job_id}: completed {len(by_attempt)} times, {effects[job_id]} side chains: {story(changes)}",
+                f"{job_id}: completed {len(by_attempt)} times, {effects[job_id]} side chains: {timeline(changes)}",
             )
     starts = Counter(note.facts["job"] for note in evidence.noted("handler"))
     tally.counts["handler starts"] = starts.total()
@@ -53,21 +53,21 @@ def effects_once(evidence: Evidence) -> Tally:
 
 
 def one_lease(evidence: Evidence) -> Tally:
-    """6. The times for which two claims of a job hold never overlap, by the store's clock."""
+    """6. Two claims of a job never hold at the same time, by the store's clock."""
     tally = Tally()
     for job_id, changes in evidence.by_job.items():
         lost = False
         for change in changes:
-            # Only what was taken from somebody who may still believe to hold it can be held twice.
+            # An overlap is possible only after a reap: the former worker may still believe that it holds the job.
             tally.opportunities += lost and is_claim(change)
             lost = is_reap(change) or (lost and not is_claim(change))
             if is_claim(change) and change.before == "running":
-                tally.broken(f"{job_id}: claimed while another claim held it: {story(changes)}")
+                tally.broken(f"{job_id}: claimed while another claim held it: {timeline(changes)}")
             if change.after == "running" and change.leased_until is None:
-                tally.broken(f"{job_id}: runs without a lease, so that nobody would take it back: {story(changes)}")
+                tally.broken(f"{job_id}: runs without a lease, so that no reaper would find it: {timeline(changes)}")
             early = (change.leased_before or 0) - change.at
             if is_reap(change) and early > TICK:
-                tally.broken(f"{job_id}: taken back {early / 1e6:.3f} s before its lease ran out: {story(changes)}")
+                tally.broken(f"{job_id}: taken back {early / 1e6:.3f} s before its lease ran out: {timeline(changes)}")
     handed: dict[tuple[str, str], list[str]] = defaultdict(list)
     for note in evidence.noted("handler"):
         handed[note.facts["job"], note.facts["token"]].append(note.process)
@@ -78,7 +78,7 @@ def one_lease(evidence: Evidence) -> Tally:
 
 
 def stale_cannot_write(evidence: Evidence) -> Tally:
-    """7. A write under a token counts only while the job runs under that token."""
+    """7. A write with a token succeeds only while the job runs with that token."""
     tally = Tally()
     settled: set[tuple[str, str | None, str | None]] = set()
     for change in evidence.changes:
@@ -86,15 +86,15 @@ def stale_cannot_write(evidence: Evidence) -> Tally:
             if change.token not in (None, change.token_before):
                 reported = f"{change.id}: ran under {change.token_before}, ended under {change.token}"
                 tally.broken(reported, by_audit=True)
-            # What is taken back, cancelled or completed from outside keeps no token: that is nobody's settlement.
+            # A reap, a cancel or a completion from outside removes the token: that is no settlement of a worker.
             settled.add((change.id, change.token, change.after))
     for note in evidence.noted("settled"):
         job_id, token, status = note.facts["job"], note.facts["token"], note.facts["status"]
         if not note.facts["written"]:
             tally.opportunities += 1
         elif (job_id, token, status) not in settled:
-            reported = story(evidence.by_job.get(job_id, []))
-            tally.broken(f"{job_id}: told that {token[:6]} made it {status}; it never did: {reported}")
+            reported = timeline(evidence.by_job.get(job_id, []))
+            tally.broken(f"{job_id}: settled by {token[:6]} as {status}, but never written: {reported}")
     tally.opportunities += len(evidence.noted("stale"))
     _check_accepted(tally, evidence)
     _check_leases(tally, evidence)
@@ -107,28 +107,28 @@ def stale_cannot_write(evidence: Evidence) -> Tally:
 
 
 def _check_accepted(tally: Tally, evidence: Evidence) -> None:
-    """Renewals and progress that were accepted: none that was asked for after the claim had ended for certain."""
-    reported = _told_ends(evidence)
+    """No renewal or progress report may be accepted if it was sent after the claim had certainly ended."""
+    reported = _acknowledged_ends(evidence)
     over: dict[tuple[str, str], tuple[int, Change]] = {}
     for job_id, changes in evidence.by_job.items():
         for place, change in enumerate(changes):
             if change.token_before is not None and (change.after != "running" or change.token != change.token_before):
-                # What its own worker settled is not taken from it: the transaction may be open meanwhile.
+                # A settlement by the worker itself: its transaction may still be open.
                 own = change.token == change.token_before
-                by = stood_by(changes, place, [] if own else reported[job_id, change.after])
+                by = committed_by(changes, place, [] if own else reported[job_id, change.after])
                 over.setdefault((job_id, change.token_before), (by, change))
     for note in evidence.noted("accepted"):
         for job_id, token in note.facts["claims"]:
             by, end = over.get((job_id, token), (note.facts["asked"], None))
             late = note.facts["asked"] - by
             if end is not None and late > TICK:
-                told_so = f"{note.facts['verb']} under {token[:6]} was accepted {late / 1e6:.3f} s after it was known"
+                accepted = f"{note.facts['verb']} under {token[:6]} was accepted {late / 1e6:.3f} s after it was known"
                 became = "deleted" if end.after is None else end.after
-                tally.broken(f"{job_id}: {told_so} to be {became}: {story(evidence.by_job[job_id])}")
+                tally.broken(f"{job_id}: {accepted} to be {became}: {timeline(evidence.by_job[job_id])}")
 
 
-def _told_ends(evidence: Evidence) -> dict[tuple[str, str | None], list[int]]:
-    """When those who cancelled, completed or deleted a job were told so."""
+def _acknowledged_ends(evidence: Evidence) -> dict[tuple[str, str | None], list[int]]:
+    """When the calls that cancelled, completed or deleted a job returned."""
     reported: dict[tuple[str, str | None], list[int]] = defaultdict(list)
     for call in evidence.called("cancel", "complete", "delete"):
         if call.outcome != "ok" or call.ended is None:
@@ -144,21 +144,21 @@ def _told_ends(evidence: Evidence) -> dict[tuple[str, str | None], list[int]]:
 
 
 def _check_leases(tally: Tally, evidence: Evidence) -> None:
-    """By the audit alone: a row that does not run has no lease, and nobody's token comes upon it."""
+    """By the audit alone: a row that is not running has no lease and gets no token."""
     for change in evidence.changes:
         if change.after is None or change.after == "running":
             continue
         appeared = change.before != "running" and change.token is not None and change.token != change.token_before
         if change.leased_until is not None or appeared:
             what = "got a token" if appeared else "was leased"
-            reported = f"{change.id}: {what} while it was {change.after}: {story(evidence.by_job[change.id])}"
+            reported = f"{change.id}: {what} while it was {change.after}: {timeline(evidence.by_job[change.id])}"
             tally.broken(reported, by_audit=True)
 
 
 def attempts_count(evidence: Evidence) -> Tally:
-    """8. One more per claim, none beyond the limit; only a release gives one back, only a retry begins anew."""
+    """8. Each claim counts one attempt, up to the limit; only a release subtracts one, only a retry resets them."""
     tally = Tally()
-    # Noted before the call: whoever gives an attempt back may not live to tell what came of it.
+    # Recorded before the call: the worker may be killed before the release returns.
     released = {(note.facts["job"], note.facts["token"]) for note in evidence.noted("releasing")}
     written = {
         (note.facts["job"], note.facts["token"])
@@ -172,9 +172,9 @@ def attempts_count(evidence: Evidence) -> Tally:
                 limit = change.max_attempts
                 tally.expect(step == 1, f"{job_id}: a claim made attempt {change.attempt_before} into {change.attempt}")
                 if limit not in (None, FOR_EVER) and change.attempt > limit:
-                    tally.broken(f"{job_id}: attempt {change.attempt} of {limit}: {story(changes)}")
+                    tally.broken(f"{job_id}: attempt {change.attempt} of {limit}: {timeline(changes)}")
             elif change.before == "running" and change.after == "pending":
-                # Supervised processes write no history: nobody noted what they released.
+                # Supervised processes write no history, so their releases are not recorded.
                 claim = (job_id, change.token_before)
                 may = claim in released or change.type == "elastic"
                 must = claim in released and claim in written and change.token == change.token_before
@@ -189,7 +189,7 @@ def attempts_count(evidence: Evidence) -> Tally:
 
 
 def never_early(evidence: Evidence) -> Tally:
-    """9. No claim before the time the job is scheduled for, by the store's clock."""
+    """9. No claim before the due time, by the store's clock."""
     tally = Tally()
     for changes in evidence.by_job.values():
         for earlier, claim in pairwise(changes):
@@ -198,7 +198,7 @@ def never_early(evidence: Evidence) -> Tally:
             early = claim.scheduled_before - claim.at
             if early > TICK:
                 tally.broken(f"{claim.id}: claimed {early / 1e6:.3f} s early")
-            # One that was due from the beginning cannot be claimed too early.
+            # A job that was due from the beginning cannot be claimed too early.
             tally.opportunities += claim.scheduled_before > earlier.at + TICK
     tally.counts["delayed"] = sum(
         change.before is None and (change.scheduled_at or 0) > change.at + 50_000 for change in evidence.changes
@@ -207,15 +207,15 @@ def never_early(evidence: Evidence) -> Tally:
 
 
 def recovery(evidence: Evidence) -> Tally:
-    """10. A lease that ran out is taken back within the bound, while the store and at least one worker are there."""
+    """10. An expired lease is reaped within the limit while the store and at least one worker are available."""
     tally = Tally()
     bound = evidence.facts.reap + evidence.facts.poll + evidence.facts.slack
     late: list[float] = []
     for change in evidence.changes:
-        # With a live reaper: those of the supervised type may all be dead, and are started anew by and by.
+        # Not the supervised type: all of its processes may be dead for some time.
         if change.before != "running" or change.leased_before is None or change.type == "elastic":
             continue
-        # A lease that ran out and that nobody took back is over when its own worker renews or ends it, or anybody does.
+        # An expired lease without a reap ends when its worker or another call renews it or ends the job.
         if is_reap(change) or change.at > change.leased_before:
             waited = (change.at - change.leased_before - evidence.unattended(change.leased_before, change.at)) / 1e6
             late += [waited] if is_reap(change) else []
@@ -225,22 +225,22 @@ def recovery(evidence: Evidence) -> Tally:
     for job_id, changes in evidence.by_job.items():
         last = changes[-1]
         if last.after == "running":
-            tally.broken(f"{job_id}: still running at the end: {story(changes)}")
+            tally.broken(f"{job_id}: still running at the end: {timeline(changes)}")
     tally.counts |= spread("seconds from lease end to taken back", late)
-    tally.counts["seconds in which no worker was able"] = round(sum(b - a for a, b in evidence.nobody.all) / 1e6, 1)
+    tally.counts["seconds in which no worker was able"] = round(sum(b - a for a, b in evidence.no_worker.all) / 1e6, 1)
     weigh_excuses(tally, evidence)
     return tally
 
 
 def weigh_excuses(tally: Tally, evidence: Evidence) -> None:
-    """Tell how much of the time counted for no bound; where that was nearly all of it, nothing was shown."""
+    """Count the excused time. If it is nearly all of the load, the verdict is vacuous."""
     tally.counts["most percent of the time excused"] = round(100 * evidence.excused, 1)
     if evidence.facts.timely and evidence.excused > MOST_EXCUSED:
         tally.opportunities = 0
 
 
 def poison_bounded(evidence: Evidence) -> Tally:
-    """11. A job that kills its worker fails after its attempts, while others complete."""
+    """11. A job that kills its worker fails after its attempts, while other jobs complete."""
     tally = Tally()
     others = [change for change in evidence.changes if change.type != "poison"]
     moments = sorted(change.at for change in others)
@@ -253,16 +253,16 @@ def poison_bounded(evidence: Evidence) -> Tally:
         if last.after is None or last.after == "cancelled" or not claims:
             continue
         limit = claims[0].max_attempts or 0
-        # Numbers, not claims: a worker that was told to stop before it ran the job gave its attempt back.
+        # The attempt number, not the number of claims: a stopping worker may have released the job before it ran.
         used = max(claim.attempt for claim in claims)
         tally.expect(
             last.after == "failed" and used <= limit,
-            f"{job_id}: {used} attempts of {limit}, now {last.after}: {story(changes)}",
+            f"{job_id}: {used} attempts of {limit}, now {last.after}: {timeline(changes)}",
         )
         begun, ended = claims[0].at, last.at
         attended = ended - begun - evidence.unattended(begun, ended)
         if _between(moments, begun, ended) and attended >= LEAST_ATTENDED and not _between(completed, begun, ended):
-            tally.broken(f"{job_id}: for {attended / 1e6:.1f} s nothing else completed while it killed workers")
+            tally.broken(f"{job_id}: for {attended / 1e6:.1f} s no other job completed while it killed workers")
     return tally
 
 
@@ -271,7 +271,7 @@ def _between(moments: list[int], begun: int, ended: int) -> int:
 
 
 def spread(name: str, values: list[float]) -> dict[str, float]:
-    """p50, p99 and maximum of some measurements."""
+    """The p50, p99 and maximum of measurements."""
     if not values:
         return {}
     ordered = sorted(values)

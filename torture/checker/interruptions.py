@@ -1,4 +1,4 @@
-"""Blocking clients after an interruption: they work again soon, and their process ends as it should."""
+"""Blocking clients after an interruption: their next calls succeed, and their process exits with 0."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from torture.checker.verdict import Tally
 from torture.evidence import Evidence
 
 BOUND = 8.0
-"""Seconds in which a call after an interruption must succeed, while the store is there. More than any one deadline."""
+"""Seconds in which a call after an interruption must succeed while the store is available; longer than any deadline."""
 
 
 def check_interruptions(tally: Tally, evidence: Evidence) -> None:
-    """Each interruption is an opportunity. A process that hangs, crashes or is never served again breaks it."""
+    """Each interruption is an opportunity; a process that hangs, crashes or gets no answers any more is a violation."""
     since: dict[str, int] = {}
     seconds: list[float] = []
     for note in evidence.noted("interrupted", "works again"):

@@ -1,20 +1,22 @@
-"""A verdict: what the evidence says about one invariant."""
+"""A verdict: what the evidence shows about one invariant."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
 
-class Word(StrEnum):
+
+class Result(StrEnum):
     OK = "OK"
     VIOLATED = "VIOLATED"
     VACUOUS = "VACUOUS"
-    """The race or fault that could have broken it never happened, so nothing was shown."""
+    """The race or fault that could violate it never happened, so the run proves nothing about it."""
     NOT_APPLICABLE = "NOT APPLICABLE"
-    """Nothing here that it speaks of; the reason is stated."""
+    """The invariant does not apply; the verdict has a reason."""
     LOST = "LOST"
-    """The store was set up so that it may, and it did: what was acknowledged is gone. Counted, not judged."""
+    """Acknowledged writes are missing, which the mode of the store allows. They are counted."""
 
 
 MOST_SHOWN = 20
@@ -22,58 +24,57 @@ MOST_SHOWN = 20
 
 @dataclass(slots=True)
 class Tally:
-    """What one check counted."""
+    """The counts of one check."""
 
     opportunities: int = 0
-    """How often it could have gone wrong."""
+    """How often the invariant could have been violated."""
     violations: list[str] = field(default_factory=list[str])
     proven: int = 0
-    """How many of these the store's own audit shows, whatever anybody was told."""
+    """How many violations the audit alone proves, without the answers of calls."""
     reason: str | None = None
-    """Why it does not apply."""
+    """Why the invariant does not apply."""
     counts: dict[str, float] = field(default_factory=dict[str, float])
 
     def expect(self, holds: bool, otherwise: str, *, by_audit: bool = False) -> None:
-        """One more opportunity; it went wrong unless this holds."""
+        """Count an opportunity, and a violation unless `holds`."""
         self.opportunities += 1
         if not holds:
             self.broken(otherwise, by_audit=by_audit)
 
     def broken(self, how: str, *, by_audit: bool = False) -> None:
-        """`by_audit`: nobody's word is needed for it, so that a store which forgets is no excuse."""
+        """Count a violation. `by_audit`: the audit alone proves it, so a weaker mode of the store is no excuse."""
         self.violations.append(how)
         self.proven += by_audit
 
     def expect_soon(self, timely: bool, holds: bool, otherwise: str) -> None:
-        """The same for a bound of time. Where time is not judged this is no opportunity: what is late is counted."""
+        """The same for a time limit. Without `timely` this is no opportunity, and late cases are only counted."""
         if timely:
             self.expect(holds, otherwise)
         elif not holds:
             self.counts["late"] = self.counts.get("late", 0) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A line of the report."""
+class Verdict(msgspec.Struct, frozen=True):
+    """One line of the report: what the run shows about one invariant."""
 
     number: int
     name: str
-    word: Word
+    result: Result = msgspec.field(name="word")  # wording: a key of the JSON reports, which scripts read
     opportunities: int
     violations: tuple[str, ...]
-    """The first of them, each with the changes that show it."""
+    """The first violations, each with the changes that prove it."""
     broken: int
     reason: str | None = None
-    counts: dict[str, float] = field(default_factory=dict[str, float])
+    counts: dict[str, float] = {}
 
 
 def judge(number: int, name: str, tally: Tally, *, may_lose: bool = False) -> Verdict:
-    """`may_lose`: the store was set up so that it forgets what it was told. Its audit is forgotten with it."""
+    """`may_lose`: the mode of the store may lose acknowledged writes, and their audit with them."""
     if tally.violations:
-        word = Word.LOST if may_lose and not tally.proven else Word.VIOLATED
+        result = Result.LOST if may_lose and not tally.proven else Result.VIOLATED
     elif tally.reason is not None:
-        word = Word.NOT_APPLICABLE
+        result = Result.NOT_APPLICABLE
     else:
-        word = Word.OK if tally.opportunities else Word.VACUOUS
+        result = Result.OK if tally.opportunities else Result.VACUOUS
     shown = tuple(tally.violations[:MOST_SHOWN])
-    return Verdict(number, name, word, tally.opportunities, shown, len(tally.violations), tally.reason, tally.counts)
+    return Verdict(number, name, result, tally.opportunities, shown, len(tally.violations), tally.reason, tally.counts)

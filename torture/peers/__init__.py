@@ -1,5 +1,5 @@
-"""Peers: the same crashes for other queues, side by side with ours.
+"""Peers: the same crashes for other job queues and for Holdfast.
 
-Each adapter is small, and set up as its project advises for work that should survive a crash; where it recovers by
-waiting, the wait is as short as ours. Neither peer is a dependency of this project: install them where you compare.
+Each adapter is small and configured as its project recommends for jobs that must survive a crash; timeouts for recovery
+are as short as ours. The peers are not dependencies of this project: install them to compare.
 """

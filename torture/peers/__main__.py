@@ -1,7 +1,7 @@
-"""``python -m torture.peers --peer procrastinate --seeds 1 2 3``: ours and a peer through the same kills and restarts.
+"""``python -m torture.peers --peer procrastinate --seeds 1 2 3``: Holdfast and a peer with the same kills and restarts.
 
-The seed draws when a worker is killed and which; every queue meets the same harm at the same moments, for as long as
-the load should last, however long its producer then takes. After that there is peace, and time to recover.
+The seed determines when which worker is killed. Every queue gets the same faults at the same times during the planned
+duration of the load, even if its producer takes longer. Then there are no more faults, and time to recover.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 from signal import SIGKILL, SIGQUIT
 from typing import Any
 
+from torture.fork_server import follow_parent
 from torture.peers.effects import MARKS
-from torture.zygote import follow_parent
 
 ROOT = Path(__file__).parents[2]
 JOBS, PAUSE = 800, 0.04
@@ -34,7 +34,7 @@ QUEUES = {"procrastinate": ("ours", "ours_outside", "procrastinate"), "saq": ("o
 
 
 def compare(adapter: str, store: str, seed: int) -> dict[str, Any]:
-    """Run the workload on one queue; answers what was accepted, and what became of it."""
+    """Run the workload on one queue; returns how many jobs were accepted, lost, duplicated and stuck."""
     rng = random.Random(seed)
     queue: Any = import_module(f"torture.peers.{adapter}")
     with ExitStack() as stack:
@@ -48,7 +48,7 @@ def compare(adapter: str, store: str, seed: int) -> dict[str, Any]:
         stack.callback(_end, workers)
         time.sleep(2)
         producing.start()
-        kills, restarts = _harm(adapter, url, workers, server=server, store=store, rng=rng)
+        kills, restarts = _inject_faults(adapter, url, workers, server=server, store=store, rng=rng)
         while producing.is_alive():
             time.sleep(0.05)
             _replace(adapter, url, workers)
@@ -68,10 +68,10 @@ def compare(adapter: str, store: str, seed: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _harm(
+def _inject_faults(
     adapter: str, url: str, workers: list[subprocess.Popen[bytes]], *, server: Any, store: str, rng: random.Random
 ) -> tuple[int, int]:
-    """Kill and restart by the seed's schedule; answers how often. The dead are replaced at once."""
+    """Kill workers and restart the server by the seeded schedule; returns how often. Killed workers are replaced."""
     begun = time.monotonic()
     kills: list[tuple[float, int]] = []
     while (at := (kills[-1][0] if kills else 0.0) + rng.uniform(0.5, 1.5) * KILL_EVERY) < JOBS * PAUSE:
@@ -98,7 +98,7 @@ def _server(stack: ExitStack, store: str) -> tuple[Any, str]:
             connection.execute(f"create table {MARKS} (number bigint)")
         return server, f"postgresql://postgres@127.0.0.1:{server.port}/postgres"
     from tests.servers.redis import run_redis
-    from torture.grounds.redis import free_port
+    from torture.harnesses.redis import free_port
 
     port = free_port()
     server = stack.enter_context(run_redis(port=port, appendonly="yes", appendfsync="always"))
@@ -133,7 +133,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m torture.peers", description=__doc__)
     parser.add_argument("--peer", choices=list(STORES))
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--table", type=Path, nargs="+", help="print what earlier runs told, as rows of a table")
+    parser.add_argument("--table", type=Path, nargs="+", help="print the results of earlier runs as rows of a table")
     parser.add_argument("--work", choices=["ours", "ours_outside", *STORES], help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -145,7 +145,7 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write("\n".join(map(_row, reported)) + "\n")
         return 0
     if options.peer is None:
-        parser.error("--peer names whom to compare with")
+        parser.error("--peer is required: the queue to compare with")
     for seed in options.seeds:
         for adapter in QUEUES[options.peer]:
             sys.stdout.write(json.dumps(compare(adapter, STORES[options.peer], seed)) + "\n")

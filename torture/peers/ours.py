@@ -1,4 +1,4 @@
-"""Holdfast: on PostgreSQL the mark is written in the completion's transaction, on Redis as others do it."""
+"""Holdfast: on PostgreSQL the mark is written in the completion transaction, on Redis by a separate command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RETRY = Retry(initial=1, multiplier=1, jitter=0, max_attempts=50)
 
 
 class Where:
-    """The store's address, for handlers without a transaction, and whether they mark in the completion's."""
+    """The store's address for marks outside a transaction, and whether marks are part of the completion transaction."""
 
     url = ""
     inside = True

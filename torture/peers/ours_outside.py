@@ -1,4 +1,4 @@
-"""Holdfast with the mark outside the completion's transaction, as the peers have it."""
+"""Holdfast with the mark outside the completion transaction, as in the peers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ __all__ = ["enqueue", "setup", "unfinished", "work"]
 
 
 async def work(url: str) -> None:
-    """The same worker, whose handlers mark as they go."""
+    """The same worker; its handlers write the mark outside the completion transaction."""
     ours.Where.inside = False
     await ours.work(url)

@@ -1,5 +1,5 @@
-"""Simulation: the real worker and client on the memory store, in one thread, under a clock that jumps.
+"""Simulation: the real worker and client on the memory store, in one thread, with a simulated clock.
 
-A seed decides everything: how long each call of the store takes, which calls fail before or after they were
-performed, who is cut off or crashes and when, and what the workload is. So whatever goes wrong can be seen again.
+The seed determines everything: the duration of each call of the store, which calls fail before or after they are
+performed, which process is disconnected or crashes and when, and the workload. A failure can be replayed.
 """

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from torture import mutants
+from torture import mutant_loader
 
 
 def main(arguments: list[str]) -> int:
@@ -18,20 +18,20 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--number", type=int, default=10**9, help="how many seeds at most")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long at most")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="each with its own seeds")
-    parser.add_argument("--only", type=int, help="replay this seed and tell all about it")
-    parser.add_argument("--mutant", choices=list(mutants.MUTANTS), help="until it is caught")
+    parser.add_argument("--only", type=int, help="replay this seed and print its report")
+    parser.add_argument("--mutant", choices=list(mutant_loader.MUTANTS), help="run until a violation is found")
     parser.add_argument("--report", type=Path)
     options = parser.parse_args(arguments)
     favoured: tuple[str, ...] = ()
     until: tuple[int, ...] = ()
     if options.mutant is not None:
-        favoured, until = mutants.MUTANTS[options.mutant].favour, mutants.MUTANTS[options.mutant].caught_by
-        mutants.apply(options.mutant, "memory")
+        favoured, until = mutant_loader.MUTANTS[options.mutant].favour, mutant_loader.MUTANTS[options.mutant].caught_by
+        mutant_loader.apply(options.mutant, "memory")
 
     from torture import report
     from torture.checker import check
-    from torture.simulation.many import explore_at_once
-    from torture.simulation.simulating import simulate
+    from torture.simulation.exploration import explore_at_once
+    from torture.simulation.simulation import simulate
 
     if options.only is not None:
         evidence = simulate(options.only, favoured=favoured)
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
     elapsed = time.monotonic() - begun
     lines = [
         f"simulation  {seen.simulations} seeds from {options.first} in {elapsed:.1f} s by {options.processes} "
-        f"processes, {len(seen.stories)} different stories: {seen.calls} calls, {seen.faults} failed, "
+        f"processes, {len(seen.interleavings)} different interleavings: {seen.calls} calls, {seen.faults} failed, "
         f"{seen.crashes} crashes, {seen.changes} changes, {seen.seconds / 3600:.1f} simulated hours",
         f"opportunities {dict(sorted(seen.opportunities.items()))}",
     ]
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
     sys.stdout.write("\n".join(lines) + "\n")
     if options.report is not None:
         facts = {name: getattr(seen, name) for name in ("simulations", "calls", "faults", "crashes", "changes")}
-        facts |= {"stories": len(seen.stories), "seconds": round(elapsed, 1), "opportunities": seen.opportunities}
+        facts |= {"stories": len(seen.interleavings), "seconds": round(elapsed, 1), "opportunities": seen.opportunities}
         facts["broken"] = {number: len(broken) for number, broken in seen.broken.items()}
         options.report.write_text(json.dumps(facts, indent=2))
     return 1 if seen.broken else 0

@@ -1,4 +1,4 @@
-"""An event loop whose time is a number: when nothing is ready, it jumps to what is due next."""
+"""An event loop with a simulated clock: when no callback is ready, the time becomes that of the next timer."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any, TypeVarTuple
 Ts = TypeVarTuple("Ts")
 
 EPOCH = 1_767_225_600.0
-"""Where simulated time begins: the first of January 2026, UTC."""
+"""The begin of the simulated time: 1 January 2026, UTC."""
 TOGETHER = 1e-6
-"""Seconds within which timers are due at once. Finer than what a float of this size can tell apart, none ever was."""
+"""Timers within this many seconds are due at the same time: the resolution of a float of this size is not finer."""
 
 
 class SimulatedLoop(asyncio.BaseEventLoop):
-    """Runs everything in one thread, executors included, and never waits: it has nothing to do with the system.
+    """Runs everything in one thread, including executors, and never waits or reads a socket.
 
-    Timers that are due at once come in the order in which they were set.
+    Timers that are due at the same time run in the order in which they were set.
     """
 
     _ready: deque[asyncio.Handle]
@@ -36,7 +36,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return self._now
 
     def micros(self) -> int:
-        """The same as the stores and the histories count."""
+        """The time in microseconds, the unit of stores and histories."""
         return round(self._now * 1_000_000)
 
     def call_soon(
@@ -70,15 +70,15 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return future
 
     def _run_once(self) -> None:
-        """Turn until somebody stops it."""
+        """Run callbacks until the loop is stopped."""
         ready, timers = self._ready, self._timers
         while True:
             if not ready:
-                # Otherwise time would jump to what nobody waits for.
+                # A cancelled timer must not advance the time.
                 while timers and timers[0][2].cancelled():
                     heappop(timers)
                 if not timers:
-                    raise RuntimeError("nobody will ever do anything again: a deadlock")
+                    raise RuntimeError("no callback and no timer is left: a deadlock")
                 self._now = max(self._now, timers[0][0])
             while timers and timers[0][0] < self._now + TOGETHER:
                 ready.append(heappop(timers)[2])
@@ -90,4 +90,4 @@ class SimulatedLoop(asyncio.BaseEventLoop):
                 return
 
     def _write_to_self(self) -> None:
-        """Nobody else could call."""
+        """Not needed: there are no other threads."""

@@ -1,0 +1,63 @@
+"""The network faults that a proxy can inject, for any server."""
+
+from __future__ import annotations
+
+import time
+
+from torture.harnesses.harness import AT_ONCE, Fault
+from torture.proxy import Mode, Proxy
+
+DEADLINE = 5.0
+"""The deadline of a request in seconds, as set in the addresses of the harnesses."""
+DEAD = 0.3
+"""The share of connections that go dead."""
+
+
+def proxy_faults(proxy: Proxy, requests: bytes, *, deadline: float = DEADLINE) -> list[Fault]:
+    """Delays, half-open connections, resets, refused connections, and lost answers to requests that match."""
+
+    def in_mode(mode: Mode, seconds: float) -> bool:
+        before = proxy.hindered
+        proxy.delay, proxy.mode = 0.2, mode
+        time.sleep(seconds)
+        proxy.mode = "pass"
+        return proxy.hindered > before
+
+    def half_open(seconds: float) -> bool:
+        """Some connections go dead, the others stall for some time. Ends when a client has closed a dead connection,
+        and after the deadline of every request that was in progress.
+        """
+        begun, before = time.monotonic(), proxy.given_up
+        proxy.deaden(DEAD)
+        in_mode("stall", seconds)
+        while time.monotonic() < begun + deadline:
+            time.sleep(0.02)
+        while proxy.given_up == before and time.monotonic() < begun + 2 * deadline:
+            time.sleep(0.02)
+        return proxy.given_up > before
+
+    def refuse(seconds: float) -> bool:
+        before = proxy.hindered
+        proxy.mode = "refuse"
+        cut = proxy.reset()
+        time.sleep(seconds)
+        proxy.mode = "pass"
+        return cut > 0 and proxy.hindered > before
+
+    def cut(like: bytes) -> bool:
+        before = proxy.cut
+        proxy.cut_answers(4, like)
+        until = time.monotonic() + 2
+        while proxy.cut < before + 4 and time.monotonic() < until:
+            time.sleep(0.02)
+        proxy.cut_answers(0)
+        return proxy.cut > before
+
+    return [
+        Fault("slow network", lambda seconds: in_mode("delay", seconds), outage=False, longest=2.0),
+        Fault("half-open connections", half_open, longest=2.5),
+        Fault("connections reset", lambda seconds: proxy.reset(0.6) > 0, recovery=AT_ONCE),
+        Fault("network cut", refuse, longest=1.5),
+        Fault("answers cut off", lambda seconds: cut(requests), recovery=AT_ONCE),
+        Fault("any answers cut off", lambda seconds: cut(b""), recovery=AT_ONCE),
+    ]
